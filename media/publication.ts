@@ -2,8 +2,8 @@ import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { RENDITIONS, type Rendition } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
-import { syncToDisk } from '../src/runtime/folder.ts';
-import { hashFile, partialPath, publishedPath, type SoundFolders } from './sound-folders.ts';
+import { hashFile, syncToDisk } from '../src/runtime/folder.ts';
+import { partialPath, publishedPath, type SoundFolders } from './sound-folders.ts';
 
 /**
  * Publishing the files of a sound. A rendered file is first copied as `.partial`, with its hash in the row, then renamed.

@@ -1,7 +1,6 @@
 import type { Stats } from 'node:fs';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeLeftBehindLinks } from '../src/backup/sound-links.ts';
 import type { Db } from '../src/db/client.ts';
 import { type Rendition, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
@@ -15,7 +14,7 @@ import {
 } from '../src/queries/round-sounds/round-sounds.ts';
 import { moveFile } from '../src/runtime/folder.ts';
 import { isNotFound } from './disk-trouble.ts';
-import { publishedPath, type SoundFolders, tryParsePartialName, uploadFolder } from './sound-folders.ts';
+import { publishedPath, type SoundFolders, tryParsePartialName } from './sound-folders.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
@@ -27,8 +26,7 @@ const MARK_NAME = '.published-sounds';
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
- * are kept as orphans for 30 days, and published rows without a file are marked as lost. Links to sounds, left behind by
- * backups that were killed, are removed after a day.
+ * are kept as orphans for 30 days, and published rows without a file are marked as lost.
  * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(
@@ -41,7 +39,6 @@ export async function reconcileSounds(
   await markLostSounds(db, folders, log);
   await setAsideOrphanFiles(db, folders, log);
   await removeOldOrphans(folders, nowMs);
-  await removeLeftBehindLinks(folders);
 }
 
 async function removeOrphanUploads(
@@ -53,7 +50,7 @@ async function removeOrphanUploads(
   const keys = await readdir(folders.inbox);
   const statuses = new Map((await listRoundSounds(db)).map(({ uploadKey, status }) => [uploadKey, status]));
   for (const key of keys) {
-    const path = uploadFolder(folders, key);
+    const path = join(folders.inbox, key);
     const status = statuses.get(key);
     const isOver =
       status === undefined

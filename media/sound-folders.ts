@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { type Rendition, soundFileName } from '../src/domain/round-sound.ts';
+import { isUploadKey, type Rendition, soundFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { makeFolder } from '../src/runtime/folder.ts';
-import { isNotFound } from './disk-trouble.ts';
 
 /** The folders of sounds. Processes that share a database share them too. */
 export type SoundFolders = {
@@ -54,19 +51,10 @@ export function tryParsePartialName(fileName: string): { soundId: number; rendit
   return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }
 
-/** The folder of a queued upload. `uploadKey` is generated, never taken from a request. */
-export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
-  return join(folders.inbox, uploadKey);
-}
+/** Stands for the folder of an upload whose key is none; never created. */
+const NO_UPLOAD = '.no-upload';
 
-/** SHA-256 of a file, hexadecimal; undefined when there is none. */
-export async function hashFile(path: string): Promise<string | undefined> {
-  const hash = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(path)) hash.update(chunk);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-  return hash.digest('hex');
+/** The folder of a queued upload. The key is generated, but its row may come from a backup or a dump of others. */
+export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
+  return join(folders.inbox, isUploadKey(uploadKey) ? uploadKey : NO_UPLOAD);
 }

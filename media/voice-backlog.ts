@@ -2,11 +2,12 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { publishVoice, releaseVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import { hashFile } from '../src/runtime/folder.ts';
 import { type RoundSoundWorkerDeps, renderPauseMs, type WorkContext } from './process-upload.ts';
 import { copyAsPartial, moveIntoPlace } from './publication.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderVoice } from './rendering/voice.ts';
-import { hashFile, publishedPath, uploadFolder } from './sound-folders.ts';
+import { publishedPath } from './sound-folders.ts';
 
 /**
  * Renders the missing voice rendition of a published sound from the published file. A failure is tried again later, with
@@ -20,7 +21,7 @@ export async function renderMissingVoice(
   const { db, folders, log } = deps;
   const about = { steamId64: sound.steamId64, sound: sound.id };
   // In the inbox: if the process is killed, `reconcileSounds` removes the folder as an upload without a row.
-  const scratch = uploadFolder(folders, `voice-${sound.id}-${Bun.randomUUIDv7()}`);
+  const scratch = join(folders.inbox, `voice-${sound.id}-${Bun.randomUUIDv7()}`);
   try {
     await mkdir(scratch);
     if (await renderAndPublish(deps, context, { sound, scratch })) {

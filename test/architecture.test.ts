@@ -51,7 +51,6 @@ const HOMES: Record<string, string[]> = {
   postgres: ['src/db/client.ts'],
   mysql2: ['src/import/source/mysql.ts'],
   'bun:sqlite': ['src/import/source/sqlite.worker.ts', 'src/db/embedded/lock.ts'],
-  'modern-tar': ['src/backup/'],
   'prom-client': ['src/runtime/metrics.ts'],
   '@ffmpeg/core': ['media/ffmpeg/embedded.worker.ts', 'media/ffmpeg/ffmpeg-core.d.ts'],
   '@napi-rs/canvas': ['src/drawing/', 'bot/charts/'],

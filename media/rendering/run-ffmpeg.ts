@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { RoundSoundFailure } from '../../src/domain/round-sound.ts';
+import { hashFile } from '../../src/runtime/folder.ts';
 import { isDiskTrouble } from '../disk-trouble.ts';
 import { type Ffmpeg, FfmpegError, type FfmpegJob, RENDER_LIMITS } from '../ffmpeg/ffmpeg.ts';
-import { hashFile } from '../sound-folders.ts';
 
 /** The first options of every call: no banner, no prompts, one thread. */
 export const QUIET = ['-hide_banner', '-nostdin', '-v', 'error', '-threads', '1'];

@@ -1,26 +1,24 @@
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Connection, connect, type Transaction } from '../db/client.ts';
+import { type Connection, connect, isDatabaseOutage, type Transaction } from '../db/client.ts';
 import { loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
-import { hasErrorCode } from '../domain/error-causes.ts';
+import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { STORAGE_ID_SETTING } from '../queries/settings.ts';
+import { RESTORE_MARK, syncToDisk } from '../runtime/folder.ts';
 import { type ReadProgress, readArchive } from './archive-reader.ts';
-import { findEntryKind, type Manifest } from './manifest.ts';
-import {
-  openRestoredSounds,
-  placeRestoredSounds,
-  type RestoredSounds,
-  removeLeftBehind,
-} from './restore-sounds.ts';
-import { beginTables } from './restore-tables.ts';
+import type { Manifest, SoundFolders } from './manifest.ts';
+import { discardStaged, type StagedSounds, stageSounds } from './restore-sounds.ts';
+import { emptyTables, fillTable, finishTables } from './restore-tables.ts';
 import { describeContents, requireFittingSchema, requireNobody } from './restore-target.ts';
-import type { SoundFolders } from './sound-links.ts';
-import { listTables } from './tables.ts';
 
 export type RestoreTarget = { databaseUrl: string; folders: SoundFolders; uploadName: string };
 
 export type RestoreOptions = {
   log: Logger;
-  /** Called before data is replaced; throws to cancel. Undefined: only an empty database is accepted. */
+  /** Called before data is replaced; throws to cancel. Undefined: database and folders have to be empty. */
   confirmLoss?: ((contents: string, manifest: Manifest) => Promise<void>) | undefined;
   onStep?: (step: 'checking' | 'restoring') => void;
   onProgress?: ReadProgress;
@@ -34,11 +32,10 @@ export type RestoreReport = Manifest & {
   erasedSince: number;
 };
 
-const LOCK_NOT_AVAILABLE = '55P03';
-
 /**
- * Replaces the contents of the database and the sound folders with a backup, completely or not at all. The whole file
- * is verified before anything is changed.
+ * Replaces the contents of the database and the sound folders with a backup. The whole file is verified before anything
+ * is changed. From then until the end there is a mark in `STORAGE_DIR`, with which the service does not start; a restore
+ * that was interrupted is repeated, and needs nothing empty. A failure before the sounds are placed changes nothing.
  * @throws {InvalidInput} when the file is invalid, the schemas do not match, or the database is in use or not empty.
  */
 export async function restoreBackup(
@@ -54,30 +51,38 @@ export async function restoreBackup(
     statementTimeoutMs: 0,
     keepsSession: true,
   });
+  const mark = join(dirname(folders.published), RESTORE_MARK);
+  const isRepeated = existsSync(mark);
   try {
-    const applied = await loadMigrationHashes(connection);
-    requireFittingSchema(file, manifest, applied);
+    requireFittingSchema(file, manifest, await loadMigrationHashes(connection));
     await requireNobody(connection);
-    const contents = await describeContents(connection, await listTables(connection));
-    if (contents !== undefined) {
-      if (!confirmLoss) {
+    if (!isRepeated) {
+      const contents = await describeContents(connection, folders);
+      if (contents && !confirmLoss) {
         throw new InvalidInput(
-          `The database is not empty (${contents}): use --replace to replace everything in it`,
+          `${contents.what} not empty (${contents.counts}): use --replace to replace everything in it`,
         );
       }
-      await confirmLoss(contents, manifest);
+      if (contents) await confirmLoss?.(contents.counts, manifest);
     }
     await migrateDatabase(databaseUrl, { log, signal, upTo: manifest.migrations.length });
     onStep?.('restoring');
-    const sounds = await openRestoredSounds(connection, folders, uploadName);
-    const report = await restoreAll(connection, { file, manifest, sounds, onProgress, signal }).catch(
-      async (error: unknown) => {
-        await sounds.discard();
+    await writeFile(mark, '', { flush: true });
+    await syncToDisk(dirname(mark));
+    let isPlacing = false;
+    const onPlacing = () => {
+      isPlacing = true;
+    };
+    const report = await restoreAll(connection, {
+      ...{ file, manifest, onProgress, signal, onPlacing },
+      sounds: await stageSounds(folders, uploadName),
+    })
+      .finally(() => discardStaged(folders))
+      .catch(async (error: unknown) => {
+        if (!isPlacing && !isRepeated) await rm(mark);
         throw error;
-      },
-    );
-    await placeRestoredSounds(connection, folders);
-    await removeLeftBehind(folders);
+      });
+    await rm(mark);
     if (manifest.migrations.length < MIGRATION_HASHES.length)
       await migrateDatabase(databaseUrl, { log, signal });
     await connection.unsafe('analyze');
@@ -90,51 +95,57 @@ export async function restoreBackup(
 type Work = {
   file: string;
   manifest: Manifest;
-  sounds: RestoredSounds;
+  sounds: StagedSounds;
   onProgress: ReadProgress | undefined;
   signal: AbortSignal | undefined;
+  /** Called when the first published sound is about to be replaced. */
+  onPlacing: () => void;
 };
 
-/** Restores everything in one transaction; a service that starts meanwhile waits until it ends. */
-async function restoreAll(connection: Connection, { file, manifest, sounds, onProgress, signal }: Work) {
+/** Everything in one transaction, committed when the sounds are in place. */
+async function restoreAll(
+  connection: Connection,
+  { file, manifest, sounds, onPlacing, onProgress, signal }: Work,
+): Promise<{ wrongTotals: number; erasedSince: number }> {
   return connection.begin('isolation level read committed', async (transaction) => {
     await transaction.unsafe(`set local timezone = 'UTC'`);
-    await lockTables(transaction);
-    const erasuresBefore = await listErasures(transaction);
-    const tables = await beginTables(transaction, manifest);
+    const erasures = await listErasures(transaction);
+    await emptyTables(transaction, manifest);
+    await requireNobody(transaction);
     const again = await readArchive(file, {
       onProgress,
-      onEntry: async (name, bytes) => {
+      onRows: async (table, lines) => {
         signal?.throwIfAborted();
-        const entry = findEntryKind(name);
-        if (entry?.kind === 'table') await tables.add(entry.table, bytes);
-        if (entry?.kind === 'sound') await sounds.addSound(entry.fileName, bytes);
-        if (entry?.kind === 'upload') await sounds.addUpload(entry.uploadKey, bytes);
+        await fillTable(transaction, table, lines).catch((error: unknown) => {
+          throw toRowFailure(error, `${file} has rows of ${table} that do not fit`);
+        });
+      },
+      onFile: async (entry, body) => {
+        signal?.throwIfAborted();
+        await sounds.add(entry, body);
       },
     });
     if (JSON.stringify(again) !== JSON.stringify(manifest)) {
       throw new InvalidInput(`${file} was replaced while it was being read: nothing was changed`);
     }
-    const { wrong } = await tables.finish(manifest);
-    await sounds.commitTo(transaction);
-    return {
-      wrongTotals: wrong,
-      erasedSince: countMissing(erasuresBefore, await listErasures(transaction)),
-    };
+    const wrongTotals = await finishTables(transaction, manifest);
+    const erasedSince = countMissing(erasures, await listErasures(transaction));
+    const [storage] = await transaction.unsafe('select value from settings where key = $1', [
+      STORAGE_ID_SETTING,
+    ]);
+    onPlacing();
+    await sounds.place(manifest, storage?.value);
+    return { wrongTotals, erasedSince };
   });
 }
 
-/** Locks all tables at once, or refuses when another process uses one of them. */
-async function lockTables(transaction: Transaction): Promise<void> {
-  for (const table of await listTables(transaction)) {
-    try {
-      await transaction.unsafe(`lock table "${table}" in access exclusive mode nowait`);
-    } catch (error) {
-      if (!hasErrorCode(error, [LOCK_NOT_AVAILABLE])) throw error;
-      throw new InvalidInput(`The database is in use (${table}): stop the service, then run restore again`);
-    }
-  }
-  await requireNobody(transaction);
+/** Classes of PostgreSQL's codes for values that a table does not take: data exceptions, violated constraints. */
+const ROW_FAILURES = /^(?:22|23)...$/;
+
+function toRowFailure(error: unknown, what: string): unknown {
+  if (!(error instanceof Error) || isDatabaseOutage(error) || !ROW_FAILURES.test(errorCode(error)))
+    return error;
+  return new InvalidInput(`${what}: ${error.message}`, { cause: error });
 }
 
 /**

@@ -1,56 +1,57 @@
 import type { Transaction } from '../db/client.ts';
+import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import { type Recount, recountWithin } from '../queries/penalties/recount.ts';
+import { recountWithin } from '../queries/penalties/recount.ts';
 import type { Manifest } from './manifest.ts';
-import { listTables, writeSequences, writeTablePart } from './tables.ts';
-
-export type RestoredTables = {
-  add: (table: string, bytes: Uint8Array) => Promise<void>;
-  /** @throws {InvalidInput} when rows are missing. */
-  finish: (manifest: Manifest) => Promise<Recount>;
-};
+import { listTables, writeRows, writeSequences } from './tables.ts';
 
 /** Rebuilt from other tables, because its hashes and folded names depend on the PostgreSQL server. */
 const DERIVED_NAMES = 'player_names';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Empties the tables for the rows of a backup; other sessions see them once the transaction commits. Triggers are
- * disabled: what they maintain is in the backup, or is rebuilt.
+ * disabled: what they maintain is in the backup, or is rebuilt by {@link finishTables}.
+ * @throws {InvalidInput} when these are not the tables of the backup, or another session uses them.
  */
-export async function beginTables(transaction: Transaction, manifest: Manifest): Promise<RestoredTables> {
+export async function emptyTables(transaction: Transaction, manifest: Manifest): Promise<void> {
   const tables = await listTables(transaction);
-  const expected = manifest.tables.map(({ name }) => name);
-  if (tables.toSorted().join() !== expected.toSorted().join()) {
+  if (
+    tables.toSorted().join() !==
+    manifest.tables
+      .map(({ name }) => name)
+      .sort()
+      .join()
+  ) {
     throw new InvalidInput('The database does not have the tables of the backup: restore into an empty one');
   }
-  const counts = new Map(tables.map((table) => [table, 0]));
-  for (const table of tables) await transaction.unsafe(`alter table "${table}" disable trigger user`);
-  await transaction.unsafe(`truncate ${tables.map((table) => `"${table}"`).join(', ')}`);
-  const has = (table: string) => tables.includes(table);
-
-  return {
-    add: async (table, bytes) => {
-      const known = counts.get(table);
-      if (known === undefined)
-        throw new InvalidInput(`The backup has rows of an unknown table ${JSON.stringify(table)}`);
-      if (table === DERIVED_NAMES) return;
-      counts.set(table, known + (await writeTablePart(transaction, table, bytes)));
-    },
-    finish: async ({ tables: expected, sequences }) => {
-      for (const { name, rows } of expected) {
-        if (name !== DERIVED_NAMES && counts.get(name) !== rows) {
-          throw new InvalidInput(`The backup has ${counts.get(name)} rows of ${name} instead of ${rows}`);
-        }
-      }
-      await writeSequences(transaction, sequences);
-      if (has(DERIVED_NAMES)) await transaction.unsafe(REMEMBER_NAMES);
-      await startNewEpoch(transaction, has('discord_feeds'));
-      for (const table of tables) await transaction.unsafe(`alter table "${table}" enable trigger user`);
-      return recountWithin(transaction);
-    },
-  };
+  await transaction.unsafe(`set local lock_timeout = '1s'`);
+  try {
+    for (const table of tables) await transaction.unsafe(`alter table "${table}" disable trigger user`);
+    await transaction.unsafe(`truncate ${tables.map((table) => `"${table}"`).join(', ')}`);
+  } catch (error) {
+    if (errorCode(error) !== LOCK_NOT_AVAILABLE) throw error;
+    throw new InvalidInput('The database is in use: stop what uses it, then run restore again');
+  }
 }
 
+/** Inserts rows of an emptied table, each a line of JSON. */
+export async function fillTable(transaction: Transaction, table: string, lines: Buffer): Promise<void> {
+  if (table !== DERIVED_NAMES) await writeRows(transaction, table, lines);
+}
+
+/** @returns how many totals of penalties were wrong, and are now right. */
+export async function finishTables(
+  transaction: Transaction,
+  { tables, sequences }: Manifest,
+): Promise<number> {
+  const has = (table: string) => tables.some(({ name }) => name === table);
+  await writeSequences(transaction, sequences);
+  if (has(DERIVED_NAMES)) await transaction.unsafe(REMEMBER_NAMES);
+  await startNewEpoch(transaction, has('discord_feeds'));
+  for (const { name } of tables) await transaction.unsafe(`alter table "${name}" enable trigger user`);
+  return (await recountWithin(transaction)).wrong;
+}
 /** All names at once; the triggers of `0003_names.sql` are disabled. */
 const REMEMBER_NAMES = `
   insert into player_names (steamid64, is_nickname, name, folded, grams)

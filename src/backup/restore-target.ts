@@ -1,13 +1,16 @@
+import { readdir } from 'node:fs/promises';
 import { INSTANCE } from '../db/client.ts';
 import { areOurs, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import type { Manifest } from './manifest.ts';
-import type { Queries } from './tables.ts';
+import { isUploadKey } from '../domain/round-sound.ts';
+import type { Manifest, SoundFolders } from './manifest.ts';
+import { listSounds } from './restore-sounds.ts';
+import { listTables, type Queries } from './tables.ts';
 
 /** Tables that have rows even in an unused database. */
 const ALWAYS_FILLED = new Set(['penalty_event_state', 'settings', 'steam_calls']);
-/** The tables that best describe what would be lost. */
-const MAIN_TABLES = ['penalties', 'users', 'servers', 'round_sounds', 'api_tokens'];
+/** What best describes what would be lost. */
+const MAIN_TABLES = ['penalties', 'users', 'servers', 'round sounds', 'api tokens'];
 
 /**
  * Refuses a backup whose schema this version does not know, or that is older than the target's.
@@ -54,23 +57,29 @@ export async function requireNobody(queries: Queries): Promise<void> {
   );
 }
 
-/** @returns the contents of the database, such as `penalties: 12, users: 3`; undefined when it is empty. */
+/** What a restore would replace, with `counts` such as `penalties: 12, users: 3`; undefined when there is nothing. */
 export async function describeContents(
   queries: Queries,
-  tables: readonly string[],
-): Promise<string | undefined> {
-  const filled: string[] = [];
-  for (const table of tables) {
+  folders: SoundFolders,
+): Promise<{ what: string; counts: string } | undefined> {
+  const rows: Record<string, number> = {};
+  for (const table of await listTables(queries)) {
     if (ALWAYS_FILLED.has(table)) continue;
-    const [row] = await queries.unsafe(`select exists (select from "${table}") as "isFilled"`);
-    if (row?.isFilled === true) filled.push(table);
-  }
-  if (filled.length === 0) return undefined;
-  const named = filled.filter((table) => MAIN_TABLES.includes(table));
-  const words: string[] = [];
-  for (const table of named.length > 0 ? named : filled) {
     const [row] = await queries.unsafe(`select count(*) as rows from "${table}"`);
-    words.push(`${table.replaceAll('_', ' ')}: ${row?.rows}`);
+    rows[table.replaceAll('_', ' ')] = Number(row?.rows);
   }
-  return words.join(', ');
+  const files = {
+    'sound files': (await listSounds(folders)).length,
+    uploads: (await readdir(folders.inbox)).filter(isUploadKey).length,
+  };
+  const main = Object.fromEntries(MAIN_TABLES.map((name) => [name, rows[name] ?? 0]));
+  const database = describe(main) || describe(rows);
+  const counts = [database, describe(files)].filter((part) => part !== '').join(', ');
+  if (counts === '') return undefined;
+  return { what: database === '' ? 'The folder of sounds is' : 'The database is', counts };
+}
+
+function describe(counts: Record<string, number>): string {
+  const filled = Object.entries(counts).filter(([, count]) => count > 0);
+  return filled.map(([name, count]) => `${name}: ${count}`).join(', ');
 }

@@ -61,43 +61,32 @@ export async function* readTable(
   }
 }
 
-/** Inserts a part from {@link readTable} into a table. @returns the number of rows. */
-export async function writeTablePart(queries: Queries, table: string, bytes: Uint8Array): Promise<number> {
-  const lines = new TextDecoder().decode(bytes).replace(/\n$/, '');
-  const { count } = await queries.unsafe(
+/** Inserts rows into a table, from lines of {@link readTable}. */
+export async function writeRows(queries: Queries, table: string, lines: Uint8Array): Promise<void> {
+  await queries.unsafe(
     `insert into "${table}" overriding system value
      select kept.* from unnest(string_to_array($1, E'\\n')) as line
      cross join lateral json_populate_record(null::"${table}", line::json) as kept`,
-    [lines],
+    [new TextDecoder().decode(lines).replace(/\n$/, '')],
   );
-  return count;
 }
 
 /** The state of the sequences of identity columns. It is not part of the snapshot, but never behind its rows. */
-export async function readSequences(queries: Queries, tables: readonly string[]): Promise<SequenceState[]> {
-  const owned = await queries.unsafe(
-    `select sequence.relname as name from pg_class as sequence
-     join pg_depend on objid = sequence.oid and classid = 'pg_class'::regclass and deptype in ('a', 'i')
-     join pg_class as owner on owner.oid = refobjid
-     where sequence.relkind = 'S' and owner.relname = any($1) and owner.relnamespace = 'public'::regnamespace
-     order by sequence.relname`,
-    [arrayLiteral(tables)],
+export async function readSequences(queries: Queries): Promise<SequenceState[]> {
+  const rows = await queries.unsafe(
+    `select sequencename as name, coalesce(last_value, start_value)::text as "lastValue", last_value is not null as "isCalled"
+     from pg_sequences where schemaname = 'public' order by sequencename`,
   );
-  const states: SequenceState[] = [];
-  for (const { name } of owned) {
-    const [row] = await queries.unsafe(`select last_value::text, is_called from "${name}"`);
-    states.push({
-      name: String(name),
-      lastValue: String(row?.last_value),
-      isCalled: row?.is_called === true,
-    });
-  }
-  return states;
+  return rows.map(({ name, lastValue, isCalled }) => ({ name, lastValue, isCalled }));
 }
 
 /** Sets sequences to the states of {@link readSequences}, so that new rows get new ids. */
 export async function writeSequences(queries: Queries, states: readonly SequenceState[]): Promise<void> {
   for (const { name, lastValue, isCalled } of states) {
-    await queries.unsafe('select setval(($1::text)::regclass, $2::bigint, $3)', [name, lastValue, isCalled]);
+    await queries.unsafe(
+      `select setval(format('public.%I', sequencename)::regclass, $2::bigint, $3) from pg_sequences
+       where schemaname = 'public' and sequencename = $1`,
+      [name, lastValue, isCalled],
+    );
   }
 }

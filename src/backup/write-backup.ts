@@ -1,22 +1,21 @@
-import { readFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
-import { arrayLiteral } from '../db/select.ts';
+import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import { type ArchiveWriter, openArchiveWriter } from './archive-writer.ts';
+import { writeArchive } from './archive-writer.ts';
 import {
-  type BackupEntry,
   FORMAT,
   FORMAT_VERSION,
+  filePath,
+  findEntryKind,
   MANIFEST_NAME,
   type Manifest,
-  soundEntry,
-  tablePart,
-  uploadEntry,
+  type SoundFolders,
 } from './manifest.ts';
-import { type HeldSounds, holdSounds, type SoundFolders } from './sound-links.ts';
 import { listTables, readSequences, readTable } from './tables.ts';
+import { packEntry, TAR_END } from './tar.ts';
 
 export type BackupSource = {
   databaseUrl: string;
@@ -32,26 +31,27 @@ export type BackupOptions = {
   signal?: AbortSignal | undefined;
 };
 
-export type BackupReport = Manifest & {
-  /** Sound files that the database names, but that are missing or have another content. */
-  missing: string[];
-};
+/** A sound was published or removed after the snapshot. */
+class FileDiffers extends InvalidInput {
+  override name = 'FileDiffers';
+}
 
-/** How many snapshots are tried: a sound published while files are being linked does not match the snapshot. */
-const SNAPSHOTS = 5;
+/** How often a backup starts again from another snapshot. */
+const RETRIES = 3;
 const PAUSE_MS = 300;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks
  * nobody.
- * @throws {InvalidInput} when the database is not one of this service, or the file cannot be written.
+ * @throws {InvalidInput} when the database is not one of this service, a sound file is not the one of its row, or the
+ * file cannot be written.
  */
 export async function writeBackup(
   file: string,
   source: BackupSource,
   options: BackupOptions = {},
-): Promise<BackupReport> {
-  const archive = await openArchiveWriter(file);
+): Promise<Manifest> {
   const connection = connect(source.databaseUrl, {
     max: 1,
     applicationName: 'backup',
@@ -63,85 +63,114 @@ export async function writeBackup(
     if (migrations.length === 0 || !areOurs(migrations)) {
       throw new InvalidInput('There is nothing to back up: the database is not one of this service');
     }
-    for (let attempt = 1; ; attempt++) {
-      const { report } = await connection.begin(
-        'isolation level repeatable read read only',
-        async (snapshot) => {
-          const sounds = await holdSounds(snapshot, source.folders, source);
-          try {
-            if (sounds.missing.length > 0 && attempt < SNAPSHOTS) return { report: undefined };
-            return {
-              report: await writeSnapshot(archive, snapshot, { ...source, migrations, sounds }, options),
-            };
-          } finally {
-            await sounds.release();
-          }
-        },
-      );
-      if (report) {
-        await archive.finish();
-        return report;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await connection.begin('isolation level repeatable read read only', async (snapshot) => {
+          const manifest = await startManifest(snapshot, { ...source, migrations });
+          await writeArchive(file, packSnapshot(snapshot, source, { manifest, ...options }));
+          return manifest;
+        });
+      } catch (error) {
+        if (!(error instanceof FileDiffers) || attempt === RETRIES) throw error;
+        await sleep(PAUSE_MS);
       }
-      await sleep(PAUSE_MS);
     }
-  } catch (error) {
-    await archive.abandon();
-    throw error;
   } finally {
     await connection.end({ timeout: 0 });
   }
 }
 
-async function writeSnapshot(
-  archive: ArchiveWriter,
+async function startManifest(
   snapshot: Transaction,
-  {
-    migrations,
-    sounds,
-    productVersion,
-  }: { migrations: string[]; sounds: HeldSounds; productVersion: string },
-  { onProgress, signal }: BackupOptions,
-): Promise<BackupReport> {
+  { productVersion, migrations }: Pick<Manifest, 'productVersion' | 'migrations'>,
+): Promise<Manifest> {
   await snapshot.unsafe(`set local timezone = 'UTC'`);
-  const tables = await listTables(snapshot);
   const [about] = await snapshot.unsafe(
-    `select to_json(now()) as "takenAt", current_setting('server_version') as version,
-       (select sum(greatest(reltuples, 0)) from pg_class where relname = any($1)) as rows`,
-    [arrayLiteral(tables)],
+    `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
   );
-  const entries: BackupEntry[] = [];
-  for (const { kind, name, path } of sounds.files) {
-    signal?.throwIfAborted();
-    const entry = kind === 'sound' ? soundEntry(name) : uploadEntry(name);
-    entries.push(await archive.add(entry, await readFile(path)));
-  }
-  const counts: Manifest['tables'] = [];
-  let read = 0;
-  for (const table of tables) {
-    let part = 0;
-    let tableRows = 0;
-    for await (const { bytes, rows } of readTable(snapshot, table)) {
-      signal?.throwIfAborted();
-      part += 1;
-      tableRows += rows;
-      read += rows;
-      entries.push(await archive.add(tablePart(table, part), bytes));
-      // The share of the planner's row estimate, which may be too low.
-      onProgress?.({ read, share: Math.min(read / Math.max(Number(about?.rows), 1), 0.99) });
-    }
-    counts.push({ name: table, rows: tableRows });
-  }
-  const manifest: Manifest = {
+  return {
     format: FORMAT,
     formatVersion: FORMAT_VERSION,
-    takenAt: String(about?.takenAt),
+    takenAt: about?.takenAt,
     productVersion,
-    postgresVersion: String(about?.version),
+    postgresVersion: about?.postgresVersion,
     migrations,
-    tables: counts,
-    sequences: await readSequences(snapshot, tables),
-    entries,
+    tables: [],
+    sequences: [],
+    entries: [],
   };
-  await archive.add(MANIFEST_NAME, Buffer.from(JSON.stringify(manifest, null, 1)));
-  return { ...manifest, missing: sounds.missing };
+}
+
+/** Files first, while they are still those of the snapshot; then rows, and the manifest, which it completes. */
+async function* packSnapshot(
+  snapshot: Transaction,
+  { folders, uploadName }: BackupSource,
+  { manifest, onProgress, signal }: BackupOptions & { manifest: Manifest },
+): AsyncGenerator<Uint8Array, void> {
+  async function* pack(name: string, sizeBytes: number, content: Parameters<typeof packEntry>[2]) {
+    signal?.throwIfAborted();
+    const sha256 = yield* packEntry(name, sizeBytes, content);
+    manifest.entries.push({ name, sizeBytes, sha256 });
+    return sha256;
+  }
+  for (const { name, sha256 } of await snapshot.unsafe(NAMED_FILES)) {
+    const entry = findEntryKind(name);
+    if (entry?.kind !== 'sound' && entry?.kind !== 'upload') throw differs(name);
+    const file = await open(filePath(folders, entry, uploadName)).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? differs(name) : error;
+    });
+    try {
+      const { size } = await file.stat();
+      const actual = yield* pack(name, size, readFile(file));
+      if (sha256 !== null && actual !== sha256) throw differs(name);
+    } finally {
+      await file.close();
+    }
+  }
+  const [estimate] = await snapshot.unsafe(
+    `select sum(reltuples) as rows from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  let read = 0;
+  for (const table of await listTables(snapshot)) {
+    const counted = { name: table, rows: 0 };
+    let part = 0;
+    for await (const { bytes, rows } of readTable(snapshot, table)) {
+      part += 1;
+      counted.rows += rows;
+      read += rows;
+      const name = `tables/${table}/${String(part).padStart(6, '0')}.ndjson`;
+      yield* pack(name, bytes.byteLength, [bytes]);
+      // The share of the planner's row estimate, which may be too low.
+      onProgress?.({ read, share: Math.min(read / Math.max(estimate?.rows, 1), 0.99) });
+    }
+    manifest.tables.push(counted);
+  }
+  manifest.sequences = await readSequences(snapshot);
+  const bytes = Buffer.from(JSON.stringify(manifest, null, 1));
+  yield* packEntry(MANIFEST_NAME, bytes.byteLength, [bytes]);
+  yield TAR_END;
+}
+
+/** Without a stream for each of many small files, which would take much more memory. */
+async function* readFile(file: FileHandle): AsyncGenerator<Uint8Array, void> {
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES));
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The files of published and queued sounds that the snapshot names; an upload has no hash. */
+const NAMED_FILES = `
+  select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
+  where status = 'ready' and sha256 is not null
+  union all
+  select 'sounds/' || steamid64 || '.voice.mp3', to_jsonb(round_sounds) ->> 'voice_sha256' from round_sounds
+  where status = 'ready' and to_jsonb(round_sounds) ->> 'voice_sha256' is not null
+  union all
+  select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
+  order by name`;
+
+function differs(name: string): FileDiffers {
+  return new FileDiffers(`${name} is missing, or is not the file of its row: nothing was written`);
 }

@@ -8,6 +8,7 @@ import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
+import { requireNoRestore } from '../runtime/folder.ts';
 import { confirm } from './confirm.ts';
 import { describeMoment, print } from './output/print.ts';
 import { showProgress } from './output/progress.ts';
@@ -23,6 +24,7 @@ export function addBackupCommands(program: Command, session: Session): void {
     .action(async (file: string, _: unknown, command: Command) => {
       if (file === '') throw new InvalidInput('The name of the file is empty');
       if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
+      requireNoRestore(session.config().storageDir);
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
       const progress = showProgress(session.output.progress, () => performance.now());
@@ -32,8 +34,6 @@ export function addBackupCommands(program: Command, session: Session): void {
         { onProgress: progress.update, signal: session.signal },
       );
       const report = await session.waitFor(work).finally(progress.end);
-      for (const name of report.missing)
-        session.output.warn(`warning: the file of ${name} is missing or has changed`);
       print(command, toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program

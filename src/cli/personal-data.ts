@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { openSoundFolders } from '../../media/sound-folders.ts';
 import { NotFound } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts';
@@ -8,7 +9,6 @@ import { confirm } from './confirm.ts';
 import { describeLostErasures } from './output/lost-erasures.ts';
 import { print } from './output/print.ts';
 import type { Session } from './session.ts';
-import { openPlacedSounds } from './sound-folders.ts';
 import { loadSteamId } from './who.ts';
 
 const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
@@ -45,7 +45,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       if (lostErasures > 0) session.output.warn(describeLostErasures(lostErasures, RESTORE_FIRST));
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
-      const folders = await openPlacedSounds(session);
+      const folders = await openSoundFolders(session.config());
       const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
       const penalties = pluralForm('en', erased.penalties, { one: 'penalty', other: 'penalties' });
       const words = withPenalties

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
 import type { SoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
@@ -15,7 +16,6 @@ import {
 import { openNamedFile } from './named-file.ts';
 import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
-import { openPlacedSounds } from './sound-folders.ts';
 import { resolveSteamId } from './who.ts';
 
 const MAX_WAIT_MS = 5 * 60_000;
@@ -46,7 +46,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       const startMs = parseStart(options.start);
       const file = await openNamedFile(path);
       const { db } = await session.database();
-      const folders = await openPlacedSounds(session);
+      const folders = await openSoundFolders(session.config());
       // Created before the upload is stored, so that a bad FFMPEG_PATH leaves no upload in the queue.
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
@@ -89,7 +89,7 @@ export function addSoundCommands(program: Command, session: Session): void {
     .action(async (id: string, _: unknown, command: Command) => {
       const steamId64 = await resolveSteamId(session, id);
       const { db } = await session.database();
-      const folders = await openPlacedSounds(session);
+      const folders = await openSoundFolders(session.config());
       await removeSound(db, folders, { steamId64, actor: 'operator' });
       print(command, { removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });

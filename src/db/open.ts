@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { requireNoRestore } from '../runtime/folder.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -29,12 +30,14 @@ const POOL_CLOSE = { limitMs: 1200 };
 
 /**
  * Opens the configured database, or the embedded one, at the newest schema.
+ * @param where.storageDir `STORAGE_DIR`, where an interrupted restore leaves its mark.
  * @throws {InvalidInput} or {Unavailable} one line for the operator; the signal's reason.
  */
 export async function openMigratedDatabase(
-  { databaseUrl, dataDir }: Where,
+  { databaseUrl, dataDir, storageDir }: Where & { storageDir: string },
   { log, onClose, signal, pool }: Options,
 ): Promise<{ database: Database; address: DatabaseAddress }> {
+  requireNoRestore(storageDir);
   const address = await openAddress({ databaseUrl, dataDir }, { log, onClose });
   try {
     await migrateDatabase(address.url, { log, signal });

@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorCode, hasErrorCode } from '../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
 
 /** The file in `STORAGE_DIR` with the id that distinguishes it from other storage folders. */
 export const STORAGE_ID_FILE = '.storage-id';
+/** The file in `STORAGE_DIR` that is there while a restore changes sounds and database. */
+export const RESTORE_MARK = '.restoring';
 
 /** A folder that the operator configured. */
 export type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: string };
@@ -33,6 +38,13 @@ export async function makeFolder(configured: ConfiguredFolder, path = configured
   }
 }
 
+/** @throws {InvalidInput} while a restore is under way, and after one was interrupted. */
+export function requireNoRestore(storageDir: string): void {
+  const mark = join(storageDir, RESTORE_MARK);
+  if (!existsSync(mark)) return;
+  throw new InvalidInput(`A restore is running, or was interrupted (${mark}): run restore again`);
+}
+
 /** Moves a file, by copying it where the other folder is on another file system. */
 export async function moveFile(from: string, to: string): Promise<void> {
   await rename(from, to).catch(async (error: unknown) => {
@@ -41,6 +53,18 @@ export async function moveFile(from: string, to: string): Promise<void> {
     await syncToDisk(to);
     await rm(from);
   });
+}
+
+/** SHA-256 of a file, hexadecimal; undefined when there is none. */
+export async function hashFile(path: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  return hash.digest('hex');
 }
 
 /** Syncs a file, or the entries of a folder, to the disk. */

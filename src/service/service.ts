@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { openSoundFolders } from '../../media/sound-folders.ts';
-import { placeRestoredSounds } from '../backup/restore-sounds.ts';
 import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
 import { openLeaders } from '../db/leader.ts';
@@ -133,7 +132,6 @@ export async function runService(
     addStateMetrics(context);
 
     if (has('api') || has('media')) {
-      await placeRestoredSounds(database.connection, context.soundFolders);
       await checkStorageIdentity(database.db, config.storageDir, log);
     }
     if (has('sync')) {

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { partialPath, publishedPath } from '../../media/sound-folders.ts';
@@ -29,22 +29,6 @@ describe('reconciliation', () => {
     expect(await readdir(queue.folders.orphans)).toHaveLength(1);
     await reconcileSounds(db, queue.folders, log, { nowMs: Date.now() + 31 * 24 * 3_600_000 });
     expect(await readdir(queue.folders.orphans)).toEqual([]);
-  });
-
-  test('removes the links to sounds of a backup that was killed, after a day', async () => {
-    const homes = [queue.folders.published, queue.folders.inbox].map((folder) => dirname(folder));
-    const [killed, running] = ['.backup-killed', '.backup-running'];
-    for (const home of homes) {
-      await Bun.write(join(home, killed, `${aSteamId(9)}.mp3`), 'x');
-      await utimes(join(home, killed), new Date(), new Date(Date.now() - 25 * 3_600_000));
-      await Bun.write(join(home, running, `${aSteamId(9)}.mp3`), 'x');
-    }
-    await reconcileSounds(db, queue.folders, log);
-    for (const home of homes) {
-      const left = (await readdir(home)).filter((name) => name.startsWith('.backup-'));
-      expect(left).toEqual([running]);
-      await rm(join(home, running), { recursive: true });
-    }
   });
 
   test('keeps an upload whose row is inserted meanwhile', async () => {

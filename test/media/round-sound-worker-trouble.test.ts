@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
@@ -97,6 +97,19 @@ describe('failures of the service', () => {
     await rm(join(queue.folders.inbox, uploadKey), { recursive: true });
     startWorker();
     expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('an upload_key that is a path, from a dump of others, removes no folder outside the inbox', async () => {
+    const { id } = await upload(TONE);
+    const victim = join(queue.root, 'victim');
+    await mkdir(victim);
+    await db
+      .update(roundSounds)
+      .set({ uploadKey: relative(queue.folders.inbox, victim) })
+      .where(eq(roundSounds.id, id));
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+    expect(await readdir(queue.root)).toContain('victim');
   });
 
   test('a worker that lost its lease leaves the upload to the one that holds it', async () => {

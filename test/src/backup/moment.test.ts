@@ -8,10 +8,11 @@ import { openSoundFolders } from '../../../media/sound-folders.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const PLAYER = aSteamId(1);
@@ -89,7 +90,7 @@ test('a sound whose file is in place before its row is saved with both', async (
   const working = backUp('between.tar.gz');
   await waitFor(() => isBackupIn('true'));
   await publishRow();
-  expect((await working).missing).toEqual([]);
+  await working;
   const { rows, published } = await restore('between.tar.gz');
   expect([rows, published]).toEqual([[AFTER], 'after']);
 });
@@ -120,7 +121,7 @@ test('a sound that is published, and an upload that is processed, while the rows
   await rm(join(folders.inbox, UPLOAD), { recursive: true });
   release();
   await holding;
-  expect((await working).missing).toEqual([]);
+  await working;
   expect(await restore('during.tar.gz')).toEqual({
     rows: [BEFORE, { status: 'queued', sha256: null }],
     published: 'before',
@@ -128,38 +129,10 @@ test('a sound that is published, and an upload that is processed, while the rows
   });
 });
 
-test('a restore that is killed while it places the sounds is finished by another one', async () => {
-  await backUp('killed.tar.gz');
-  const target = await openFolders('killed');
-  // Moving them aside takes long enough for the process to be killed meanwhile.
-  const earlier = Array.from({ length: 20_000 }, (_, index) => `${aSteamId(100 + index)}.mp3`);
-  for (const name of earlier) await writeFile(join(target.published, name), '');
-  await to.close({ timeoutSeconds: 1 });
-  const env = {
-    DATABASE_URL: to.url,
-    DATA_DIR: join(root.path, 'killed-data'),
-    STORAGE_DIR: join(root.path, 'killed-storage'),
-  };
-  const args = ['restore', join(root.path, 'killed.tar.gz'), '--replace', '--yes'];
-  const killed = startProgram('src/cli.ts', env, args);
-  await waitFor(() => existsSync(target.orphans), { everyMs: 1 });
-  killed.kill('SIGKILL');
-  await killed.exited;
-  expect(killed.stdout()).toBe('');
-  const connection = connect(to.url, { max: 1 });
-  const rows = await connection`select status, sha256 from round_sounds`;
-  await connection.end();
-  // The rows are those of the backup; their sounds have been moved aside.
-  expect([...rows]).toEqual([BEFORE]);
-  expect(existsSync(join(target.published, FILE))).toBe(false);
-  const isAside = (name: string) => name.startsWith('.restore-');
-  expect((await readdir(target.published)).filter(isAside).length).toBe(1);
-
-  const again = startProgram('src/cli.ts', env, args);
-  expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
-  expect(await readFile(join(target.published, FILE), 'utf8')).toBe('before');
-  const published = (await readdir(target.published)).filter((name) => name.endsWith('.mp3'));
-  expect(published).toEqual([FILE]);
-  expect((await readdir(target.orphans)).length).toBe(earlier.length);
-  expect((await readdir(target.published)).filter(isAside)).toEqual([]);
+test('a sound whose file stays another one is named, and no backup is written', async () => {
+  await place('another');
+  await expect(backUp('differs.tar.gz')).rejects.toThrow(
+    new InvalidInput(`sounds/${FILE} is missing, or is not the file of its row: nothing was written`),
+  );
+  expect((await readdir(root.path)).filter((name) => name.startsWith('differs.tar'))).toEqual([]);
 });

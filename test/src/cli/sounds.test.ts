@@ -1,11 +1,10 @@
 import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { listRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { saveSetting } from '../../../src/queries/settings.ts';
 import { anAudio, silence, sine, toWav } from '../../support/audio/audio.ts';
-import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { type Ended, runCli } from '../../support/service/cli.ts';
 import { createTestFolder } from '../../support/service/program.ts';
@@ -45,31 +44,6 @@ test('sounds add publishes a file and tells what came of it; list and remove fol
   expect((await run('sounds', 'remove', PLAYER)).stdout).toContain(`Removed the sound of ${PLAYER}`);
   expect(await Bun.file(PUBLISHED).exists()).toBe(false);
   expect(await listRoundSounds(db)).toEqual([]);
-});
-
-test('after a restore that was killed, sounds add keeps the restored sounds, and removing one removes its file', async () => {
-  const [kept, removed, erased] = [aSteamId(2), aSteamId(3), aSteamId(4)];
-  const published = join(folder.path, 'storage/roundsound');
-  for (const id of [kept, removed, erased]) {
-    await insertReadySound(db, id, 'restored.wav');
-    await Bun.write(join(published, `.restore-killed/${id}.mp3`), 'restored');
-  }
-  await mkdir(join(folder.path, 'data/inbox/.restore-killed'), { recursive: true });
-  await Bun.write(join(published, '.published-sounds'), '');
-  await saveSetting(db, 'restore.unplaced', '.restore-killed');
-
-  expect(await run('sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'fanfare.wav'))).toMatchObject({
-    code: 0,
-  });
-  expect((await run('sounds', 'remove', removed)).code).toBe(0);
-  expect((await run('users', 'erase', erased, '--yes')).code).toBe(0);
-  const sounds = await listRoundSounds(db);
-  expect(sounds.map(({ steamId64, status }) => [steamId64, status]).sort()).toEqual([
-    [PLAYER, 'ready'],
-    [kept, 'ready'],
-  ]);
-  const files = (await readdir(published, { recursive: true })).filter((name) => /^[^.].*mp3$/.test(name));
-  expect(files.sort()).toEqual([`${PLAYER}.mp3`, `${PLAYER}.voice.mp3`, `${kept}.mp3`].sort());
 });
 
 test('sounds add says why a file does not become a sound, and ends with 1', async () => {

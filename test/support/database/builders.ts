@@ -86,7 +86,7 @@ export async function insertReadySound(
     steamId64,
     title,
     status: 'ready',
-    uploadKey: `test-${steamId64}`,
+    uploadKey: `0190c2a5-7a51-7c52-a6a1-${steamId64.slice(-12)}`,
     readyAt: new Date(),
     sha256: 'a1'.repeat(32),
     sizeBytes: 101_234,

@@ -22,6 +22,7 @@ const VALUES: Record<string, (row: number) => string> = {
 const OF_COLUMNS: Record<string, (row: number) => string> = {
   'penalty_event_state.is_only': () => 'true',
   'round_sounds.status': () => 'failed',
+  'round_sounds.upload_key': (row) => `0190c2a5-7a51-7c52-a6a1-00000000000${row}`,
 };
 /** Above the ids that the service has assigned before. */
 const ROWS = [7, 8];

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+
+/** An entry of a tar archive, with the type as its header has it. */
+export type ArchiveEntry = { name: string; body: Buffer; type?: string; linkName?: string };
+
+const BLOCK = 512;
+const padded = (size: number) => Math.ceil(size / BLOCK) * BLOCK;
+
+/** The regular files of a tar archive. */
+export function unpackArchive(tar: Buffer): ArchiveEntry[] {
+  const entries: ArchiveEntry[] = [];
+  for (let at = 0; tar[at] !== 0; ) {
+    const name = tar.toString('latin1', at, at + 100).replace(/\0.*$/s, '');
+    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 135), 8);
+    entries.push({ name, body: tar.subarray(at + BLOCK, at + BLOCK + size) });
+    at += BLOCK + padded(size);
+  }
+  return entries;
+}
+
+/** A tar archive, with the hashes and sizes in its manifest made right where only the entries were changed. */
+export function packArchive(entries: readonly ArchiveEntry[]): Buffer {
+  const others = entries.filter(({ name }) => name !== 'manifest.json');
+  const blocks = entries.flatMap((entry) => {
+    const body = entry.name === 'manifest.json' ? correct(entry.body, others) : entry.body;
+    return [
+      packHeader({ ...entry, sizeBytes: body.length }),
+      body,
+      Buffer.alloc(padded(body.length) - body.length),
+    ];
+  });
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
+}
+
+/** What a manifest says of entries that were changed, and were as it says before. */
+function correct(manifest: Buffer, entries: readonly ArchiveEntry[]): Buffer {
+  let text = manifest.toString();
+  for (const { name, body } of entries.filter(({ name }) => name.startsWith('tables/'))) {
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    text = text.replace(
+      new RegExp(`("name": "${name}",\\s+"sizeBytes": )\\d+(,\\s+"sha256": ")[0-9a-f]+`),
+      `$1${body.length}$2${sha256}`,
+    );
+  }
+  return Buffer.from(text);
+}
+
+/** The header of an entry. */
+export function packHeader({
+  name,
+  sizeBytes,
+  type = '0',
+  linkName = '',
+}: Omit<ArchiveEntry, 'body'> & { sizeBytes: number }): Buffer {
+  const header = Buffer.alloc(BLOCK);
+  header.write(name, 0);
+  header.write('0000644\0', 100);
+  header.write(sizeBytes.toString(8).padStart(11, '0'), 124);
+  header.write('0'.repeat(11), 136);
+  header.write(' '.repeat(8), 148);
+  header.write(type, 156);
+  header.write(linkName, 157);
+  header.write('ustar\x0000', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return header;
+}
