@@ -133,7 +133,8 @@ export function createRoutes(deps: RouteDeps): Routes {
     work: ProtectedWork<P>,
   ): Promise<Response> {
     const startedMs = performance.now();
-    return recorded('protected', operation.id, startedMs, await runProtected(incoming, operation, work));
+    const response = await runProtected(incoming, operation, { work, startedMs });
+    return recorded('protected', operation.id, startedMs, response);
   }
 
   function runPublic<P extends Parameters>(
@@ -165,7 +166,7 @@ export function createRoutes(deps: RouteDeps): Routes {
   async function runProtected<P extends Parameters>(
     incoming: Incoming,
     operation: ProtectedOperation<P>,
-    work: ProtectedWork<P>,
+    { work, startedMs }: { work: ProtectedWork<P>; startedMs: number },
   ): Promise<Response> {
     const { request } = incoming;
     const now = deps.now();
@@ -185,7 +186,7 @@ export function createRoutes(deps: RouteDeps): Routes {
       requireScope(token, operation.scope);
       const given = parseParameters(operation.parameters, incoming);
       const begin = () => work(given, { token, now });
-      const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin));
+      const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs: startedMs }));
       return respondProtected(response, verdict, operation.cacheControl);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);

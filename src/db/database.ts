@@ -79,7 +79,7 @@ export function openDatabase(
           return submitTo(primary);
         }
       };
-      return limitWait(submit, giveUp);
+      return limitWait(submit, { onLate: giveUp });
     };
 
   const requestDb = open(runForRequest(() => undefined));

@@ -5,9 +5,13 @@ export const REQUEST_LIMITS = { limitMs: 4000, maxWaiting: 1000 } as const;
 
 /**
  * Runs work that needs the database, and rejects when it takes too long.
- * @param onLate called when the caller has been refused; the work counts as waiting until it settles.
+ * @param options.sinceMs since when the caller has waited, by `performance.now()`; now by default.
+ * @param options.onLate called when the caller has been refused; the work counts as waiting until it settles.
  */
-export type WaitLimit = <T>(work: () => Promise<T>, onLate?: () => void) => Promise<T>;
+export type WaitLimit = <T>(
+  work: () => Promise<T>,
+  options?: { sinceMs?: number; onLate?: () => void },
+) => Promise<T>;
 
 /**
  * Limits how long a caller waits for a database that hangs, and how many wait at once: beyond that, calls are rejected
@@ -23,8 +27,7 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
   const refuseLate = () => {
     const now = performance.now();
     for (const waiter of waiting) {
-      if (now - waiter.sinceMs < limitMs) break;
-      if (waiter.isRefused) continue;
+      if (waiter.isRefused || now - waiter.sinceMs < limitMs) continue;
       waiter.isRefused = true;
       waiter.refuse(new Unavailable('The database is unreachable: try again shortly'));
       waiter.onLate?.();
@@ -34,13 +37,13 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
     timer = undefined;
   };
 
-  return (work, onLate) => {
+  return (work, { sinceMs = performance.now(), onLate } = {}) => {
     if (waiting.size >= maxWaiting) {
       return Promise.reject(new Unavailable('The database is unreachable: try again shortly'));
     }
     return new Promise((resolve, reject) => {
       const working = work();
-      const waiter: Waiter = { sinceMs: performance.now(), refuse: reject, onLate, isRefused: false };
+      const waiter: Waiter = { sinceMs, refuse: reject, onLate, isRefused: false };
       waiting.add(waiter);
       timer ??= setInterval(refuseLate, Math.min(limitMs, CHECK_MS));
       const settle = () => waiting.delete(waiter);

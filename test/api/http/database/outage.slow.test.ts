@@ -229,6 +229,17 @@ describe('while the database hangs', () => {
 });
 
 describe('while the database is slow', () => {
+  test('a request that waits first for its token, then for its data, is 503 after four seconds in all', async () => {
+    const { connection } = service.service.database;
+    // Opens every connection of the pool.
+    await Promise.all(Array.from({ length: 6 }, () => connection`select pg_sleep(0.05)`));
+    const unknown = await aToken(db, 4, { now: new Date() });
+    // Two round trips for each.
+    proxy.slow(650);
+    const response = await service.ask('/api/v1/bans', bearer(unknown.token));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+
   test('the statement of a request that got its 503 does not run on, and none that waited is sent', async () => {
     const paths = [
       '/bans',
