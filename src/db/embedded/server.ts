@@ -139,6 +139,8 @@ async function findRunningServer(dir: string): Promise<RunningServer | undefined
 
 /** Also false for a zombie, which a container without init leaves: its PID exists, but its command line is empty. */
 export async function isServerRunning(dir: string, pid: number): Promise<boolean> {
+  // A negative number is that of a single-user server, which nobody can use.
+  if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
