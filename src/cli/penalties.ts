@@ -71,7 +71,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         options: Common & { url?: string; timezone?: string; onlineTime?: boolean },
         command: Command,
       ) => {
-        const configured = session.config().simpleAdmin;
+        const configured = session.config().sources.simpleadmin;
         const url = options.url ?? configured.url;
         if (url === undefined) command.error('error: --url or SIMPLEADMIN_URL is required');
         await run(command, options, (deps, shared) =>
@@ -86,19 +86,23 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         );
       },
     );
-  databaseCommand('sourcebans', 'a database of SourceBans++')
-    .requiredOption('--url <url>', MYSQL_FORM)
-    .option('--prefix <prefix>', 'what its table names begin with', 'sb_')
-    .action(async (options: Common & { url: string; prefix: string }, command: Command) => {
-      const { url, prefix, source } = options;
+  databaseCommand('sourcebans', 'a database of SourceBans++', 'SOURCEBANS_SOURCE, else sourcebans')
+    .option('--url <url>', `${MYSQL_FORM} (default: SOURCEBANS_URL)`)
+    .option('--prefix <prefix>', 'what its table names begin with (default: SOURCEBANS_PREFIX, else sb_)')
+    .action(async (options: Common & { url?: string; prefix?: string }, command: Command) => {
+      const configured = session.config().sources.sourcebans;
+      const { url = configured.url, prefix = configured.prefix, source = configured.source } = options;
+      if (url === undefined) command.error('error: --url or SOURCEBANS_URL is required');
       await run(command, options, (deps, shared) =>
         importSourcebans(deps, { ...shared, url, prefix, source }),
       );
     });
-  databaseCommand('iks', 'a database of IKS Admin 3')
-    .requiredOption('--url <url>', MYSQL_FORM)
-    .action(async (options: Common & { url: string }, command: Command) => {
-      const { url, source } = options;
+  databaseCommand('iks', 'a database of IKS Admin 3', 'IKS_SOURCE, else iks')
+    .option('--url <url>', `${MYSQL_FORM} (default: IKS_URL)`)
+    .action(async (options: Common & { url?: string }, command: Command) => {
+      const configured = session.config().sources.iks;
+      const { url = configured.url, source = configured.source } = options;
+      if (url === undefined) command.error('error: --url or IKS_URL is required');
       await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
     });
 

@@ -5,7 +5,15 @@ import { LOCKS } from './locks.ts';
 import { arrayLiteral } from './select.ts';
 
 /** The parts that run in one process at a time. */
-export const PARTS = ['poller', 'bot', 'mirror', 'webhooks', 'retention'] as const;
+export const PARTS = [
+  'poller',
+  'bot',
+  'mirror_simpleadmin',
+  'mirror_sourcebans',
+  'mirror_iks',
+  'webhooks',
+  'retention',
+] as const;
 export type Part = (typeof PARTS)[number];
 
 /** The work of a part; it has to end soon after the signal aborts. */

@@ -4,6 +4,7 @@ import { ROLES } from '../runtime/roles.ts';
 
 /** The settings of the demo: all roles on data of its own, without the service's database and sources. */
 export function toDemoConfig(config: Config): Config {
+  const { simpleadmin, sourcebans, iks } = config.sources;
   const dataDir = join(config.dataDir, 'demo');
   return {
     ...config,
@@ -11,7 +12,11 @@ export function toDemoConfig(config: Config): Config {
     databaseReplicaUrls: [],
     dataDir,
     storageDir: join(dataDir, 'storage'),
-    simpleAdmin: { ...config.simpleAdmin, url: undefined },
+    sources: {
+      simpleadmin: { ...simpleadmin, url: undefined },
+      sourcebans: { ...sourcebans, url: undefined },
+      iks: { ...iks, url: undefined },
+    },
     roles: ROLES,
   };
 }

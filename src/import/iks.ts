@@ -1,24 +1,15 @@
 import { InvalidInput } from '../domain/errors.ts';
-import type { PenaltyType } from '../domain/penalty.ts';
+import { MUTE_TYPES, type PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import type { ImportedPenalty } from '../queries/penalties/imported.ts';
-import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { ACTIVE, type PenaltyState } from './checked-penalty.ts';
 import { BAN_BY_ADDRESS, type ImportSummary } from './import-report.ts';
-import {
-  type ImportDeps,
-  type ImportOptions,
-  type ImportRun,
-  type ItemReport,
-  importPages,
-  runImport,
-  type Warn,
-} from './import-run.ts';
+import type { ImportDeps, ItemReport, Warn } from './import-run.ts';
+import { importSource, type SourceOptions } from './import-source.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
-import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
-import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from './source/tables.ts';
+import { findSourceTable, type SourceTable } from './source/tables.ts';
 import {
   computeCreationMs,
   minutesBetween,
@@ -27,15 +18,7 @@ import {
   parseUnixSeconds,
   toJoinedAdmin,
 } from './source/values.ts';
-
-const IKS_SOURCE = 'iks';
-
-export type IksOptions = ImportOptions & {
-  /** `mysql://…`. */
-  url: string;
-  /** Names the source when several are imported; `iks` by default. */
-  source?: string | undefined;
-};
+import type { SourceSystem } from './source-system.ts';
 
 /** Without `iks_admins_warns`, which contains warnings given to admins. */
 const TABLES = ['iks_bans', 'iks_comms'] as const;
@@ -49,44 +32,35 @@ const SERVERS: SourceServerTable = {
   toServer: ({ id, name, ip }) => ({ sourceServerId: id ?? '', name: name ?? null, address: ip ?? '' }),
 };
 
-/**
- * Imports the bans and communication bans of an IKS Admin 3 database; a repeated import only writes what changed there.
- * Rows that IKS marked as deleted are not read: those that were imported are marked as gone, and kept.
- * @throws {InvalidInput} for an address or a database of another kind.
- * @throws {Unavailable} when the source does not respond.
- */
-export async function importIks(
-  deps: ImportDeps,
-  { url, source = IKS_SOURCE, ...options }: IksOptions,
-): Promise<ImportSummary> {
-  const database = await openSourceDatabase(url);
-  try {
-    const identity: PenaltySource = { name: source, kind: 'iks', address: database.address, prefix: '' };
-    return await runImport(deps, identity, options, (run) => sweep(run, database));
-  } finally {
-    await database.close();
-  }
+/** Imports the bans and communication bans of an IKS Admin 3 database; see {@link importSource}. */
+export async function importIks(deps: ImportDeps, options: SourceOptions): Promise<ImportSummary> {
+  return importSource(deps, IKS, options);
 }
 
-async function sweep(run: ImportRun, database: SourceDatabase): Promise<void> {
-  const found = await Promise.all(TABLES.map((name) => findTable(database, name)));
-  const tables = found.filter((table) => table !== undefined);
-  if (tables.length === 0) throw new InvalidInput('the source has neither iks_bans nor iks_comms');
-  const serverIds = await matchSourceServers(run, database, SERVERS);
-  const total = await countSourceRows(database, tables);
-  for (const table of tables) {
-    await importPages({ ...run, total }, readSourcePages(database, table), {
-      table: table.name,
-      idsOf: (row) => [row.id ?? ''],
-      parse: (row, report) => parseRow(table.name, row, { serverIds, ...report }),
-      parseState,
-    });
-  }
-  run.summary.gone = await run.writer.markGone(
-    tables.map((table) => table.name),
-    run.now(),
-  );
-}
+/** IKS Admin 3. Rows that it marked as deleted are not read: those that were imported are marked as gone, and kept. */
+export const IKS: SourceSystem = {
+  kind: 'iks',
+  prefix: '',
+  serverTable: SERVERS.name,
+  async openTables(run, database) {
+    const found = await Promise.all(TABLES.map((name) => findTable(database, name)));
+    const sources = found.filter((table) => table !== undefined);
+    if (sources.length === 0) throw new InvalidInput('the source has neither iks_bans nor iks_comms');
+    const serverIds = await matchSourceServers(run, database, SERVERS);
+    return sources.map((source) => ({
+      source,
+      key: 'id',
+      types: source.name === 'iks_bans' ? (['ban'] as const) : MUTE_TYPES,
+      isActiveAt: (seconds) => `${notUnbanned(source)} and (p.end_at = 0 or p.end_at > ${seconds})`,
+      parser: {
+        table: source.name,
+        idsOf: (rows) => rows.map(({ id }) => id ?? ''),
+        parse: ([row = {}], report) => parseRow(source.name, row, { serverIds, ...report }),
+        parseState: ([row = {}]) => parseState(row),
+      },
+    }));
+  },
+};
 
 const NEEDED = ['id', 'steam_id', 'duration', 'created_at', 'end_at'];
 const WANTED = [
@@ -108,8 +82,7 @@ async function findTable(
   if (!table) return undefined;
   const { columns } = table;
   const [selected, joins] = [[...table.selected], [...table.joins]];
-  // Misspelled in the first releases.
-  const unbannedBy = ['unbanned_by', 'ubanned_by'].find((column) => columns.has(column));
+  const unbannedBy = findUnbannedBy(table);
   selected.push(unbannedBy ? `p.${unbannedBy} as unbanned_by` : 'null as unbanned_by');
   if ((await database.listColumns('iks_admins')).has('steam_id')) {
     selected.push('a.name as admin_name', 'a.steam_id as admin_steamid');
@@ -121,6 +94,16 @@ async function findTable(
   }
   const condition = columns.has('deleted_at') ? 'p.deleted_at is null' : table.condition;
   return { ...table, selected, joins, condition };
+}
+
+/** Misspelled in the first releases. */
+function findUnbannedBy({ columns }: SourceTable): string | undefined {
+  return ['unbanned_by', 'ubanned_by'].find((column) => columns.has(column));
+}
+
+function notUnbanned(table: SourceTable): string {
+  const unbannedBy = findUnbannedBy(table);
+  return unbannedBy ? `p.${unbannedBy} is null` : 'true';
 }
 
 function parseRow(

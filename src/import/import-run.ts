@@ -119,7 +119,7 @@ export type ItemReport = {
 /** Converts the items (rows, or groups of rows) of one table into penalties. */
 export type ItemParser<Item> = {
   table: string;
-  /** The ids of the source rows in an item; warnings name the first one. */
+  /** The ids of the source rows in an item; the first one is the id of the penalty. */
   idsOf: (item: Item) => readonly string[];
   /**
    * Returns the penalty with the status that the source gives, whatever the clock says.
@@ -170,6 +170,8 @@ export async function importPage<Item>(
 type ParsedPage = {
   rows: ImportedPenalty[];
   unreadable: UnreadableRow[];
+  /** The rows of items after their first: what an earlier import made of them alone is now part of the item. */
+  merged: SourceKey[];
   /** Rows read up to and including this page. */
   read: number;
 };
@@ -190,7 +192,7 @@ function parsePage<Item>(
 ): ParsedPage {
   signal?.throwIfAborted();
   const { table, idsOf, parse, keyOf } = parser;
-  const parsed: ParsedPage = { rows: [], unreadable: [], read: 0 };
+  const parsed: ParsedPage = { rows: [], unreadable: [], merged: [], read: 0 };
   const mark = expiryMark();
   for (const item of page) {
     const ids = idsOf(item);
@@ -209,6 +211,7 @@ function parsePage<Item>(
           'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired',
         );
       }
+      for (const id of ids.slice(1)) parsed.merged.push({ sourceTable: table, sourceId: id });
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
@@ -239,12 +242,13 @@ function tryParse<T>(parse: () => T): T | undefined {
   }
 }
 
-async function writePage(run: ImportRun, { rows, unreadable, read }: ParsedPage): Promise<void> {
+async function writePage(run: ImportRun, { rows, unreadable, merged, read }: ParsedPage): Promise<void> {
   const { writer, summary, listener, total } = run;
   const ended = await setRowsAside(run, unreadable);
   const counts = await writer.write([...rows, ...ended]);
   // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
   await writer.markSeen(unreadable.flatMap(({ key }) => key ?? []));
+  await writer.deleteMerged(merged);
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;

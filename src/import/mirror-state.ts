@@ -1,5 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
+import type { SourceSystem } from './source-system.ts';
 
 /** The progress of the mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
@@ -16,18 +17,21 @@ export type MirrorState = {
   tables: Record<string, { lastId: number; activeCursor: number; sourceCursor: number }>;
 };
 
-const KEY = 'mirror.simpleadmin';
+const keyOf = (kind: SourceSystem['kind']) => `mirror.${kind}`;
 
 /** @returns undefined when this source was never mirrored. */
-export async function loadMirrorState(db: Db, sourceHash: string): Promise<MirrorState | undefined> {
-  const text = await findSetting(db, KEY);
+export async function loadMirrorState(
+  db: Db,
+  { kind, sourceHash }: { kind: SourceSystem['kind']; sourceHash: string },
+): Promise<MirrorState | undefined> {
+  const text = await findSetting(db, keyOf(kind));
   const state = text === undefined ? undefined : tryParseState(text);
   return state?.sourceHash === sourceHash ? state : undefined;
 }
 
 /** Replaces the saved state. */
-export async function saveMirrorState(db: Db, state: MirrorState): Promise<void> {
-  await saveSetting(db, KEY, JSON.stringify(state));
+export async function saveMirrorState(db: Db, kind: SourceSystem['kind'], state: MirrorState): Promise<void> {
+  await saveSetting(db, keyOf(kind), JSON.stringify(state));
 }
 
 function tryParseState(text: string): MirrorState | undefined {

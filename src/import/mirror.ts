@@ -4,17 +4,20 @@ import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership } from '../db/leader.ts';
 import { Conflict } from '../domain/errors.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { Count, Metrics } from '../runtime/metrics.ts';
+import { importChanges, loadStateAfterSweep } from './changes.ts';
 import type { ImportSummary, RowReport } from './import-report.ts';
 import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
+import { identifySource, importTables } from './import-source.ts';
 import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
-import { importSimpleAdminChanges, loadSourceClock, loadStateAfterSweep } from './simple-admin/changes.ts';
-import { SIMPLE_ADMIN_SERVERS, simpleAdminSource, sweepSimpleAdmin } from './simple-admin/simple-admin.ts';
-import { OtherSource } from './source/identity.ts';
+import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase } from './source/source-database.ts';
+import type { SourceSystem } from './source-system.ts';
 
 export type Mirror = {
+  /** The part that one process leads, and its name in the health report. */
+  part: `mirror_${SourceSystem['kind']}`;
   start: () => void;
   /** Aborts the running round; settles within three seconds. */
   stop: () => Promise<void>;
@@ -38,10 +41,10 @@ type Deps = {
   db: Db;
   /** For the connection that holds the source's lock. */
   databaseUrl: string;
-  /** Only one process mirrors. */
+  /** Only one process mirrors a source. */
   leaders: Leaders;
   log: Logger;
-  metrics: Metrics;
+  metrics: MirrorMetrics;
   now?: () => Date;
 };
 
@@ -50,32 +53,63 @@ type Settings = {
   url: string;
   /** Names the source; part of the key of its penalties. */
   source: string;
-  timezone: string;
+  /** The zone of the nightly full read; UTC by default. */
+  timezone?: string | undefined;
   intervalSeconds: number;
 };
+
+/** The metrics of all mirrors of a process, labelled by the kind of their system. */
+export type MirrorMetrics = {
+  add: (system: SourceSystem['kind'], read: () => { isUp: boolean; ageSeconds: number }) => void;
+  countRows: Count<'system' | 'change'>;
+};
+
+/** Registers the metrics of mirrors, once for a process. */
+export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
+  const mirrors = new Map<SourceSystem['kind'], () => { isUp: boolean; ageSeconds: number }>();
+  const readAll = () => [...mirrors].map(([system, read]) => ({ labels: { system }, ...read() }));
+  // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
+  metrics.addGauges(
+    'mirror_up',
+    '1 while this process mirrors the system and its last round succeeded, else 0.',
+    ['system'],
+    () => readAll().map(({ labels, isUp }) => ({ labels, value: isUp ? 1 : 0 })),
+  );
+  metrics.addGauges(
+    'mirror_age_seconds',
+    'Time since the last successful round of the mirror.',
+    ['system'],
+    () => readAll().map(({ labels, ageSeconds }) => ({ labels, value: ageSeconds })),
+  );
+  return {
+    add: (system, read) => void mirrors.set(system, read),
+    countRows: metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['system', 'change']),
+  };
+}
 
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 
-const REFUSAL =
-  'SIMPLEADMIN_URL names a different database from the one its penalties came from: nothing is mirrored';
 const LOST_ERASURES =
   'erased people are not recognised, since the secret that identifies them is lost: the mirror may name them again';
-const WAYS_ON =
-  'set SIMPLEADMIN_SOURCE to a new name to mirror it separately, or run ' +
-  '`bun run cli penalties import simpleadmin --replace-source` if it is the same database at a new address';
 
 /**
- * Mirrors the penalties of a CS2-SimpleAdmin database: a first full read, then the changes of each interval, and a full
+ * Mirrors the penalties of a system's database: a first full read, then the changes of each interval, and a full
  * read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. An outage of
  * the source causes one log line and a metric, and affects nothing else.
  */
 export function createMirror(
   { db, databaseUrl, leaders, log, metrics, now = () => new Date() }: Deps,
-  { url, source, timezone, intervalSeconds }: Settings,
+  system: SourceSystem,
+  { url, source, timezone = 'UTC', intervalSeconds }: Settings,
 ): Mirror {
+  const { kind } = system;
+  const part: Mirror['part'] = `mirror_${kind}`;
+  const name = SYSTEM_NAMES[kind];
+  const setting = kind.toUpperCase();
+  const refusal = `${setting}_URL names a different database from the one its penalties came from: nothing is mirrored`;
   const warned = new Set<string>();
   const health: Omit<MirrorHealth, 'isMirroring'> = {
     isUp: undefined,
@@ -88,15 +122,12 @@ export function createMirror(
   let lastRoundMs: number | undefined;
   /** Whether lost erasures have been logged: once, until the loss is repaired. */
   let hasLoggedLoss = false;
-  const countRows = metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['change']);
-  // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
-  metrics.addGauge('mirror_up', '1 while this process mirrors and its last round succeeded, else 0.', () =>
-    health.isUp && leadership?.isLeader() ? 1 : 0,
-  );
-  metrics.addGauge('mirror_age_seconds', 'Time since the last successful round of the mirror.', () =>
-    lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,
-  );
   let leadership: Leadership | undefined;
+  const isMirroring = () => leadership?.isLeader() ?? false;
+  metrics.add(kind, () => ({
+    isUp: health.isUp === true && isMirroring(),
+    ageSeconds: lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,
+  }));
 
   async function lead(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -115,7 +146,7 @@ export function createMirror(
       } finally {
         await database.close();
       }
-      if (health.isUp === false) log.info('mirroring CS2-SimpleAdmin works again');
+      if (health.isUp === false) log.info(`mirroring ${name} works again`);
       health.isUp = true;
       health.failures = 0;
       health.refusal = undefined;
@@ -131,36 +162,41 @@ export function createMirror(
 
   function fail(error: unknown): void {
     if (health.isUp !== false || health.refusal !== undefined)
-      log.warn({ err: error }, 'mirroring CS2-SimpleAdmin failed: retrying');
+      log.warn({ err: error }, `mirroring ${name} failed: retrying`);
     health.isUp = false;
     health.failures += 1;
     health.refusal = undefined;
   }
 
   function refuse({ known, given }: OtherSource): void {
-    if (health.refusal === undefined) log.error({ source, known, given }, `${REFUSAL}: ${WAYS_ON}`);
+    if (health.refusal === undefined) {
+      const waysOn =
+        `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
+        '--replace-source` if it is the same database at a new address';
+      log.error({ source, known, given }, `${refusal}: ${waysOn}`);
+    }
     health.isUp = false;
     health.failures += 1;
     // Without the addresses, which are only logged: anybody may read /readyz.
-    health.refusal = REFUSAL;
+    health.refusal = refusal;
   }
 
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
-    const identity = simpleAdminSource(source, database);
+    const identity = identifySource(system, source, database);
     const sourceHash = hashOf(identity);
-    const state = await loadMirrorState(db, sourceHash);
+    const state = await loadMirrorState(db, { kind, sourceHash });
     health.lastSweepAt = state?.sweptAt;
     const isSweep = state === undefined || dayOf(now(), timezone) !== dayOf(state.sweptAt, timezone);
     let next: MirrorState | undefined;
     const importAll = async (importRun: ImportRun) => {
+      const tables = await system.openTables(importRun, database);
       if (!isSweep) {
-        next = await importSimpleAdminChanges(importRun, database, { state, timezone, pageRows: PAGE_ROWS });
+        next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
         return;
       }
-      const [sweptAt, sourceSeconds] = [now(), await loadSourceClock(database)];
       // Loaded before the rows: what is added meanwhile counts as new in the next round.
-      next = await loadStateAfterSweep(database, { sourceHash, sweptAt, sourceSeconds });
-      await sweepSimpleAdmin(importRun, database, { timezone, pageRows: PAGE_ROWS });
+      next = await loadStateAfterSweep(database, tables, { sourceHash, sweptAt: now() });
+      await importTables(importRun, database, tables, { pageRows: PAGE_ROWS });
     };
     const options: ImportOptions = {
       waits: false,
@@ -169,13 +205,12 @@ export function createMirror(
         warnOnce(
           row,
           isOutdated
-            ? 'a row of CS2-SimpleAdmin can no longer be read: its penalty stays as it was'
-            : 'a row of CS2-SimpleAdmin was set aside',
+            ? `a row of ${name} can no longer be read: its penalty stays as it was`
+            : `a row of ${name} was set aside`,
         ),
       // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
       onWarning: (row) => {
-        if (row.table === SIMPLE_ADMIN_SERVERS.name)
-          warnOnce(row, 'a server of CS2-SimpleAdmin could not be matched');
+        if (row.table === system.serverTable) warnOnce(row, `a server of ${name} could not be matched`);
       },
     };
     const summary = await runImport(
@@ -184,7 +219,7 @@ export function createMirror(
       options,
       importAll,
     );
-    if (next) await saveMirrorState(db, next);
+    if (next) await saveMirrorState(db, kind, next);
     health.lastSweepAt = next?.sweptAt;
     report(summary, isSweep);
   }
@@ -200,7 +235,7 @@ export function createMirror(
   function logAssumption(rows: number, assumption: string): void {
     if (warned.has(assumption)) return;
     warned.add(assumption);
-    log.warn({ rows }, `rows of CS2-SimpleAdmin ${assumption}`);
+    log.warn({ rows }, `rows of ${name} ${assumption}`);
   }
 
   function report(
@@ -213,26 +248,27 @@ export function createMirror(
       log.error({ lostErasures }, LOST_ERASURES);
     }
     hasLoggedLoss = lostErasures > 0;
-    countRows({ change: 'added' }, added);
-    countRows({ change: 'changed' }, changed);
-    countRows({ change: 'gone' }, gone);
+    for (const [change, rows] of Object.entries({ added, changed, gone })) {
+      metrics.countRows({ system: kind, change }, rows);
+    }
     if (!isSweep && added + changed + serversAdded.length === 0) return;
-    log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, 'mirrored SimpleAdmin');
+    log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
   }
 
   return {
+    part,
     start() {
-      leadership = leaders.run('mirror', lead);
+      leadership = leaders.run(part, lead);
     },
     async stop() {
       await leadership?.stop();
     },
-    health: () => ({ ...health, isMirroring: leadership?.isLeader() ?? false }),
+    health: () => ({ ...health, isMirroring: isMirroring() }),
   };
 }
 
-function hashOf({ name, address }: PenaltySource): string {
-  return new Bun.CryptoHasher('sha256').update(JSON.stringify([name, address])).digest('hex');
+function hashOf({ name, address, prefix }: PenaltySource): string {
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify([name, address, prefix])).digest('hex');
 }
 
 /** The date in a zone, with days that begin at 04:00. */

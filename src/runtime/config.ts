@@ -111,25 +111,41 @@ function readSettings(env: Env) {
       audience: parseSoundAudience(list(env, 'SOUND_FOR')),
     },
     ffmpegPath: text(env, 'FFMPEG_PATH'),
-    simpleAdmin: {
-      /** `mysql://…` or `sqlite:PATH`. */
-      url: matching(
-        env,
-        'SIMPLEADMIN_URL',
-        /^(mysql:\/\/|mariadb:\/\/|sqlite:).+/,
-        'mysql://user:password@host/database or sqlite:PATH',
-        { secret: true },
-      ),
-      /** The source name that is part of the key of its penalties. */
-      source: matching(env, 'SIMPLEADMIN_SOURCE', SOURCE_NAME, SOURCE_NAME_RULE) ?? 'simpleadmin',
-      timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
-      intervalSeconds: integer(env, 'SIMPLEADMIN_INTERVAL_SECONDS', { byDefault: 60, min: 1, max: 86_400 }),
+    /** The systems whose penalties are mirrored. */
+    sources: {
+      simpleadmin: {
+        ...penaltySource(
+          env,
+          'SIMPLEADMIN',
+          /^(mysql:\/\/|mariadb:\/\/|sqlite:).+/,
+          `${MYSQL_FORM} or sqlite:PATH`,
+        ),
+        timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
+      },
+      sourcebans: {
+        ...penaltySource(env, 'SOURCEBANS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
+        prefix: matching(env, 'SOURCEBANS_PREFIX', /^\w{0,32}$/, 'letters, digits and underscores') ?? 'sb_',
+      },
+      iks: penaltySource(env, 'IKS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
     },
     sessionSecret: sessionSecret(env),
     /** How long HTTP keeps serving after SIGTERM. */
     drainSeconds: integer(env, 'DRAIN_SECONDS', { byDefault: 3, min: 0, max: 300 }),
     roles: roles(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
+  };
+}
+
+const MYSQL_FORM = 'mysql://user:password@host/database';
+
+/** The settings that all systems have whose penalties are mirrored. */
+function penaltySource(env: Env, name: string, url: RegExp, form: string) {
+  return {
+    /** The address of its database; unset: no mirror. */
+    url: matching(env, `${name}_URL`, url, form, { secret: true }),
+    /** The source name that is part of the key of its penalties. */
+    source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
+    intervalSeconds: integer(env, `${name}_INTERVAL_SECONDS`, { byDefault: 60, min: 1, max: 86_400 }),
   };
 }
 

@@ -111,12 +111,12 @@ export type SimpleAdminRowOptions = {
 export function createSimpleAdminParser(
   table: SimpleAdminTableName,
   options: SimpleAdminRowOptions,
-): ItemParser<SourceRow> {
+): ItemParser<readonly SourceRow[]> {
   return {
     table,
-    idsOf: (row) => [row.id ?? ''],
-    parse: (row, report) => parseRow(table, row, { ...options, ...report }),
-    parseState,
+    idsOf: (rows) => rows.map(({ id }) => id ?? ''),
+    parse: ([row = {}], report) => parseRow(table, row, { ...options, ...report }),
+    parseState: ([row = {}]) => parseState(row),
   };
 }
 

@@ -1,22 +1,12 @@
-import type { PenaltySource } from '../../queries/penalties/sources.ts';
 import type { ImportSummary } from '../import-report.ts';
-import {
-  type ImportDeps,
-  type ImportOptions,
-  type ImportRun,
-  importPages,
-  runImport,
-} from '../import-run.ts';
+import type { ImportDeps } from '../import-run.ts';
+import { importSource, type SourceOptions } from '../import-source.ts';
 import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import { openSourceDatabase } from '../source/open-source.ts';
-import type { SourceDatabase } from '../source/source-database.ts';
-import { countSourceRows, PAGE_ROWS, readSourcePages } from '../source/tables.ts';
 import { wallClockToInstant } from '../source/wall-clock.ts';
+import type { SourceSystem } from '../source-system.ts';
 import { createSimpleAdminParser, findSimpleAdminTables } from './rows.ts';
 
-const SIMPLE_ADMIN_SOURCE = 'simpleadmin';
-
-export const SIMPLE_ADMIN_SERVERS: SourceServerTable = {
+const SERVERS: SourceServerTable = {
   name: 'sa_servers',
   needed: ['id', 'address'],
   wanted: ['hostname'],
@@ -27,64 +17,60 @@ export const SIMPLE_ADMIN_SERVERS: SourceServerTable = {
   }),
 };
 
-export type SimpleAdminOptions = ImportOptions & {
-  /** `mysql://…` or `sqlite:PATH`. */
-  url: string;
+type SystemOptions = {
   /** The plugin's configured zone, `UTC` by default; ignored for SQLite files, which are in UTC. */
   timezone?: string | undefined;
-  /** Names the source when several are imported; `simpleadmin` by default. */
-  source?: string | undefined;
   /** Counts down by `sa_mutes.passed` (minutes online) where it is set; off by default. */
   trustsOnlineTime?: boolean | undefined;
 };
 
-/**
- * Imports the bans, mutes and warnings of a CS2-SimpleAdmin database; a repeated import only writes what changed there.
- * Rows that have vanished there are marked as gone and kept, because removing an admin there deletes bans they lifted.
- * @throws {InvalidInput} for an address, a zone or a database of another kind.
- * @throws {Unavailable} when the source does not respond.
- */
+export type SimpleAdminOptions = SourceOptions & SystemOptions;
+
+/** Imports the bans, mutes and warnings of a CS2-SimpleAdmin database; see {@link importSource}. */
 export async function importSimpleAdmin(
   deps: ImportDeps,
-  { url, timezone, source = SIMPLE_ADMIN_SOURCE, trustsOnlineTime = false, ...options }: SimpleAdminOptions,
+  { timezone, trustsOnlineTime, ...options }: SimpleAdminOptions,
 ): Promise<ImportSummary> {
-  wallClockToInstant(timezone ?? 'UTC');
-  const database = await openSourceDatabase(url);
-  try {
-    return await runImport(deps, simpleAdminSource(source, database), options, (run) =>
-      sweepSimpleAdmin(run, database, { timezone, trustsOnlineTime }),
-    );
-  } finally {
-    await database.close();
-  }
+  return importSource(deps, simpleAdminSystem({ timezone, trustsOnlineTime }), options);
 }
 
-/** The saved origin of a SimpleAdmin database. */
-export function simpleAdminSource(name: string, { address }: SourceDatabase): PenaltySource {
-  return { name, kind: 'simpleadmin', address, prefix: '' };
+/**
+ * CS2-SimpleAdmin. Removing an admin there deletes the bans that they lifted.
+ * @throws {InvalidInput} for an unknown zone.
+ */
+export function simpleAdminSystem({
+  timezone = 'UTC',
+  trustsOnlineTime = false,
+}: SystemOptions): SourceSystem {
+  const fromZone = wallClockToInstant(timezone);
+  const fromUtc = wallClockToInstant('UTC');
+  return {
+    kind: 'simpleadmin',
+    prefix: '',
+    serverTable: SERVERS.name,
+    async openTables(run, database) {
+      const tables = await findSimpleAdminTables(database);
+      const serverIds = await matchSourceServers(run, database, SERVERS);
+      const toInstant = database.kind === 'sqlite' ? fromUtc : fromZone;
+      return tables.map((source) => ({
+        source,
+        key: 'id',
+        types: TYPES[source.name],
+        // An empty status counts as active until its end.
+        isActiveAt: () => "p.status in ('ACTIVE', '')",
+        // SQLite has no ON UPDATE, and only some versions of the plugin set the column themselves.
+        ...(database.kind === 'mysql' &&
+          source.columns.has('updated_at') && {
+            isChangedSince: (seconds: number) => `p.updated_at >= from_unixtime(${seconds})`,
+          }),
+        parser: createSimpleAdminParser(source.name, { serverIds, toInstant, trustsOnlineTime }),
+      }));
+    },
+  };
 }
 
-/** Reads every row of the source, and marks those that have vanished there as gone. @param pageRows rows per page. */
-export async function sweepSimpleAdmin(
-  run: ImportRun,
-  database: SourceDatabase,
-  {
-    timezone = 'UTC',
-    trustsOnlineTime = false,
-    pageRows = PAGE_ROWS,
-  }: { timezone?: string | undefined; trustsOnlineTime?: boolean; pageRows?: number },
-): Promise<void> {
-  const tables = await findSimpleAdminTables(database);
-  const serverIds = await matchSourceServers(run, database, SIMPLE_ADMIN_SERVERS);
-  const total = await countSourceRows(database, tables);
-  const toInstant = wallClockToInstant(database.kind === 'sqlite' ? 'UTC' : timezone);
-  const options = { serverIds, toInstant, trustsOnlineTime };
-  for (const table of tables) {
-    const pages = readSourcePages(database, table, { pageRows });
-    await importPages({ ...run, total }, pages, createSimpleAdminParser(table.name, options));
-  }
-  run.summary.gone = await run.writer.markGone(
-    tables.map((table) => table.name),
-    run.now(),
-  );
-}
+const TYPES = {
+  sa_bans: ['ban'],
+  sa_mutes: ['mute', 'gag', 'silence'],
+  sa_warns: ['warn'],
+} as const;

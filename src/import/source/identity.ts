@@ -54,7 +54,8 @@ function isSame(one: PenaltySource, other: PenaltySource): boolean {
   return one.kind === other.kind && one.address === other.address && one.prefix === other.prefix;
 }
 
-const SYSTEMS: Record<(typeof PENALTY_SOURCE_KINDS)[number], string> = {
+/** What the systems are called. */
+export const SYSTEM_NAMES: Record<(typeof PENALTY_SOURCE_KINDS)[number], string> = {
   simpleadmin: 'CS2-SimpleAdmin',
   sourcebans: 'SourceBans++',
   iks: 'IKS Admin',
@@ -63,5 +64,5 @@ const SYSTEMS: Record<(typeof PENALTY_SOURCE_KINDS)[number], string> = {
 
 function describe({ kind, address, prefix }: PenaltySource): string {
   const where = address === '' ? '' : ` at ${address}`;
-  return `${SYSTEMS[kind]}${where}${prefix === '' ? '' : ` (prefix ${prefix})`}`;
+  return `${SYSTEM_NAMES[kind]}${where}${prefix === '' ? '' : ` (prefix ${prefix})`}`;
 }

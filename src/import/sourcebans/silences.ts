@@ -1,5 +1,5 @@
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
-import { PAGE_ROWS, readPages, type SourceTable, selectSourceRows } from '../source/tables.ts';
+import { readPages, type SourceTable, selectSourceRows } from '../source/tables.ts';
 import { isOverEarly } from './removal.ts';
 
 /**
@@ -9,8 +9,9 @@ import { isOverEarly } from './removal.ts';
 export async function* readComms(
   database: SourceDatabase,
   table: SourceTable,
+  pageRows: number,
 ): AsyncGenerator<SourceRow[][]> {
-  const order = `order by p.authid, p.created, p.length, p.bid limit ${PAGE_ROWS}`;
+  const order = `${ORDER} limit ${pageRows}`;
   const pages = readPages(async (last) => {
     if (!last) return selectSourceRows(database, table, order);
     const beyond = 'and p.authid >= ? and (p.authid, p.created, p.length, p.bid) > (?, ?, ?, ?)';
@@ -18,16 +19,41 @@ export async function* readComms(
     return selectSourceRows(database, table, `${beyond} ${order}`, key);
   });
   const alike: SourceRow[] = [];
-  for await (const page of pages) {
-    const groups: SourceRow[][] = [];
-    for (const row of page) {
-      const [first] = alike;
-      if (first && !isAlike(first, row)) groups.push(...pairSilences(alike.splice(0)));
-      alike.push(row);
-    }
-    yield groups;
-  }
+  for await (const page of pages) yield groupSorted(page, alike);
   yield pairSilences(alike);
+}
+
+const ORDER = 'order by p.authid, p.created, p.length, p.bid';
+/** Players in one query. */
+const LOOKUP_PLAYERS = 500;
+
+/** The groups of all communication bans of the players of some rows. Rows without a player are alone in theirs. */
+export async function completeComms(
+  database: SourceDatabase,
+  table: SourceTable,
+  rows: readonly SourceRow[],
+): Promise<SourceRow[][]> {
+  const groups = rows.filter(({ authid }) => !authid).map((row) => [row]);
+  const players = [...new Set(rows.flatMap(({ authid }) => authid || []))];
+  for (let start = 0; start < players.length; start += LOOKUP_PLAYERS) {
+    const some = players.slice(start, start + LOOKUP_PLAYERS);
+    const theirs = `and p.authid in (${some.map(() => '?').join(', ')}) ${ORDER}`;
+    const alike: SourceRow[] = [];
+    groups.push(...groupSorted(await selectSourceRows(database, table, theirs, some), alike));
+    groups.push(...pairSilences(alike));
+  }
+  return groups;
+}
+
+/** Groups sorted rows; those alike to the last one stay in `alike`, since more of them may follow. */
+function groupSorted(rows: readonly SourceRow[], alike: SourceRow[]): SourceRow[][] {
+  const groups: SourceRow[][] = [];
+  for (const row of rows) {
+    const [first] = alike;
+    if (first && !isAlike(first, row)) groups.push(...pairSilences(alike.splice(0)));
+    alike.push(row);
+  }
+  return groups;
 }
 
 function isAlike(one: SourceRow, other: SourceRow): boolean {

@@ -1,116 +1,87 @@
 import { InvalidInput } from '../../domain/errors.ts';
+import { MUTE_TYPES } from '../../domain/penalty.ts';
 import { formatServerAddress } from '../../domain/server-address.ts';
-import type { SourceKey } from '../../queries/penalties/imported.ts';
-import type { PenaltySource } from '../../queries/penalties/sources.ts';
 import type { ImportSummary } from '../import-report.ts';
-import {
-  type ImportDeps,
-  type ImportOptions,
-  type ImportRun,
-  importPage,
-  importPages,
-  runImport,
-} from '../import-run.ts';
+import type { ImportDeps } from '../import-run.ts';
+import { importSource, type SourceOptions } from '../import-source.ts';
 import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import { openSourceDatabase } from '../source/open-source.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
-import { countSourceRows, findSourceTable, readSourcePages, type SourceTable } from '../source/tables.ts';
+import { findSourceTable, type SourceTable } from '../source/tables.ts';
+import type { PenaltyTable, SourceSystem } from '../source-system.ts';
 import { parseSourcebansRow, parseSourcebansState, type SourcebansRowOptions } from './rows.ts';
-import { readComms } from './silences.ts';
+import { completeComms, readComms } from './silences.ts';
 
-const SOURCEBANS_SOURCE = 'sourcebans';
+export const SOURCEBANS_PREFIX = 'sb_';
 
-export type SourcebansOptions = ImportOptions & {
-  /** `mysql://…`. */
-  url: string;
+type SystemOptions = {
   /** The prefix of the table names, `sb_` by default; `sb` means the same. */
   prefix?: string | undefined;
-  /** Names the source when several are imported; `sourcebans` by default. */
-  source?: string | undefined;
 };
 
-/**
- * Imports the bans and communication bans of a SourceBans++ database; a repeated import only writes what changed there.
- * A mute and a gag of the same player, time and length are one silence, unless only one of them is lifted.
- * @throws {InvalidInput} for an address, a prefix or a database of another kind.
- * @throws {Unavailable} when the source does not respond.
- */
+/** Imports the bans and communication bans of a SourceBans++ database; see {@link importSource}. */
 export async function importSourcebans(
   deps: ImportDeps,
-  { url, prefix = 'sb_', source = SOURCEBANS_SOURCE, ...options }: SourcebansOptions,
+  { prefix, ...options }: SourceOptions & SystemOptions,
 ): Promise<ImportSummary> {
-  if (!/^\w{0,32}$/.test(prefix)) {
+  return importSource(deps, sourcebansSystem({ prefix }), options);
+}
+
+/**
+ * SourceBans++. A mute and a gag of the same player, time and length are one silence, unless only one of them is lifted.
+ * @throws {InvalidInput} for an invalid prefix.
+ */
+export function sourcebansSystem({ prefix: given = SOURCEBANS_PREFIX }: SystemOptions): SourceSystem {
+  if (!/^\w{0,32}$/.test(given)) {
     throw new InvalidInput(
-      `prefix ${JSON.stringify(prefix)} isn't valid: use letters, digits and underscores`,
+      `prefix ${JSON.stringify(given)} isn't valid: use letters, digits and underscores`,
     );
   }
-  const complete = withUnderscore(prefix);
-  const database = await openSourceDatabase(url);
-  try {
-    const { address } = database;
-    const identity: PenaltySource = { name: source, kind: 'sourcebans', address, prefix: complete };
-    return await runImport(deps, identity, options, (run) => sweep(run, database, complete));
-  } finally {
-    await database.close();
-  }
+  const prefix = given === '' || given.endsWith('_') ? given : `${given}_`;
+  const servers = serverTable(prefix);
+  return {
+    kind: 'sourcebans',
+    prefix,
+    serverTable: servers.name,
+    async openTables(run, database) {
+      const bans = await findTable(database, prefix, 'bans');
+      const comms = await findTable(database, prefix, 'comms');
+      if (!bans && !comms) {
+        throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its prefix`);
+      }
+      const serverIds = await matchSourceServers(run, database, servers);
+      const tables: PenaltyTable[] = [];
+      if (bans) tables.push({ ...describeTable('bans', bans, { serverIds }), types: ['ban'] });
+      if (comms) {
+        const groups = {
+          readAll: (pageRows: number) => readComms(database, comms, pageRows),
+          complete: (rows: readonly SourceRow[]) => completeComms(database, comms, rows),
+        };
+        tables.push({ ...describeTable('comms', comms, { serverIds }), types: MUTE_TYPES, groups });
+      }
+      return tables;
+    },
+  };
 }
 
-function withUnderscore(prefix: string): string {
-  return prefix === '' || prefix.endsWith('_') ? prefix : `${prefix}_`;
-}
-
-async function sweep(run: ImportRun, database: SourceDatabase, prefix: string): Promise<void> {
-  const bans = await findTable(database, prefix, 'bans');
-  const comms = await findTable(database, prefix, 'comms');
-  const tables = [bans, comms].filter((table) => table !== undefined);
-  if (tables.length === 0) {
-    throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its --prefix`);
-  }
-  const serverIds = await matchSourceServers(run, database, serverTable(prefix));
-  const sized = { ...run, total: await countSourceRows(database, tables) };
-  const options = { serverIds };
-  if (bans) await importBans(sized, readSourcePages(database, bans, { key: 'bid' }), options);
-  if (comms) await importComms(sized, readComms(database, comms), options);
-  run.summary.gone = await run.writer.markGone(
-    [bans && 'bans', comms && 'comms'].filter((name) => name !== undefined),
-    run.now(),
-  );
-}
-
-async function importBans(
-  run: ImportRun,
-  pages: AsyncIterable<SourceRow[]>,
+function describeTable(
+  table: 'bans' | 'comms',
+  source: SourceTable,
   options: SourcebansRowOptions,
-): Promise<void> {
-  await importPages(run, pages, {
-    table: 'bans',
-    idsOf: (row) => [row.bid ?? ''],
-    parse: (row, report) => parseSourcebansRow('bans', [row], { ...options, ...report }),
-    parseState: parseSourcebansState,
-  });
-}
-
-async function importComms(
-  run: ImportRun,
-  pages: AsyncIterable<SourceRow[][]>,
-  options: SourcebansRowOptions,
-): Promise<void> {
-  for await (const page of pages) {
-    // A half that was a penalty of its own (when only one was lifted) is now part of the other row.
-    const merged: SourceKey[] = [];
-    await importPage(run, page, {
-      table: 'comms',
+): Omit<PenaltyTable, 'types'> {
+  const ends = source.columns.has('ends') ? 'p.ends' : 'p.created + p.length';
+  const notRemoved = source.columns.has('removetype') ? "coalesce(p.RemoveType, '') = ''" : 'true';
+  return {
+    source,
+    key: 'bid',
+    // A length of 0 is permanent, of -1 for a session, whose end is not recorded.
+    isActiveAt: (seconds) => `${notRemoved} and (p.length <= 0 or ${ends} > ${seconds})`,
+    parser: {
+      table,
       idsOf: (rows) => rows.map(({ bid }) => bid ?? ''),
-      parse: (rows, report) => {
-        const penalty = parseSourcebansRow('comms', rows, { ...options, ...report });
-        const [, half] = rows;
-        if (half) merged.push({ sourceTable: 'comms', sourceId: half.bid ?? '' });
-        return penalty;
-      },
+      parse: (rows, report) => parseSourcebansRow(table, rows, { ...options, ...report }),
       parseState: ([row = {}]) => parseSourcebansState(row),
-    });
-    await run.writer.deleteMerged(merged);
-  }
+    },
+  };
 }
 
 const NEEDED = ['bid', 'authid', 'created', 'length'];

@@ -1,6 +1,9 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import { createMirror } from '../../import/mirror.ts';
+import { IKS } from '../../import/iks.ts';
+import { createMirror, createMirrorMetrics } from '../../import/mirror.ts';
+import { simpleAdminSystem } from '../../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../../import/source/open-source.ts';
+import { sourcebansSystem } from '../../import/sourcebans/sourcebans.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
 import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
@@ -42,25 +45,34 @@ export function startSync({
   const retention = startRetention({ db: database.db, leaders, log });
   onStopPart('retention', retention.stop);
 
-  const { url, source, timezone, intervalSeconds } = config.simpleAdmin;
-  if (url === undefined) return;
-  checkSimpleAdminUrl(url);
-
-  const mirror = createMirror(
-    { db: database.db, databaseUrl: database.url, leaders, log, metrics, now },
-    { url, source, timezone, intervalSeconds },
-  );
-  onStopPart('mirror', mirror.stop);
-  health.set('mirror', mirror.health);
-  mirror.start();
+  const { simpleadmin, sourcebans, iks } = config.sources;
+  const mirrorMetrics = createMirrorMetrics(metrics);
+  const mirrored = [
+    { system: simpleAdminSystem(simpleadmin), settings: simpleadmin },
+    { system: sourcebansSystem(sourcebans), settings: sourcebans },
+    { system: IKS, settings: iks },
+  ];
+  for (const { system, settings } of mirrored) {
+    const { url } = settings;
+    if (url === undefined) continue;
+    checkUrl(`${system.kind.toUpperCase()}_URL`, url);
+    const mirror = createMirror(
+      { db: database.db, databaseUrl: database.url, leaders, log, metrics: mirrorMetrics, now },
+      system,
+      { ...settings, url },
+    );
+    onStopPart(mirror.part, mirror.stop);
+    health.set(mirror.part, mirror.health);
+    mirror.start();
+  }
 }
 
 /** @throws {InvalidInput} one line that names the variable, and nothing secret. */
-function checkSimpleAdminUrl(url: string): void {
+function checkUrl(variable: string, url: string): void {
   try {
     checkSourceUrl(url);
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw new InvalidInput(`SIMPLEADMIN_URL isn't valid: ${error.message}`);
+    throw new InvalidInput(`${variable} isn't valid: ${error.message}`);
   }
 }

@@ -105,7 +105,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
   test('the worker leads every part, and nobody reads metrics through Caddy', async () => {
     await waitFor(async () => {
       const samples = parseSamples(await readMetrics('worker'));
-      return ['bot', 'poller', 'mirror', 'webhooks', 'retention'].every(
+      return ['bot', 'poller', 'mirror_simpleadmin', 'webhooks', 'retention'].every(
         (part) => samples[`leader{part="${part}"}`] === 1,
       );
     });

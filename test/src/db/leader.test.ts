@@ -71,12 +71,12 @@ test('a part runs in one process, and the next one begins after its work has end
 
 test('the parts of a process share one session, which ends with the last; each lock is released by itself', async () => {
   const [first, second] = [aProcess(), aProcess()];
-  const parts = (['poller', 'bot', 'mirror'] as const).map((part) => aPart(first.leaders, part));
+  const parts = (['poller', 'bot', 'mirror_iks'] as const).map((part) => aPart(first.leaders, part));
   await Promise.all(parts.map(({ decided }) => decided));
   expect(first.leaders.states()).toEqual([
     { part: 'poller', isLeader: true },
     { part: 'bot', isLeader: true },
-    { part: 'mirror', isLeader: true },
+    { part: 'mirror_iks', isLeader: true },
   ]);
   expect(await listSessions()).toHaveLength(1);
   const [poller, bot] = [aPart(second.leaders, 'poller'), aPart(second.leaders, 'bot')];

@@ -7,8 +7,9 @@ import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { importIks } from '../../../src/import/iks.ts';
-import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { createMirror, createMirrorMetrics, type Mirror } from '../../../src/import/mirror.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
+import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
@@ -162,10 +163,11 @@ async function readMirror(url: string): Promise<void> {
       databaseUrl: database.url,
       leaders: openLeaders(database.url, { log }),
       log,
-      metrics: createMetrics(),
+      metrics: createMirrorMetrics(createMetrics()),
       now: () => now,
     },
-    { url, source: 'simpleadmin', timezone: 'UTC', intervalSeconds: 0.02 },
+    simpleAdminSystem({}),
+    { url, source: 'simpleadmin', intervalSeconds: 0.02 },
   );
   started.push(mirror);
   mirror.start();

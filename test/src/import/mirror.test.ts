@@ -39,15 +39,19 @@ describe('the mirror of an SQLite file', () => {
     expect(await storedPenalty(db, 'sa_warns', 1)).toMatchObject({ status: 'EXPIRED' });
     expect(sweeps()).toHaveLength(1);
     expect(warnings()).toEqual([]);
-    expect((await metrics.render()).text).toContain('community_api_mirror_up 1');
-    expect((await metrics.render()).text).toContain('community_api_mirror_rows_total{change="added"} 5');
+    expect((await metrics.render()).text).toContain('community_api_mirror_up{system="simpleadmin"} 1');
+    expect((await metrics.render()).text).toContain(
+      'community_api_mirror_rows_total{system="simpleadmin",change="added"} 5',
+    );
   });
 
   test('its age is measured by a clock that is never set', async () => {
     const { mirror, metrics } = startMirror(createFile().url);
     await waitFor(() => mirror.health().lastRoundAt);
     clock.now = new Date(clock.now.getTime() + 3_600_000);
-    const age = /community_api_mirror_age_seconds ([0-9.e+-]+)/.exec((await metrics.render()).text)?.[1];
+    const age = /community_api_mirror_age_seconds\{system="simpleadmin"\} ([0-9.e+-]+)/.exec(
+      (await metrics.render()).text,
+    )?.[1];
     expect(Number(age)).toBeWithin(0, 60);
   });
 
@@ -115,7 +119,7 @@ describe('the mirror of an SQLite file', () => {
     await rename(source.path, `${source.path}.away`);
     await waitFor(() => mirror.health().failures >= 3);
     expect(warnings()).toEqual(['mirroring CS2-SimpleAdmin failed: retrying']);
-    expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+    expect((await metrics.render()).text).toContain('community_api_mirror_up{system="simpleadmin"} 0');
     await rename(`${source.path}.away`, source.path);
     source.run(`insert into sa_bans ${BAN}`);
     await nextRound(mirror);
@@ -176,7 +180,7 @@ describe('the mirror of an SQLite file', () => {
     await rename(source.path, `${source.path}.away`);
     await waitFor(() => second.mirror.health().failures > 0);
     for (const { metrics } of [first, second])
-      expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+      expect((await metrics.render()).text).toContain('community_api_mirror_up{system="simpleadmin"} 0');
   });
 
   test('another database under its name is not mirrored: said in the log and in its health, until an operator decides', async () => {
@@ -192,7 +196,7 @@ describe('the mirror of an SQLite file', () => {
     const refusal =
       'SIMPLEADMIN_URL names a different database from the one its penalties came from: nothing is mirrored';
     expect(mirror.health()).toMatchObject({ isUp: false, refusal, lastRoundAt: undefined });
-    expect((await metrics.render()).text).toContain('community_api_mirror_up 0');
+    expect((await metrics.render()).text).toContain('community_api_mirror_up{system="simpleadmin"} 0');
     expect(await storedPenalties(db)).toMatchObject([{ reason: 'Aim' }]);
     const said = lines.filter((line) => line.level >= 40);
     expect(said).toMatchObject([

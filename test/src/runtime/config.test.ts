@@ -40,7 +40,11 @@ describe('without any variable', () => {
       pollIntervalSeconds: 15,
       sound: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, loudnessLufs: -18, audience: 'everyone' },
       ffmpegPath: undefined,
-      simpleAdmin: { url: undefined, source: 'simpleadmin', timezone: 'UTC', intervalSeconds: 60 },
+      sources: {
+        simpleadmin: { url: undefined, source: 'simpleadmin', timezone: 'UTC', intervalSeconds: 60 },
+        sourcebans: { url: undefined, source: 'sourcebans', prefix: 'sb_', intervalSeconds: 60 },
+        iks: { url: undefined, source: 'iks', intervalSeconds: 60 },
+      },
       sessionSecret: undefined,
       roles: ['api', 'bot', 'poller', 'media', 'sync'],
       drainSeconds: 3,
@@ -119,6 +123,13 @@ describe('a good value', () => {
       SIMPLEADMIN_SOURCE: 'community-2',
       SIMPLEADMIN_TIMEZONE: 'Europe/Warsaw',
       SIMPLEADMIN_INTERVAL_SECONDS: '5',
+      SOURCEBANS_URL: 'mysql://reader:secret@db/bans',
+      SOURCEBANS_SOURCE: 'old-bans',
+      SOURCEBANS_PREFIX: 'web_',
+      SOURCEBANS_INTERVAL_SECONDS: '30',
+      IKS_URL: 'mariadb://reader@db/iks',
+      IKS_SOURCE: 'iks-2',
+      IKS_INTERVAL_SECONDS: '86400',
       SESSION_SECRET: 'x'.repeat(32),
       ROLES: 'api, poller',
       DRAIN_SECONDS: '10',
@@ -165,11 +176,20 @@ describe('a good value', () => {
         audience: ['svip', 'admin'],
       },
       ffmpegPath: '/usr/bin/ffmpeg',
-      simpleAdmin: {
-        url: 'sqlite:/srv/cs2/simpleadmin.db',
-        source: 'community-2',
-        timezone: 'Europe/Warsaw',
-        intervalSeconds: 5,
+      sources: {
+        simpleadmin: {
+          url: 'sqlite:/srv/cs2/simpleadmin.db',
+          source: 'community-2',
+          timezone: 'Europe/Warsaw',
+          intervalSeconds: 5,
+        },
+        sourcebans: {
+          url: 'mysql://reader:secret@db/bans',
+          source: 'old-bans',
+          prefix: 'web_',
+          intervalSeconds: 30,
+        },
+        iks: { url: 'mariadb://reader@db/iks', source: 'iks-2', intervalSeconds: 86_400 },
       },
       sessionSecret: 'x'.repeat(32),
       roles: ['api', 'poller'],
@@ -217,7 +237,7 @@ describe('a good value', () => {
 
   test('nothing can be changed afterwards', () => {
     const config = parseConfig({ TRUSTED_PROXIES: '::1' });
-    for (const part of [config, config.sound, config.roles, config.trustedProxies, config.simpleAdmin]) {
+    for (const part of [config, config.sound, config.roles, config.trustedProxies, config.sources.iks]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Database } from '../../../src/db/database.ts';
 import { openLeaders } from '../../../src/db/leader.ts';
-import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { createMirror, createMirrorMetrics, type Mirror } from '../../../src/import/mirror.ts';
+import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
+import type { SourceSystem } from '../../../src/import/source-system.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestFolder } from '../service/program.ts';
 import { waitFor } from '../wait.ts';
@@ -48,7 +50,12 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
 
   function startMirror(
     url: string,
-    { source = 'simpleadmin', timezone = 'UTC', intervalSeconds = 0.02 } = {},
+    {
+      source = 'simpleadmin',
+      timezone = 'UTC',
+      intervalSeconds = 0.02,
+      system = simpleAdminSystem({ timezone }),
+    }: { source?: string; timezone?: string; intervalSeconds?: number; system?: SourceSystem } = {},
   ) {
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const metrics = createMetrics();
@@ -58,9 +65,10 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
         databaseUrl,
         leaders: openLeaders(databaseUrl, { log, everyMs: 20 }),
         log,
-        metrics,
+        metrics: createMirrorMetrics(metrics),
         now: () => clock.now,
       },
+      system,
       { url, source, timezone, intervalSeconds },
     );
     started.push(mirror);

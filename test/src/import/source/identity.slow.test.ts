@@ -223,7 +223,7 @@ test('a service whose SIMPLEADMIN_URL names another database says so in /readyz,
   const service = await startTestService({ databaseUrl: database.url, env });
   const mirror = await waitFor(async () => {
     const { body } = await service.ask('/readyz');
-    const { mirror } = body as { mirror: Record<string, unknown> };
+    const { mirror_simpleadmin: mirror } = body as { mirror_simpleadmin: Record<string, unknown> };
     return mirror.refusal && mirror;
   });
   expect(mirror).toEqual({
