@@ -3,8 +3,8 @@ import type { Connection } from './client.ts';
 
 /**
  * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags and blocks,
- * `webhooks` not for delivery progress; `accounts` is sent for every change of `users`. `erasures` is no table: it is
- * sent when somebody's penalties and their events have become anonymous.
+ * `webhooks` not for delivery progress. `erasures` is no table: it is sent when somebody's penalties and their events have
+ * become anonymous.
  */
 export type ChangedTable =
   | 'servers'
@@ -12,7 +12,6 @@ export type ChangedTable =
   | 'api_tokens'
   | 'round_sounds'
   | 'users'
-  | 'accounts'
   | 'penalty_events'
   | 'webhooks'
   | 'erasures';

@@ -31,16 +31,3 @@ CREATE TRIGGER api_tokens_changed AFTER UPDATE OF revoked_at, expires_at, token_
 -- Flags decide who may have a sound, and a block ends tokens and streams.
 CREATE TRIGGER users_changed AFTER INSERT OR UPDATE OF is_admin, is_owner, has_svip, is_serviceplus, blocked_at OR DELETE OR TRUNCATE ON users
   FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();
---> statement-breakpoint
--- Any change of an account. A read replica may not have it yet, so the primary is read for a while.
-CREATE FUNCTION notify_accounts_changed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_notify('changed', 'accounts');
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER accounts_changed AFTER INSERT OR DELETE OR TRUNCATE ON users
-  FOR EACH STATEMENT EXECUTE FUNCTION notify_accounts_changed();
---> statement-breakpoint
-CREATE TRIGGER account_updated AFTER UPDATE ON users
-  FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION notify_accounts_changed();
