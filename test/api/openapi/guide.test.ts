@@ -1,17 +1,25 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import {
   conditionalRequest,
   firstRequest,
   requestWithToken,
   streamRequest,
 } from '../../../api/openapi/guide/samples.ts';
+import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
-import { startTestService } from '../../support/service/service.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+import { aToken, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const port = await findFreePort();
 const url = `http://127.0.0.1:${port}`;
+await insertServer(database.db, { name: 'Only Mirage #1' });
+await insertPenalties(database.db, [{ type: 'ban' }, { type: 'ban' }]);
+const { token } = await aToken(database.db);
+const folder = createTestFolder();
+afterAll(folder.remove);
 const service = await startTestService({
   databaseUrl: database.url,
   env: { PORT: String(port), PUBLIC_URL: url, RATE_LIMIT_PUBLIC: '31', RATE_LIMIT_PROTECTED: '62' },
@@ -52,4 +60,16 @@ test('both languages have the same sections, and links within the page that lead
 
 test('the limits are those of this process', () => {
   for (const page of pages) expect(page).toMatch(/31.{1,80}62/s);
+});
+
+test('pasted, the samples in TypeScript work', async () => {
+  const run = async (id: string) => {
+    const file = join(folder.path, `${id}.ts`);
+    await Bun.write(file, `export {};\n${samples.find((sample) => sample.id === id)?.code}`);
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, API_TOKEN: token };
+    const child = Bun.spawn([process.execPath, file], { env, stdout: 'pipe' });
+    return new Response(child.stdout).text();
+  };
+  expect(await run('first-typescript')).toBe('Only Mirage #1: 0\n');
+  expect(await run('token-typescript')).toBe('2 active bans\n');
 });

@@ -17,7 +17,6 @@ export const http: Bench = {
   title: 'responses under load, compared with bare servers that send the same bytes',
   run: async ({ say }) => {
     requireTool('wrk');
-    const node = requireTool('node');
     await using postgres = await startTemporaryPostgres('http');
     const children: Child[] = [];
     try {
@@ -36,9 +35,6 @@ export const http: Bench = {
         'answer',
         fixed,
       ]);
-      const nodeServer = pathOf('test/bench/support/node-server.mjs');
-      const fastify = await start([node, nodeServer, 'fastify', fixed]);
-      const express = await start([node, nodeServer, 'express', fixed]);
       const byHand = await start([
         process.execPath,
         pathOf('test/bench/support/bare-server.ts'),
@@ -49,7 +45,7 @@ export const http: Bench = {
       const at = (child: Child, path = PATH) => `${child.origin}${path}`;
       const revalidation = { 'If-None-Match': answer.headers.etag ?? '' };
       say('GET /servers');
-      const list = await loadInTurn([at(ours), at(bare), at(fastify), at(express)]);
+      const list = await loadInTurn([at(ours), at(bare)]);
       say('304');
       const unchanged = await loadInTurn([at(ours), at(bare)], revalidation);
       say('GET /penalties');
@@ -57,8 +53,6 @@ export const http: Bench = {
       const cold = await loadInTurn([at(ours, penaltyPath), at(byHand, penaltyPath)], {
         Authorization: `Bearer ${token}`,
       });
-      const bareRatio = (other: number) =>
-        formatRatio((list[1]?.requestsPerSecond ?? 0) / (list[other]?.requestsPerSecond ?? 1));
       return [
         throughput('GET /servers', list, {
           floor: 1,
@@ -73,13 +67,6 @@ export const http: Bench = {
           atLeast: 0.85,
           whyShort: WHY_ROUTED,
         }),
-        againstFastify(list),
-        throughput('GET /servers', list, {
-          floor: 3,
-          name: 'Express on Node',
-          atLeast: 6,
-          whyShort: `bare Bun.serve itself only reaches ${bareRatio(3)} here`,
-        }),
         throughput('GET /penalties of a player', cold, {
           floor: 1,
           name: 'SQL by hand',
@@ -93,21 +80,6 @@ export const http: Bench = {
     }
   },
 };
-
-/** A server on Bun can gain over Node at most what bare Bun gains: ours is compared with that gain, in the same run. */
-function againstFastify([ours, bare, fastify]: readonly LoadFigures[]): Row {
-  if (!ours || !bare || !fastify) throw new Error('nothing was measured');
-  const share = ours.requestsPerSecond / bare.requestsPerSecond;
-  return {
-    what: 'GET /servers, gain over Fastify on Node',
-    ours: formatRatio(ours.requestsPerSecond / fastify.requestsPerSecond),
-    floor: `bare Bun.serve: ${formatRatio(bare.requestsPerSecond / fastify.requestsPerSecond)}`,
-    ratio: formatRatio(share),
-    target: '≥ 0.95×',
-    isReached: share >= 0.95,
-    ...(share < 0.95 && { note: WHY_ROUTED }),
-  };
-}
 
 async function readResponse(url: string): Promise<{ body: string; headers: Record<string, string> }> {
   const response = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });

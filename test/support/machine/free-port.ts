@@ -1,8 +1,17 @@
+import { errorCode } from '../../../src/domain/error-causes.ts';
+
+/** Below the ports that the system gives out itself, which another process could be given a moment later. */
+const [FIRST, COUNT] = [10_000, 20_000];
+
 /** A port nobody listens on, for what has to know its public address before it listens. */
 export function findFreePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port } = probe;
-  probe.stop(true);
-  if (port === undefined) throw new Error('no free port');
-  return port;
+  for (;;) {
+    const port = FIRST + Math.floor(Math.random() * COUNT);
+    try {
+      Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() }).stop(true);
+      return port;
+    } catch (error) {
+      if (errorCode(error) !== 'EADDRINUSE') throw error;
+    }
+  }
 }

@@ -1,11 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../../support/database/database.ts';
-import { findBalancers, startBalancer } from '../../../support/http/balancer.ts';
 import { openEventStream } from '../../../support/http/event-stream.ts';
-import { startLoad } from '../../../support/http/steady-load.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
@@ -23,12 +20,12 @@ afterAll(async () => {
   await folder.remove();
 });
 
-async function startService(port: number, drainSeconds = 3) {
+async function startService(port: number) {
   const program = startProgram('src/main.ts', {
     DATABASE_URL: database.url,
     HOST: '127.0.0.1',
     PORT: String(port),
-    DRAIN_SECONDS: String(drainSeconds),
+    DRAIN_SECONDS: '3',
     ROLES: 'api',
     RATE_LIMIT_PUBLIC: '1000000',
     RATE_LIMIT_PROTECTED: '1000000',
@@ -38,12 +35,6 @@ async function startService(port: number, drainSeconds = 3) {
   started.add(program);
   await program.waitFor('HTTP server listening');
   return program;
-}
-
-/** Waits until the load balancer sends requests to the process. */
-async function takesRequests(port: number): Promise<void> {
-  const readMetrics = () => fetch(`http://127.0.0.1:${port}/metrics`).then((response) => response.text());
-  await waitFor(async () => /route="list(Servers|Penalties)"/.test(await readMetrics()), { everyMs: 100 });
 }
 
 test('on SIGTERM /readyz is 503, requests are served with Connection: close, then the listener closes', async () => {
@@ -73,29 +64,4 @@ test('on SIGTERM /readyz is 503, requests are served with Connection: close, the
   expect(served).toBeGreaterThan(5);
   expect(await program.exited).toBe(0);
   await isIdleClosed;
-});
-
-test.each(findBalancers())('a rolling restart behind %s loses no request', async (name) => {
-  const ports = [findFreePort(), findFreePort()];
-  // On a busy machine a balancer notices the 503 later.
-  const [waiting = 0] = loadavg();
-  const start = (port: number) => startService(port, waiting > availableParallelism() ? 10 : 3);
-  const programs = await Promise.all(ports.map(start));
-  const balancer = await startBalancer(name, { folder: folder.path, backends: ports });
-  const load = startLoad(balancer.origin, {
-    paths: ['/api/v1/servers', '/api/v1/penalties'],
-    init: bearer(token),
-    perSecond: 50,
-  });
-  await Promise.all(ports.map(takesRequests));
-  for (const [index, port] of ports.entries()) {
-    programs[index]?.kill('SIGTERM');
-    await programs[index]?.exited;
-    programs[index] = await start(port);
-    await takesRequests(port);
-  }
-  const responses = await load.stop();
-  await balancer.stop();
-  expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
-  expect(responses.length).toBeGreaterThan(200);
 });

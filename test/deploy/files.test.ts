@@ -1,0 +1,33 @@
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { DEPLOY, isInstalled, run } from '../support/docs/deployment.ts';
+import { createTestFolder } from '../support/service/program.ts';
+
+const folder = createTestFolder();
+afterAll(folder.remove);
+
+test.skipIf(!isInstalled('caddy'))('the Caddyfile is valid', async () => {
+  const env = { SITE_ADDRESS: 'play.example.org', BACKENDS: 'api1:3000 api2:3000' };
+  const validate = ['caddy', 'validate', '--adapter', 'caddyfile', '--config', `${DEPLOY}/Caddyfile`];
+  expect((await run(validate, env)).output).toContain('Valid configuration');
+});
+
+test('the scripts are valid', async () => {
+  for (const name of ['primary.sh', 'replica.sh']) {
+    expect(await run(['bash', '-n', `${DEPLOY}/postgres/${name}`])).toEqual({ code: 0, output: '' });
+  }
+});
+
+test.skipIf(!isInstalled('systemd-analyze'))('the unit is valid', async () => {
+  const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
+  const path = join(folder.path, 'community-api@api1.service');
+  await Bun.write(path, unit.replace('/usr/local/bin/bun', process.execPath));
+  expect(await run(['systemd-analyze', 'verify', path])).toEqual({ code: 0, output: '' });
+});
+
+test.skipIf(!isInstalled('promtool'))('every alert fires when it should, and not before', async () => {
+  expect((await run(['promtool', 'check', 'config', `${DEPLOY}/prometheus/prometheus.yml`])).code).toBe(0);
+  expect((await run(['promtool', 'check', 'rules', `${DEPLOY}/prometheus/alerts.yml`])).code).toBe(0);
+  const tested = await run(['promtool', 'test', 'rules', `${DEPLOY}/prometheus/alerts.test.yml`]);
+  expect([tested.code, tested.output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+});
