@@ -12,6 +12,7 @@ import { penalties } from './benches/penalties.ts';
 import { poll } from './benches/poll.ts';
 import { memory, start } from './benches/process.ts';
 import { search } from './benches/search.ts';
+import { small } from './benches/small.ts';
 import { soak } from './benches/soak.ts';
 import { sounds } from './benches/sounds.ts';
 import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
@@ -21,6 +22,7 @@ const BENCHES: readonly Bench[] = [
   http,
   start,
   memory,
+  small,
   penalties,
   activePenalties,
   search,

@@ -9,11 +9,7 @@ import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aPenalty, aSteamId, insertServer } from '../../support/database/builders.ts';
 
 /** `bun start`, whose shell becomes the service. */
-export const START_COMMAND = [
-  'sh',
-  '-c',
-  packageJson.scripts.start.replace('bun src/main.ts', 'exec bun src/main.ts'),
-];
+export const START_COMMAND = ['sh', '-c', `exec ${packageJson.scripts.start}`];
 const SERVERS = 20;
 
 /** The service's environment: API alone, limits nobody reaches; without an address the embedded database of the folder. */

@@ -1,0 +1,134 @@
+import { mkdtempSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../../src/db/database.ts';
+import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { type Bench, NotMeasured, type Row } from '../bench.ts';
+import { readProcessorMs, startChild } from '../support/child.ts';
+import { START_COMMAND, serviceEnv } from '../support/service.ts';
+
+const SERVERS = 10;
+const MEASURED_SECONDS = 60;
+const DAY_SECONDS = 86_400;
+
+export const small: Bench = {
+  name: 'small',
+  title: `the whole service on one core: all roles, embedded database, bot connected, ${SERVERS} servers polled`,
+  run: async ({ minutes, say }) => {
+    if (process.platform !== 'linux') throw new NotMeasured('processes are read from /proc, which is Linux');
+    const folder = mkdtempSync(join(tmpdir(), 'community-api-small-'));
+    const discord = await startFakeDiscord();
+    const players = Array.from({ length: 12 }, (_, i) => ({
+      name: `Gracz ${i}`,
+      score: i,
+      joinedAt: Date.now(),
+    }));
+    const games = await Promise.all(
+      Array.from({ length: SERVERS }, () => startSimulatedGameServer({ game: { players } })),
+    );
+    const startedAt = performance.now();
+    const child = await startChild([...oneCore(), ...START_COMMAND], {
+      ...serviceEnv(undefined, folder),
+      ROLES: 'api,bot,poller,media,sync',
+      DISCORD_TOKEN: discord.token,
+      DISCORD_API_URL: discord.apiUrl,
+    });
+    try {
+      await fetch(`${child.origin}/api/v1/servers`);
+      const firstSeconds = (performance.now() - startedAt) / 1000;
+      const { url, postmaster } = await findEmbedded(folder);
+      const { db, close } = openDatabase(url, { max: 1 });
+      for (const { address } of games) await insertServer(db, { address });
+      await close();
+      say(`waits ${minutes} minutes, then measures for ${MEASURED_SECONDS} s`);
+      await Bun.sleep(minutes * 60_000);
+      const before = await look(url, [child.pid, postmaster]);
+      await Bun.sleep(MEASURED_SECONDS * 1000);
+      const after = await look(url, [child.pid, postmaster]);
+      const perSecond = (key: keyof typeof after) => (after[key] - before[key]) / MEASURED_SECONDS;
+      return [
+        aRow('memory of all processes (PSS)', after.memoryMb, 160, 'MB'),
+        aRow('processor time', perSecond('processorMs') / 10, 2, '% of a core'),
+        aRow('wake-ups', perSecond('wakeUps'), 40, 'a second'),
+        aRow('commits', perSecond('commits'), 2, 'a second'),
+        aRow('write-ahead log', perSecond('walMb') * DAY_SECONDS, 200, 'MB a day'),
+        aRow('start to the first 200, on a new data folder', firstSeconds, 4, 's'),
+      ];
+    } finally {
+      await child.stop();
+      for (const game of games) await game.stop();
+      await discord.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+function oneCore(): string[] {
+  return Bun.which('taskset') ? ['taskset', '-c', '0'] : [];
+}
+
+/** The embedded server of a data folder. */
+async function findEmbedded(folder: string): Promise<{ url: string; postmaster: number }> {
+  const password = (await readFile(join(folder, 'postgres.password'), 'utf8')).trim();
+  const lines = (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
+  return {
+    url: `postgres://postgres:${password}@127.0.0.1:${lines[3]}/postgres`,
+    postmaster: Number(lines[0]),
+  };
+}
+
+/** Counters of the processes and of the database, and the memory at this moment. */
+async function look(url: string, roots: readonly number[]) {
+  const { connection, close } = openDatabase(url, { max: 1 });
+  const [row] = await connection`
+    select sum(xact_commit)::float as commits, (pg_current_wal_lsn() - '0/0')::float / 1e6 as "walMb"
+    from pg_stat_database`;
+  await close();
+  const sum = {
+    memoryMb: 0,
+    processorMs: 0,
+    wakeUps: 0,
+    commits: Number(row?.commits),
+    walMb: Number(row?.walMb),
+  };
+  for (const pid of await listFamily(roots)) {
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+    sum.memoryMb += Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) / 1024;
+    sum.processorMs += await readProcessorMs(pid).catch(() => 0);
+    for (const task of await readdir(`/proc/${pid}/task`).catch(() => [])) {
+      const status = await readFile(`/proc/${pid}/task/${task}/status`, 'utf8').catch(() => '');
+      sum.wakeUps += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+    }
+  }
+  return sum;
+}
+
+/** The processes, and all that they have started. */
+async function listFamily(roots: readonly number[]): Promise<Set<number>> {
+  const family = new Set(roots);
+  const pids = (await readdir('/proc'))
+    .map(Number)
+    .filter(Boolean)
+    .sort((a, b) => a - b);
+  for (const pid of pids) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    if (family.has(parent)) family.add(pid);
+  }
+  return family;
+}
+
+function aRow(what: string, value: number, target: number, unit: string): Row {
+  const digits = value < 10 ? 1 : 0;
+  return {
+    what,
+    ours: `${value.toFixed(digits)} ${unit}`,
+    floor: '–',
+    ratio: '–',
+    target: `≤ ${target} ${unit}`,
+    isReached: value <= target,
+  };
+}
