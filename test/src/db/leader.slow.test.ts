@@ -1,0 +1,19 @@
+import { expect, test } from 'bun:test';
+import { once } from 'node:events';
+import pino from 'pino';
+import { openLeaders } from '../../../src/db/leader.ts';
+import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
+import { waitFor } from '../../support/wait.ts';
+
+test('on a standby, which would grant the lock to everybody, nobody leads until it is promoted', async () => {
+  const { replicas } = await startReplicatedPostgres({ replicas: 1 });
+  const [standby] = replicas;
+  if (!standby) throw new Error('there is a replica');
+  const leaders = openLeaders(standby.url, { log: pino({ level: 'silent' }), everyMs: 20 });
+  const part = leaders.run('poller', async (signal) => void (await once(signal, 'abort')));
+  await part.decided;
+  expect(part.isLeader()).toBe(false);
+  await standby.promote();
+  await waitFor(part.isLeader);
+  await part.stop();
+});
