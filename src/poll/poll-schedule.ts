@@ -25,11 +25,13 @@ type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; i
 
 /** Polls started in one iteration of the event loop, to keep it well below 20 ms. */
 const STARTS_PER_ITERATION = 8;
+/** Each moment of polls costs a write, and a read in every process. */
+const PHASES = 4;
 /** Multiples of the golden ratio spread consecutive ids evenly, however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895;
 
 /**
- * Polls each target once per interval, at a phase of its own, so that polls are spread over the interval.
+ * Polls each target once per interval, at one of a few phases, so that polls are spread over the interval.
  * A target is never polled twice at once: a poll is skipped while the previous one is running.
  */
 export function createPollSchedule<T extends Scheduled>({
@@ -121,7 +123,7 @@ export function delayAfter(
   intervalMs: number,
   nowMs = performance.now(),
 ): number {
-  const phase = ((id * GOLDEN_RATIO) % 1) * intervalMs;
+  const phase = (Math.floor(((id * GOLDEN_RATIO) % 1) * PHASES) / PHASES) * intervalMs;
   const earliest = Math.max(startedMs + intervalMs / 2, nowMs);
   return phase + Math.ceil((earliest - phase) / intervalMs) * intervalMs - nowMs;
 }

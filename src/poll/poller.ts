@@ -2,13 +2,9 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership } from '../db/leader.ts';
-import {
-  listPolledServers,
-  type PolledServer,
-  type PollTarget,
-  saveServerPolls,
-} from '../queries/servers/polls.ts';
+import { type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
 import { thinServerSamples } from '../queries/servers/samples.ts';
+import type { ServerStatus } from '../queries/servers/servers.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
@@ -39,16 +35,26 @@ type Options = {
   leaders: Leaders;
   log: Logger;
   intervalSeconds: number;
-  /** Calls back when servers were added, changed or removed. */
-  onServersChanged?: (listener: () => void) => void;
+  /** The servers to poll. */
+  servers: {
+    current: () => readonly ServerStatus[];
+    /** @returns a function that unsubscribes. */
+    onChange: (listener: () => void) => () => void;
+  };
+};
+
+type PollTarget = {
+  id: number;
+  slug: string;
+  address: string;
+  /** The result of its last poll; null when there was none. */
+  isOnline: boolean | null;
 };
 
 /** The longest wait for one server; less with a short interval, so that an offline server does not delay polls. */
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
-/** How often the list of servers is read even without a notification. */
-const RELOAD_MS = 1000;
 const THIN_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
 
@@ -56,7 +62,7 @@ const LAST_WRITE_LIMIT_MS = 500;
  * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
  * dies. It also thins the old samples.
  */
-export function createPoller({ db, leaders, log, intervalSeconds, onServersChanged }: Options): Poller {
+export function createPoller({ db, leaders, log, intervalSeconds, servers }: Options): Poller {
   const intervalMs = intervalSeconds * 1000;
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
@@ -66,11 +72,9 @@ export function createPoller({ db, leaders, log, intervalSeconds, onServersChang
     log,
   });
   const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
-  const timers: ReturnType<typeof setInterval>[] = [];
+  let thinning: ReturnType<typeof setInterval> | undefined;
   let leadership: Leadership | undefined;
-  let isReloading = false;
-  let isReloadWanted = false;
-  let isReloadFailing = false;
+  let stopListening = () => {};
 
   async function poll(target: PollTarget, isTarget: () => boolean): Promise<void> {
     try {
@@ -84,26 +88,13 @@ export function createPoller({ db, leaders, log, intervalSeconds, onServersChang
     }
   }
 
-  /** Reads the list of servers; a call meanwhile makes it be read once more. */
-  async function reload(): Promise<void> {
-    isReloadWanted = true;
-    if (isReloading) return;
-    isReloading = true;
-    try {
-      while (isReloadWanted && leadership?.isLeader()) {
-        isReloadWanted = false;
-        const targets = await listPolledServers(db);
-        isReloadFailing = false;
-        if (!leadership?.isLeader() || stopping.signal.aborted) break;
-        changes.initialise(targets);
-        schedule.setTargets(targets);
-      }
-    } catch (error) {
-      if (!isReloadFailing) log.error({ err: error }, 'the list of servers cannot be read: retrying');
-      isReloadFailing = true;
-    } finally {
-      isReloading = false;
-    }
+  function setTargets(): void {
+    if (!leadership?.isLeader() || stopping.signal.aborted) return;
+    const targets = servers.current().map(({ server: { id, slug, address }, snapshot }) => {
+      return { id, slug, address, isOnline: snapshot?.isOnline ?? null };
+    });
+    changes.initialise(targets);
+    schedule.setTargets(targets);
   }
 
   async function thin(): Promise<void> {
@@ -118,7 +109,7 @@ export function createPoller({ db, leaders, log, intervalSeconds, onServersChang
   async function lead(signal: AbortSignal): Promise<void> {
     log.info({ intervalSeconds }, 'polling game servers');
     changes.reset();
-    void reload();
+    setTargets();
     void thin();
     await once(signal, 'abort');
     schedule.setTargets([]);
@@ -127,12 +118,13 @@ export function createPoller({ db, leaders, log, intervalSeconds, onServersChang
   return {
     start: async () => {
       leadership = leaders.run('poller', lead);
-      onServersChanged?.(() => void reload());
-      timers.push(setInterval(reload, RELOAD_MS), setInterval(thin, THIN_MS));
+      stopListening = servers.onChange(setTargets);
+      thinning = setInterval(thin, THIN_MS);
       await leadership.decided;
     },
     stop: async () => {
-      for (const timer of timers) clearInterval(timer);
+      clearInterval(thinning);
+      stopListening();
       stopping.abort();
       schedule.stop();
       await writer.stop(LAST_WRITE_LIMIT_MS);

@@ -1,27 +1,6 @@
-import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { type ServerPlayer, serverSnapshots, servers } from '../../db/schema/servers.ts';
-
-/** A server to poll. */
-export type PollTarget = Pick<typeof servers.$inferSelect, 'id' | 'slug' | 'address'> & {
-  /** The result of its last poll; null when there was none. */
-  isOnline: boolean | null;
-};
-
-/** Servers to poll, by id; hidden ones are left out. */
-export async function listPolledServers(db: Db): Promise<PollTarget[]> {
-  return db
-    .select({
-      id: servers.id,
-      slug: servers.slug,
-      address: servers.address,
-      isOnline: serverSnapshots.isOnline,
-    })
-    .from(servers)
-    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
-    .where(eq(servers.isHidden, false))
-    .orderBy(asc(servers.id));
-}
+import type { ServerPlayer } from '../../db/schema/servers.ts';
 
 /** What a server reported in a poll. */
 export type ServerState = {

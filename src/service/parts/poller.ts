@@ -3,13 +3,13 @@ import type { Context } from '../context.ts';
 
 /** Role `poller`: queries the game servers. */
 export async function startPolling(context: Context): Promise<void> {
-  const { config, log, database, changes, metrics, onStopPart, leaders, health } = context;
+  const { config, log, database, serverList, metrics, onStopPart, leaders, health } = context;
   const poller = createPoller({
     db: database.db,
     leaders,
     log,
     intervalSeconds: config.pollIntervalSeconds,
-    onServersChanged: (listener) => changes.onChange('servers', listener),
+    servers: serverList,
   });
   onStopPart('poller', poller.stop);
   health.set('poller', poller.health);

@@ -5,6 +5,7 @@ import { openLeaders } from '../../../src/db/leader.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { parseServerAddress } from '../../../src/domain/server-address.ts';
+import { createServerList } from '../../../src/live/server-list.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
 import { createPollSchedule } from '../../../src/poll/poll-schedule.ts';
 import { createPoller } from '../../../src/poll/poller.ts';
@@ -81,7 +82,8 @@ async function measurePoller(addresses: string[]): Promise<Row[]> {
         addresses.map((address, number) => ({ slug: `bench-${number}`, name: `Bench ${number}`, address })),
       );
     const leaders = openLeaders(postgres.url, { log });
-    const poller = createPoller({ db: database.db, leaders, log, intervalSeconds: 15 });
+    const list = await createServerList(database.db, log);
+    const poller = createPoller({ db: database.db, servers: list, leaders, log, intervalSeconds: 15 });
     const hold = watchEventLoop();
     const startedAt = performance.now();
     await poller.start();
@@ -89,6 +91,7 @@ async function measurePoller(addresses: string[]): Promise<Row[]> {
     const tookMs = performance.now() - startedAt;
     const maxHoldMs = hold.stop();
     await poller.stop();
+    list.stop();
     return [
       {
         what: 'polling 1,000 servers and storing the results',
