@@ -53,7 +53,7 @@ export type BotTimings = ConnectionTimings & {
   liveIntervalMs: number;
   /** A live status message is edited this often even without changes. */
   liveRefreshMs: number;
-  /** How often feeds check for changes whose notification was lost. */
+  /** How often feeds try again what failed. */
   feedIntervalMs: number;
   /** How often to check that the application is still private. */
   applicationCheckMs: number;
@@ -85,7 +85,7 @@ const TIMINGS: BotTimings = {
   deferAfterMs: 1500,
   liveIntervalMs: 15_000,
   liveRefreshMs: 5 * 60_000,
-  feedIntervalMs: 5000,
+  feedIntervalMs: 15_000,
   applicationCheckMs: 60_000,
   drainMs: 700,
 };

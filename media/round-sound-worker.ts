@@ -26,7 +26,7 @@ export function createRoundSoundWorker(
   options: RoundSoundWorkerOptions,
 ): RoundSoundWorker {
   const { db, folders, log } = deps;
-  const { idleMs = 5000, graceMs = 5000, leaseMs = 15_000 } = options;
+  const { idleMs = 15_000, graceMs = 5000, leaseMs = 15_000 } = options;
   let isStopping = false;
   let waking = new AbortController();
   let loop: Promise<void> | undefined;

@@ -69,6 +69,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   let checks = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let woken: Promise<void> | undefined;
+  let hasServerFeeds = false;
   let isFailing = false;
 
   function wake(): Promise<void> {
@@ -85,6 +86,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     checks += 1;
     try {
       const feeds = await listDiscordFeeds(db);
+      hasServerFeeds = feeds.some(({ subject }) => subject === 'servers');
       isFailing = false;
       await moderators.settled();
       reportPaused(feeds);
@@ -199,7 +201,9 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     }
   }
 
-  const stopListening = servers.onChange(() => void wake());
+  const stopListening = servers.onChange(() => {
+    if (hasServerFeeds) void wake();
+  });
 
   return {
     start: () => {

@@ -20,7 +20,7 @@ const BATCH = 500;
 /** One read covers a burst of notifications. */
 const GATHER_MS = 100;
 /** Events are read at least this often, in case a notification was lost. */
-const REFRESH_MS = 1000;
+const REFRESH_MS = 5000;
 
 /** Reads events that are recorded from now on. @throws what the first read throws. */
 export async function createEventReader(db: Db, log: Logger): Promise<EventReader> {

@@ -19,19 +19,22 @@ type Options<Rows, T> = {
   read: () => Promise<Rows>;
   /** Builds the value from the rows; called only when they have changed. */
   build: (rows: Rows) => T;
+  /** {@link REFRESH_MS} by default. */
+  refreshMs?: number;
 };
 
 /** A round of polls sends a burst of notifications; one read covers them all. */
 const GATHER_MS = 100;
-/** How often the query is read even without a notification: one may be lost, and responses may be at most 5 s old. */
-export const REFRESH_MS = 2000;
+/** How long after a read the next one follows without a notification: one may be lost, and nothing about people may be older than 5 s. */
+export const REFRESH_MS = 4500;
 
-/** Reads at once, whenever it is invalidated, and every two seconds. @throws what the first read throws. */
+/** Reads at once, whenever it is invalidated, and 4.5 seconds after the last time. @throws what the first read throws. */
 export async function createLiveQuery<Rows, T>({
   name,
   log,
   read,
   build,
+  refreshMs = REFRESH_MS,
 }: Options<Rows, T>): Promise<LiveQuery<T>> {
   const listeners = new Set<(value: T) => void>();
   const first = await read();
@@ -41,12 +44,14 @@ export async function createLiveQuery<Rows, T>({
   let isReading = false;
   let isStale = false;
   let isFailing = false;
+  let isStopped = false;
 
   async function refresh(): Promise<void> {
     // What changes during a read is read afterwards.
     isStale = true;
     if (isReading) return;
     isReading = true;
+    clearTimeout(timer);
     try {
       while (isStale) {
         isStale = false;
@@ -58,6 +63,7 @@ export async function createLiveQuery<Rows, T>({
       isFailing = true;
     } finally {
       isReading = false;
+      if (!isStopped) timer = setTimeout(refresh, refreshMs);
     }
   }
 
@@ -69,7 +75,7 @@ export async function createLiveQuery<Rows, T>({
     notifyAll(listeners, value, { what: name, log });
   }
 
-  const timer = setInterval(refresh, REFRESH_MS);
+  let timer = setTimeout(refresh, refreshMs);
   return {
     current: () => value,
     invalidate: () => {
@@ -83,7 +89,8 @@ export async function createLiveQuery<Rows, T>({
       return () => listeners.delete(listener);
     },
     stop: () => {
-      clearInterval(timer);
+      isStopped = true;
+      clearTimeout(timer);
       clearTimeout(pending);
     },
   };

@@ -42,7 +42,7 @@ export const LATENCY_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ] as const;
 /** How often the delay of the event loop is measured. */
-const LOOP_CHECK_MS = 100;
+const LOOP_CHECK_MS = 500;
 
 const PREFIX = 'community_api_';
 

@@ -15,12 +15,16 @@ export async function watchReadySounds(context: Context): Promise<LiveQuery<Map<
   return sounds;
 }
 
+/** As often as Prometheus reads them. */
+const GAUGES_MS = 15_000;
+
 /** Gauges of the upload queue, which all processes share. */
 export async function addQueueGauges(context: Context): Promise<void> {
   const queue = await watchSounds(context, {
     name: 'queue of sounds',
     read: () => countUnfinishedSounds(context.database.db),
     build: (counts) => new Map(counts.map(({ status, count }) => [status, count])),
+    refreshMs: GAUGES_MS,
   });
   for (const status of UNFINISHED_STATUSES) {
     const help = `Uploaded sounds that are ${status}.`;
@@ -31,7 +35,7 @@ export async function addQueueGauges(context: Context): Promise<void> {
 /** A live query over the table of sounds. */
 async function watchSounds<Rows, T>(
   { log, changes, onStop }: Context,
-  options: { name: string; read: () => Promise<Rows>; build: (rows: Rows) => T },
+  options: Omit<Parameters<typeof createLiveQuery<Rows, T>>[0], 'log'>,
 ): Promise<LiveQuery<T>> {
   const query = await createLiveQuery({ log, ...options });
   onStop(options.name, query.stop);

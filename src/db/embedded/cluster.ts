@@ -28,6 +28,12 @@ const UNQUOTED = /["$`\r\n]/;
 const DEFAULT_SETTINGS = [
   'max_connections=100',
   'shared_buffers=128MB',
+  // Both wake up five times a second otherwise, though a community writes little.
+  'wal_writer_delay=10s',
+  'bgwriter_delay=10s',
+  // After a checkpoint, the log repeats every page that changes.
+  'checkpoint_timeout=15min',
+  'wal_compression=on',
   'timezone=UTC',
   'log_timezone=UTC',
   // The details of an error quote values of rows, which would stay in the log when a person is erased.

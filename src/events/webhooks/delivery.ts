@@ -47,7 +47,9 @@ type Deps = QueueDeps & {
   readNewestId: () => Promise<number>;
 };
 
-/** Webhooks are read, and queues look for events, at least this often, in case a notification was lost. */
+/** Webhooks are read at least this often, in case a notification was lost. */
+const RELOAD_MS = 15_000;
+/** Queues look for events, and whether a retry is due, at least this often. */
 const CHECK_MS = 5000;
 const BATCH = 100;
 /** How often progress is saved. After a crash, later deliveries are repeated with the same ids. */
@@ -70,7 +72,8 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
   async function load(signal: AbortSignal): Promise<void> {
     const readAtMs = performance.now();
     const webhooks = await deps.listWebhooks();
-    const newestId = await deps.readNewestId();
+    const isAnyNew = webhooks.some(({ id }) => !queues.has(id));
+    const newestId = isAnyNew ? await deps.readNewestId() : 0;
     if (signal.aborted) return;
     for (const webhook of webhooks) {
       const queue = queues.get(webhook.id);
@@ -93,7 +96,7 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
 
   const loop = startLoop({
     name: 'reading webhooks',
-    everyMs: CHECK_MS,
+    everyMs: RELOAD_MS,
     startsAtOnce: true,
     work: load,
     log: deps.log,

@@ -11,7 +11,7 @@ import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
 import { startRetention } from './retention.ts';
 
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
-export const EXPIRY_EVENTS_MS = 10_000;
+export const EXPIRY_EVENTS_MS = 15_000;
 
 /** Role `sync`: marks expired penalties, mirrors their sources, and deletes old rows. */
 export function startSync({

@@ -13,7 +13,7 @@ import type { Config } from '../../runtime/config.ts';
 import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 
-const COUNT_MS = 5000;
+const COUNT_MS = 15_000;
 
 /** What pages and the operator's tool do with webhooks. */
 export function openWebhookActions({
