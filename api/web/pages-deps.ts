@@ -16,6 +16,9 @@ type LimitState = { isAllowed: boolean; resetSeconds: number };
 
 export type Incoming = { request: Request; server: Server<unknown> | null };
 
+/** Steam or Discord could not be asked who somebody is, or gave no verdict. */
+export type ProviderFailed = (provider: 'steam' | 'discord', error: Error) => void;
+
 /** The dependencies of the pages. */
 export type PagesDeps = {
   db: Db;
@@ -48,6 +51,8 @@ export type PagesDeps = {
   clientKey: (incoming: Incoming) => string;
   /** Called after a token is revoked, so that this process refuses it before the database notification arrives. */
   onTokenRevoked?: () => void;
+  /** Counts a sign-in or link that failed because Steam or Discord did. */
+  onProviderFailed?: (provider: 'steam' | 'discord') => void;
   /** Rate limits per minute. */
   limits: {
     /** Starts and callbacks of sign-ins and of Discord links, by IP address. */

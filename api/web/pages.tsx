@@ -11,7 +11,7 @@ import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
-import type { Incoming, PagesDeps } from './pages-deps.ts';
+import type { Incoming, PagesDeps, ProviderFailed } from './pages-deps.ts';
 import { publicPenaltyRoutes } from './penalties/public-route.tsx';
 import { createResponder, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
@@ -73,6 +73,10 @@ export function pages(deps: PagesDeps) {
     discord,
     onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error: Error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
+    onUnavailable: ((provider, error) => {
+      deps.onProviderFailed?.(provider);
+      log.warn({ err: error, provider }, 'a sign-in or link failed: the provider gave no verdict');
+    }) satisfies ProviderFailed,
   };
   const memberRoutes: readonly MemberRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];
   const publicRoutes = [...statusRoutes({ ...deps.status, site }), ...publicPenaltyRoutes({ db, site })];

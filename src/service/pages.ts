@@ -28,9 +28,14 @@ export async function openPages(
   context: Context,
   { tokens, limits: { createLimiter }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
-  const { config, now, database, soundFolders, steamApi } = context;
+  const { config, now, database, soundFolders, steamApi, metrics } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
   const { requestDb } = database;
+  const countFailure = metrics.addCounter(
+    'sign_in_provider_failures_total',
+    'Sign-ins and links that failed because Steam or Discord gave no verdict.',
+    ['provider'],
+  );
   return {
     db: requestDb,
     now,
@@ -42,6 +47,7 @@ export async function openPages(
     steamApi,
     sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
     onTokenRevoked: tokens.forget,
+    onProviderFailed: (provider) => countFailure({ provider }),
     limits: {
       attempts: createLimiter('sign-in attempts', ATTEMPTS_PER_MINUTE),
       forms: createLimiter('forms', FORMS_PER_MINUTE),

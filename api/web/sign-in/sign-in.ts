@@ -3,6 +3,7 @@ import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
+import type { ProviderFailed } from '../pages-deps.ts';
 import { type ReadDestination, withDestination } from '../visit/destination.ts';
 import type { Redirect } from '../visit/notice.ts';
 import { PageError } from '../visit/page-error.ts';
@@ -27,6 +28,8 @@ export type SignInDeps = AttemptDeps &
     redirect: Redirect;
     readDestination: ReadDestination;
     onRefused: (error: Error) => void;
+    /** Steam could not be asked, or gave no verdict. */
+    onUnavailable: ProviderFailed;
   };
 
 const RETURN_PATH = '/account/sign-in/return';
@@ -89,7 +92,10 @@ async function verifySteamId(deps: SignInDeps, visit: Visit, state: string): Pro
     return await verifyAssertion(steam, visit.url.search, expected);
   } catch (error) {
     if (error instanceof SignInCancelled) return undefined;
-    if (error instanceof Unavailable) throw new PageError('steam-unavailable', 503, { cause: error });
+    if (error instanceof Unavailable) {
+      deps.onUnavailable('steam', error);
+      throw new PageError('steam-unavailable', 503, { cause: error });
+    }
     if (!(error instanceof AssertionRefused)) throw error;
     deps.onRefused(error);
     throw new PageError('sign-in-refused', 400, { cause: error });

@@ -31,8 +31,11 @@ type Rule = (assertion: Assertion, context: RuleContext) => boolean;
 /** The assertion was refused; `rule` names the check that failed. */
 export class AssertionRefused extends Unauthorized {
   override name = 'AssertionRefused';
-  constructor(readonly rule: string) {
-    super(`the sign-in was refused: ${rule}`);
+  constructor(
+    readonly rule: string,
+    detail = '',
+  ) {
+    super(`the sign-in was refused: ${rule}${detail}`);
   }
 }
 
@@ -147,7 +150,7 @@ export async function verifyAssertion(
 
   const context = { providerUrl: steam.providerUrl, expected, now: steam.now() };
   for (const [name, holds] of Object.entries(rules)) {
-    if (!holds(assertion, context)) throw new AssertionRefused(name);
+    if (!holds(assertion, context)) throw new AssertionRefused(name, detailOf(name, assertion, context));
   }
   if (!(await isConfirmed(steam, assertion))) throw new AssertionRefused('check_authentication');
 
@@ -159,6 +162,14 @@ export async function verifyAssertion(
   const steamId = tryParseClaimedId(assertion.fields.get('openid.claimed_id'), steam.providerUrl);
   if (steamId === undefined) throw new AssertionRefused('claimed_id');
   return steamId;
+}
+
+/** For a nonce outside its window: how old it is by our clock, since one of the two clocks is probably wrong. */
+function detailOf(rule: string, { fields }: Assertion, { now }: RuleContext): string {
+  const issuedAt = tryParseNonceTime(fields.get('openid.response_nonce') ?? '');
+  if (rule !== 'fresh nonce' || issuedAt === undefined) return '';
+  const ageSeconds = Math.round((now.getTime() - issuedAt.getTime()) / 1000);
+  return `: Steam's clock says ${Math.abs(ageSeconds)} s ${ageSeconds < 0 ? 'later' : 'earlier'} than this machine's`;
 }
 
 function readAssertion(query: string): Assertion {
@@ -195,9 +206,9 @@ function tryParseNonceTime(nonce: string): Date | undefined {
 }
 
 /**
- * Verifies the signature with the configured provider (OpenID 2.0 section 11.4.2). Only a 200 response with a valid
- * body confirms it: redirects are not followed, since another host could confirm, and the body's length is limited.
- * @throws {Unavailable} when the provider is unreachable, too slow, or responds 429 or 5xx.
+ * Verifies the signature with the configured provider (OpenID 2.0 section 11.4.2). Only a 200 response with a verdict in
+ * its body counts: redirects are not followed, since another host could confirm, and the body's length is limited.
+ * @throws {Unavailable} when the provider is unreachable, too slow, or responds with anything but a verdict.
  */
 async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<boolean> {
   const body = new URLSearchParams();
@@ -205,7 +216,7 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
   body.set('openid.mode', 'check_authentication');
 
   const signal = AbortSignal.timeout(steam.timeoutMs ?? PROVIDER_TIMEOUT_MS);
-  let confirmation: { status: number; text: string };
+  let described: string;
   try {
     const response = await steam.fetch(steam.providerUrl, {
       method: 'POST',
@@ -215,22 +226,23 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       headers: { accept: 'text/plain' },
     });
     const text = await readBoundedText(response, MAX_RESPONSE_BYTES);
-    if (text === undefined) throw new Error(`the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
-    confirmation = { status: response.status, text };
+    const verdict = response.status === 200 && text !== undefined ? findVerdict(text) : undefined;
+    if (verdict !== undefined) return verdict;
+    described = `status ${response.status}, ${response.headers.get('content-type') ?? 'no content type'}`;
   } catch (cause) {
     throw new Unavailable('Steam does not respond', { cause });
   }
-  if (confirmation.status >= 500 || confirmation.status === 429) {
-    throw new Unavailable(`Steam responded ${confirmation.status}`);
-  }
-  return confirmation.status === 200 && isPositive(confirmation.text);
+  throw new Unavailable(`Steam responded without a verdict: ${described}`);
 }
 
 /** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` per line, each key once. */
-function isPositive(text: string): boolean {
+function findVerdict(text: string): boolean | undefined {
   const lines = text.split('\n').filter((line) => line !== '');
-  const isOnce = (line: string) =>
-    lines.filter((other) => other.split(':', 1)[0] === line.split(':', 1)[0]).length === 1 &&
-    lines.includes(line);
-  return isOnce(`ns:${OPENID_NS}`) && isOnce('is_valid:true');
+  const readOnce = (key: string) => {
+    const [line, ...others] = lines.filter((one) => one.startsWith(`${key}:`));
+    return others.length === 0 ? line?.slice(key.length + 1) : undefined;
+  };
+  const isValid = readOnce('is_valid');
+  if (readOnce('ns') !== OPENID_NS || (isValid !== 'true' && isValid !== 'false')) return undefined;
+  return isValid === 'true';
 }

@@ -5,6 +5,7 @@ import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../../src/qu
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
+import type { ProviderFailed } from '../../pages-deps.ts';
 import { type AttemptDeps, codeVerifierOf, finishAttempt, startAttempt } from '../../sign-in/attempt.ts';
 import type { IdentifyAgain, MemberRoute } from '../../visit/member-route.ts';
 import type { Redirect } from '../../visit/notice.ts';
@@ -26,6 +27,7 @@ export type DiscordDeps = AttemptDeps & {
   discord: DiscordOAuth | undefined;
   redirect: Redirect;
   onRefused: (error: Error) => void;
+  onUnavailable: ProviderFailed;
 };
 
 /** Routes that link and unlink Discord, and hide or show the link. */
@@ -84,7 +86,10 @@ async function finishLink(
   } catch (error) {
     if (error instanceof LinkCancelled) return deps.redirect(visit, '/account#discord', 'link-cancelled');
     if (error instanceof Conflict) throw new PageError('discord-linked-elsewhere', 409, { cause: error });
-    if (error instanceof Unavailable) throw new PageError('discord-unavailable', 503, { cause: error });
+    if (error instanceof Unavailable) {
+      deps.onUnavailable('discord', error);
+      throw new PageError('discord-unavailable', 503, { cause: error });
+    }
     if (!(error instanceof LinkRefused)) throw error;
     deps.onRefused(error);
     throw new PageError('link-refused', 400, { cause: error });

@@ -146,7 +146,12 @@ describe('each rule is needed:', () => {
 });
 
 describe('the provider itself', () => {
-  test('is not followed when it redirects, and anything but a plain yes counts as no', async () => {
+  test('refuses with a plain no', async () => {
+    provider.conduct = 'refuses everything';
+    expect(await refusal(aReturn())).toBe('check_authentication');
+  });
+
+  test('is unavailable, which is not a refusal, when it gives no verdict', async () => {
     for (const conduct of [
       'redirects',
       'says yes in an error page',
@@ -155,11 +160,20 @@ describe('the provider itself', () => {
       'speaks another protocol',
     ] as const) {
       provider.conduct = conduct;
-      expect([conduct, await refusal(aReturn())]).toEqual([conduct, 'check_authentication']);
+      const verdict = verifyAssertion(steam, aReturn().toString(), EXPECTED);
+      await expect(verdict).rejects.toThrow(/^Steam responded without a verdict: status \d+, /);
+      await expect(verdict).rejects.toBeInstanceOf(Unavailable);
     }
   });
 
-  test('is unavailable, which is not a refusal, when it is late, failing or endless', async () => {
+  test('has a clock, whose difference from ours is named when it is too large', async () => {
+    const query = aReturn({ 'openid.response_nonce': aNonce(-302_000) });
+    await expect(verifyAssertion(steam, query.toString(), EXPECTED)).rejects.toThrow(
+      /fresh nonce: Steam's clock says 30\d s earlier than this machine's$/,
+    );
+  });
+
+  test('is unavailable, too, when it is late, failing or endless', async () => {
     for (const conduct of ['never answers', 'fails', 'answers without end'] as const) {
       provider.conduct = conduct;
       const verdict = verifyAssertion(steam, aReturn().toString(), EXPECTED);
