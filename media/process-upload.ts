@@ -107,14 +107,13 @@ async function renderAndPublish(
     maxSeconds,
     targetLufs,
     startMs: sound.startMs,
-    isVoiceNext: true,
     onRendering: async () => {
       const isOurs = await saveSoundProgress(db, sound, { status: 'rendering', leaseMs });
       if (!isOurs) throw new Superseded();
     },
   });
-  const { durationMs, mixes, draftOptions } = rendered;
-  await renderVoice(ffmpeg, folder, { durationMs, targetLufs, mixes, draftOptions });
+  const { durationMs, loudnessAfterLufs: soundLufs } = rendered;
+  await renderVoice(ffmpeg, folder, { durationMs, soundLufs, targetLufs });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
   const isOurs = await saveSoundRendering(db, sound, async () => {

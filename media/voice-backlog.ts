@@ -47,7 +47,12 @@ async function renderAndPublish(
   const copy = join(scratch, SOUND_NAME);
   await copyFile(publishedPath(folders, sound.steamId64), copy);
   if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file does not match its row');
-  await renderVoice(ffmpeg, scratch, { durationMs: sound.durationMs ?? 0, targetLufs });
+  const { durationMs, loudnessAfterLufs } = sound;
+  await renderVoice(ffmpeg, scratch, {
+    durationMs: durationMs ?? 0,
+    soundLufs: loudnessAfterLufs ?? targetLufs,
+    targetLufs,
+  });
   const from = join(scratch, VOICE_NAME);
   return publishVoice(db, sound, async () => {
     const file = await copyAsPartial(folders, { soundId: sound.id, rendition: 'voice', from });

@@ -41,7 +41,7 @@ export async function createNativeFfmpeg(
   const version = await readVersion(path);
   if (version === undefined) return `${path} does not report its version`;
   if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
-  if (!(await hasRequiredFeatures(path))) return `${path} lacks libmp3lame or alimiter`;
+  if (!(await hasRequiredFeatures(path))) return `${path} lacks libmp3lame, alimiter or ebur128`;
 
   const wrappers = await probeConfinement(log);
   const running = new Set<ChildProcess>();
@@ -229,7 +229,7 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
 
 async function hasRequiredFeatures(path: string): Promise<boolean> {
   const tone = ['-f', 'lavfi', '-i', 'sine=duration=0.2', '-ac', '2'];
-  const filters = 'aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100';
+  const filters = 'aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100,ebur128=peak=true';
   return succeeds(path, [
     '-v',
     'quiet',

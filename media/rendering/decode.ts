@@ -2,7 +2,6 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
-import { createMeter, type MeasuredMixes } from './measurement.ts';
 import {
   computePeak,
   countFrames,
@@ -42,8 +41,8 @@ export const KEPT_INPUT: FfmpegJob['input'] = {
   options: [...QUIET, ...pcmOptions(DECODED_FORMAT)],
 };
 
-/** The kept part of an upload. */
-export type Kept = { frames: number; mixes: MeasuredMixes };
+/** The kept part of an upload: its length, and its largest sample; 1 is full scale. */
+export type Kept = { frames: number; peak: number };
 
 export type DecodeOptions = {
   demuxer: Demuxer;
@@ -53,7 +52,7 @@ export type DecodeOptions = {
 };
 
 /**
- * Decodes an upload, cuts the kept part out as {@link KEPT_INPUT}, and measures it.
+ * Decodes an upload, and cuts the kept part out as {@link KEPT_INPUT}.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
 export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
@@ -110,29 +109,26 @@ function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: numb
   return trim;
 }
 
-/** Writes the kept part with its ends faded, and measures what is written. */
+/** Writes the kept part with its ends faded. */
 async function cut(directory: string, trim: Trim): Promise<Kept> {
   const { channels } = DECODED_FORMAT;
   const padding = Math.max(0, MIN_FRAMES - (trim.end - trim.start));
-  const frames = trim.end - trim.start + padding;
-  const meter = createMeter(DECODED_FORMAT, { frames });
+  let position = 0;
+  let peak = 0;
   const file = await open(join(directory, KEPT_NAME), 'w', 0o600);
-  const write = async (samples: Float32Array): Promise<void> => {
-    meter.add(samples);
-    await file.writeFile(samples);
-  };
   try {
-    let position = 0;
     for await (const samples of readPcm(join(directory, DECODED_NAME), { channels, ...trim })) {
       fadeEnds(samples, { position, trim });
-      await write(samples);
+      peak = samples.reduce((largest, sample) => Math.max(largest, Math.abs(sample)), peak);
+      await file.writeFile(samples);
       position += samples.length / channels;
     }
-    await write(new Float32Array(padding * channels));
+    await file.writeFile(new Float32Array(padding * channels));
   } finally {
     await file.close();
   }
-  return { frames, mixes: meter.finish() };
+  if (peak === 0) throw new SoundRefused('silent');
+  return { frames: position + padding, peak };
 }
 
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {

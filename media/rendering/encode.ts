@@ -11,19 +11,14 @@ import {
   isRightLoudness,
   planGain,
 } from './gain.ts';
-import { createMeter, type Loudness, type MeasuredMixes, type Mix } from './measurement.ts';
-import { MIX_FILTERS } from './mixes.ts';
-import { countFrames, type PcmFormat, pcmOptions, scanPcm, toWaveform } from './pcm.ts';
+import { LOUDNESS_SCRATCH, type Loudness, MIX_FILTERS, type Mix, measureLoudness } from './loudness.ts';
+import { countFrames, scanPcm, toWaveform } from './pcm.ts';
 import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
-import { toFrames } from './units.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 /** Temporary files, for cleaning up. */
-export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME];
-/** The next rendition, encoded as a draft by the call that verifies this one; see {@link EncodeRequest}. */
-export const DRAFT_NAME = 'draft.mp3';
-const ATTEMPT = mp3Input(ATTEMPT_NAME);
+export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, ...LOUDNESS_SCRATCH];
 
 const WAVEFORM_BARS = 160;
 const MAX_CORRECTIONS = 3;
@@ -38,20 +33,10 @@ export type EncodeRequest = {
   frames: number;
   format: Mp3Format;
   targetLufs: number;
-  /** The encoder options of the draft in the folder. If the first attempt has the same options, it uses that file. */
-  draftOptions?: string | undefined;
-  /** Predicts the request for the next rendition, which the verifying call then encodes as a draft. */
-  predictNext?: (plan: GainPlan) => EncodeRequest | undefined;
 };
 
 /** Measurements of the encoded file as players decode it. */
-export type Encoded = Loudness & {
-  durationMs: number;
-  waveform: number[];
-  mixes: MeasuredMixes;
-  /** The encoder options of the draft that was encoded from it. */
-  draftOptions: string | undefined;
-};
+export type Encoded = Loudness & { durationMs: number; waveform: number[] };
 
 /**
  * Encodes and measures repeatedly, until the result has the target loudness, or is as close to it as its peaks allow.
@@ -62,21 +47,15 @@ export async function encodeUntilRight(
   directory: string,
   request: EncodeRequest,
 ): Promise<Encoded> {
-  const { source, targetLufs, format } = request;
+  const { input, source, targetLufs, format } = request;
   const task = { ...format, source, targetLufs };
   let plan = planGain(task);
   let last: GainAttempt | undefined;
   let best: Encoded | undefined;
   for (let correction = 0; correction <= MAX_CORRECTIONS; correction++) {
-    const isFirst = correction === 0;
     const options = encodeOptions(request, plan);
-    if (isFirst && request.draftOptions === String(options)) {
-      await rename(join(directory, DRAFT_NAME), join(directory, ATTEMPT_NAME));
-    } else {
-      await runOnOwn(ffmpeg, { directory, input: request.input, output: { name: ATTEMPT_NAME, options } });
-    }
-    const next = isFirst ? request.predictNext?.(plan) : undefined;
-    const result = await decodeAndMeasure(ffmpeg, directory, { ...request, input: ATTEMPT, next });
+    await runOnOwn(ffmpeg, { directory, input, output: { name: ATTEMPT_NAME, options } });
+    const result = await measureAttempt(ffmpeg, directory, request);
     if (best === undefined || isBetterLoudness(result, best, targetLufs)) {
       await rename(join(directory, ATTEMPT_NAME), join(directory, format.fileName));
       best = result;
@@ -90,43 +69,25 @@ export async function encodeUntilRight(
   return best;
 }
 
-/**
- * Decodes an encoded file like a player, and measures the result.
- * @param options.frames the length it should have.
- * @param options.next the rendition to encode from it as a draft at the same time.
- */
-export async function decodeAndMeasure(
+/** Decodes an encoded file like a player, and measures the result. */
+async function measureAttempt(
   ffmpeg: Ffmpeg,
   directory: string,
-  options: Pick<EncodeRequest, 'input' | 'frames'> & { format: PcmFormat; next?: EncodeRequest | undefined },
+  { frames, format }: EncodeRequest,
 ): Promise<Encoded> {
-  const { input, frames, format, next } = options;
-  const toPcm = [...pcmOptions(format), '-c:a', 'pcm_f32le', '-threads', '1'];
-  const draft = next && encodeOptions(next, planGain({ ...next.format, ...next }));
-  await runOnOwn(ffmpeg, {
-    directory,
+  const input = mp3Input(ATTEMPT_NAME);
+  const loudness = await measureLoudness(ffmpeg, directory, {
     input,
-    // A job has one output: the other is named among its options.
-    output: draft
-      ? { name: DRAFT_NAME, options: [...toPcm, VERIFIED_NAME, ...draft] }
-      : { name: VERIFIED_NAME, options: toPcm },
-    sideOutputs: draft ? [VERIFIED_NAME] : [],
+    format,
+    frames,
+    pcmName: VERIFIED_NAME,
   });
   const path = join(directory, VERIFIED_NAME);
   const decoded = await countFrames(path, format);
   if (decoded + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
-  const durationMs = toMs(Math.min(decoded, frames), format.sampleRate);
-  // The frames of the rounded duration, so that a later call that knows only file and duration measures the same.
-  const measured = { frames: Math.min(decoded, toFrames(durationMs / 1000, format.sampleRate)) };
-  const meter = createMeter(format, measured);
-  const { blockPeaks } = await scanPcm(path, { ...format, ...measured }, meter.add);
-  const mixes = meter.finish();
-  const waveform = toWaveform(blockPeaks, WAVEFORM_BARS);
-  return { ...mixes.both, durationMs, waveform, mixes, draftOptions: draft && String(draft) };
-}
-
-function toMs(frames: number, sampleRate: number): number {
-  return Math.round((frames * 1000) / sampleRate);
+  const { blockPeaks } = await scanPcm(path, { ...format, frames: decoded });
+  const durationMs = Math.round((decoded * 1000) / format.sampleRate);
+  return { ...loudness, durationMs, waveform: toWaveform(blockPeaks, WAVEFORM_BARS) };
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */

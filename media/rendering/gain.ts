@@ -1,4 +1,4 @@
-import type { Loudness } from './measurement.ts';
+import type { Loudness } from './loudness.ts';
 import { toRatio } from './units.ts';
 
 /** How much gain a rendition gets, and which results are accepted. */

@@ -4,11 +4,11 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT, UPLOAD_NAME } from './decode.ts';
 import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
 import { SOUND_FORMAT } from './formats.ts';
-import { type GainPlan, SILENT_LUFS } from './gain.ts';
-import type { Loudness, MeasuredMixes } from './measurement.ts';
+import { SILENT_LUFS } from './gain.ts';
+import { measureLoudness } from './loudness.ts';
+import { DECODED_FORMAT } from './pcm.ts';
 import { SoundRefused } from './run-ffmpeg.ts';
 import { sniffAudioFile } from './sniff.ts';
-import { requestVoice } from './voice.ts';
 
 export type RenderedSound = {
   durationMs: number;
@@ -17,10 +17,6 @@ export type RenderedSound = {
   loudnessAfterLufs: number;
   /** Peaks of the published file from 0 to 100. */
   waveform: number[];
-  /** Measurements that the voice rendition needs. */
-  mixes: MeasuredMixes;
-  /** The encoder options of the draft of the voice rendition. */
-  draftOptions: string | undefined;
 };
 
 export type RenderOptions = {
@@ -28,8 +24,6 @@ export type RenderOptions = {
   targetLufs: number;
   /** Where the excerpt begins, counted from the first audible sound; 0 by default. */
   startMs?: number;
-  /** Whether the voice rendition is rendered next: it is drafted, and the draft remains in the folder. */
-  isVoiceNext?: boolean;
   /** Called after measuring, when rendering begins. */
   onRendering?: () => Promise<void>;
 };
@@ -43,53 +37,36 @@ export type RenderOptions = {
 export async function renderSound(
   ffmpeg: Ffmpeg,
   directory: string,
-  { maxSeconds, targetLufs, startMs = 0, isVoiceNext = false, onRendering }: RenderOptions,
+  { maxSeconds, targetLufs, startMs = 0, onRendering }: RenderOptions,
 ): Promise<RenderedSound> {
   try {
     const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
     if (demuxer === undefined) throw new SoundRefused('not-audio');
     const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
-    if (kept.mixes.both.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+    const source = await measureLoudness(ffmpeg, directory, {
+      input: KEPT_INPUT,
+      format: DECODED_FORMAT,
+      ...kept,
+    });
+    if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
     await onRendering?.();
     const encoded = await encodeUntilRight(ffmpeg, directory, {
       input: KEPT_INPUT,
       mix: 'both',
-      source: kept.mixes.both,
+      source,
       frames: kept.frames,
       format: SOUND_FORMAT,
       targetLufs,
-      predictNext: (plan) => {
-        const mixes = isVoiceNext ? predictMixes(kept.mixes, plan) : undefined;
-        return mixes && requestVoice(mixes, { seconds: 0, targetLufs });
-      },
     });
-    const { durationMs, waveform, mixes, draftOptions } = encoded;
+    const { durationMs, waveform } = encoded;
     return {
       durationMs,
-      loudnessBeforeLufs: kept.mixes.both.integratedLufs,
+      loudnessBeforeLufs: source.integratedLufs,
       loudnessAfterLufs: encoded.integratedLufs,
       waveform,
-      mixes,
-      draftOptions,
     };
   } finally {
     const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];
     await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
   }
-}
-
-/** What the published file will measure: nearly exact without the limiter, unknown with it. */
-function predictMixes(mixes: MeasuredMixes, { gainDb, ceilingDb }: GainPlan): MeasuredMixes | undefined {
-  if (ceilingDb !== undefined) return undefined;
-  const changeDb = gainDb - SOUND_FORMAT.encoderLossDb;
-  const change = ({ integratedLufs, truePeakDbtp }: Loudness): Loudness => ({
-    integratedLufs: integratedLufs + changeDb,
-    truePeakDbtp: truePeakDbtp + changeDb,
-  });
-  return {
-    both: change(mixes.both),
-    average: change(mixes.average),
-    left: change(mixes.left),
-    right: change(mixes.right),
-  };
 }

@@ -119,7 +119,7 @@ for (const engine of ENGINES) {
       const tiny = anAudio({ seconds: 2 / 44_100, shape: sine(9000, 0.5) });
       const { sound } = await render(counted, toWav(tiny));
       expect(sound.durationMs).toBe(26);
-      expect(calls).toBe(3);
+      expect(calls).toBe(4);
     });
 
     test.each(WRAPPED)('publishes $name', async ({ bytes }) => {

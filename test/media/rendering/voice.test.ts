@@ -9,7 +9,6 @@ import { renderVoice } from '../../../media/rendering/voice.ts';
 import {
   type Audio,
   anAudio,
-  clicks,
   drums,
   musicLike,
   noise,
@@ -133,33 +132,6 @@ for (const engine of ENGINES) {
       expect(bytes).toEqual(await Bun.file(join(second, VOICE_NAME)).bytes());
     });
 
-    test.each([0.3337, 1.2346, 3.5])(
-      'gives the same bytes when the channels were not measured with the sound, of %d s',
-      async (seconds) => {
-        const directory = await render(ffmpeg, anAudio({ seconds, shape: music }));
-        const voice = Bun.file(join(directory, VOICE_NAME));
-        const bytes = await voice.bytes();
-        await voice.delete();
-        const durationMs = Math.round(measureLoudness(await decodeMp3(directory, SOUND_NAME)).seconds * 1000);
-        await renderVoice(ffmpeg, directory, { durationMs, targetLufs: TARGET_LUFS });
-        expect(await Bun.file(join(directory, VOICE_NAME)).bytes()).toEqual(bytes);
-      },
-    );
-
-    test.each([
-      { name: 'music', isPredicted: true, shape: music },
-      { name: 'noise, of which the encoder takes more than usual', isPredicted: false, shape: noise(0.3) },
-    ])('drafts that of $name while the sound is verified, and uses the right ones', async (clip) => {
-      const outputs = await renderAndListOutputs(ffmpeg, anAudio({ seconds: 4, shape: clip.shape }));
-      const fourth = clip.isPredicted ? 'verified.f32' : 'attempt.mp3';
-      expect(outputs.slice(0, 4)).toEqual(['decoded.f32', 'attempt.mp3', 'draft.mp3', fourth]);
-    });
-
-    test('drafts nothing where the limiter makes the sound hard to predict', async () => {
-      const outputs = await renderAndListOutputs(ffmpeg, anAudio({ seconds: 4, shape: clicks(0.8) }));
-      expect(outputs).not.toContain('draft.mp3');
-    });
-
     test.each([-30, -10])('honours a loudness of %d LUFS', async (targetLufs) => {
       const directory = await render(ffmpeg, anAudio({ seconds: 4, shape: music }), targetLufs);
       const measured = measureLoudness(await decodeMp3(directory, VOICE_NAME, VOICE));
@@ -173,33 +145,13 @@ async function render(ffmpeg: Ffmpeg, audio: Audio, targetLufs = TARGET_LUFS): P
   const directory = join(folder.path, Bun.randomUUIDv7());
   await mkdir(directory);
   await Bun.write(join(directory, UPLOAD_NAME), toWav(audio));
-  const { durationMs, mixes, draftOptions } = await renderSound(ffmpeg, directory, {
+  const { durationMs, loudnessAfterLufs } = await renderSound(ffmpeg, directory, {
     maxSeconds: 10,
     targetLufs,
-    isVoiceNext: true,
   });
-  await renderVoice(ffmpeg, directory, { durationMs, targetLufs, mixes, draftOptions });
-  return directory;
-}
-
-/** The outputs of all calls for both files. The voice rendition is the same without what was drafted or measured. */
-async function renderAndListOutputs(ffmpeg: Ffmpeg, audio: Audio): Promise<(string | undefined)[]> {
-  const outputs: (string | undefined)[] = [];
-  const watched: Ffmpeg = {
-    ...ffmpeg,
-    run(job, limits) {
-      outputs.push(job.output.name);
-      return ffmpeg.run(job, limits);
-    },
-  };
-  const directory = await render(watched, audio);
-  const voice = Bun.file(join(directory, VOICE_NAME));
-  const bytes = await voice.bytes();
-  const durationMs = Math.round(measureLoudness(await decodeMp3(directory, SOUND_NAME)).seconds * 1000);
-  await renderVoice(ffmpeg, directory, { durationMs, targetLufs: TARGET_LUFS });
-  expect(await voice.bytes()).toEqual(bytes);
+  await renderVoice(ffmpeg, directory, { durationMs, soundLufs: loudnessAfterLufs, targetLufs });
   expect((await readdir(directory)).sort()).toEqual([SOUND_NAME, UPLOAD_NAME, VOICE_NAME]);
-  return outputs;
+  return directory;
 }
 
 function flip(channel: number): 1 | -1 {

@@ -29,11 +29,11 @@ export async function renderEach(ffmpeg: Ffmpeg, directory: string): Promise<Ren
     const folder = join(directory, name);
     await mkdir(folder);
     await Bun.write(join(folder, UPLOAD_NAME), UPLOADS[name]);
-    const options = { maxSeconds: 10, targetLufs: -18, isVoiceNext: true };
-    const sound = await renderSound(ffmpeg, folder, options).catch(unlessRefused);
+    const targetLufs = -18;
+    const sound = await renderSound(ffmpeg, folder, { maxSeconds: 10, targetLufs }).catch(unlessRefused);
     if (!sound) continue;
-    const { durationMs, mixes, draftOptions } = sound;
-    await renderVoice(ffmpeg, folder, { durationMs, targetLufs: options.targetLufs, mixes, draftOptions });
+    const { durationMs, loudnessAfterLufs: soundLufs } = sound;
+    await renderVoice(ffmpeg, folder, { durationMs, soundLufs, targetLufs });
     rendered.stereo.set(await hashOfFile(join(folder, SOUND_NAME)), name);
     rendered.voice.set(await hashOfFile(join(folder, VOICE_NAME)), name);
   }
