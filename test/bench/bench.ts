@@ -1,9 +1,9 @@
 import { cpus, totalmem } from 'node:os';
 
 export type BenchOptions = {
-  /** Penalties in the large dataset; 10 million by default. */
+  /** Penalties in the large dataset; a million by default. */
   rows: number;
-  /** How long the benches memory and soak keep the load up. */
+  /** How long small waits and measures, and soak keeps the load up. */
   minutes: number;
   /** Prints progress. */
   say: (line: string) => void;

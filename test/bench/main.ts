@@ -1,16 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
-import { activePenalties } from './benches/active-penalties.ts';
-import { bot } from './benches/bot.ts';
-import { eventOrder } from './benches/event-order.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
 import { http } from './benches/http.ts';
 import { importBench } from './benches/import.ts';
-import { paint } from './benches/paint.ts';
 import { penalties } from './benches/penalties.ts';
 import { poll } from './benches/poll.ts';
-import { memory, start } from './benches/process.ts';
 import { search } from './benches/search.ts';
 import { small } from './benches/small.ts';
 import { soak } from './benches/soak.ts';
@@ -20,19 +15,13 @@ import { formatNotes, formatTable, type Outcome, saveResults } from './results.t
 /** In the order they run. */
 const BENCHES: readonly Bench[] = [
   http,
-  start,
-  memory,
   small,
   penalties,
-  activePenalties,
   search,
   exportBench,
   importBench,
   poll,
   events,
-  eventOrder,
-  bot,
-  paint,
   sounds,
   soak,
 ];
@@ -40,7 +29,7 @@ const BENCHES: readonly Bench[] = [
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rows: { type: 'string', default: '10000000' },
+    rows: { type: 'string', default: '1000000' },
     minutes: { type: 'string', default: '3' },
     'no-save': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
