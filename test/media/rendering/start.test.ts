@@ -9,9 +9,9 @@ import { renderSound } from '../../../media/rendering/render.ts';
 import { type Audio, anAudio, joinBytes, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {
-  ENGINES,
   encode,
   isOnThisMachine,
+  JUDGED_ENGINES,
   makeFolder,
   openEngine,
 } from '../../support/audio/ffmpeg-engines.ts';
@@ -58,7 +58,7 @@ const withMurmur = toWav(
   sequence(anAudio({ seconds: 1, shape: sine(440, 0.9) }), anAudio({ seconds: 3, shape: sine(440, 0.003) })),
 );
 
-for (const engine of ENGINES) {
+for (const engine of JUDGED_ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
     let ffmpeg: Ffmpeg;
     beforeAll(async () => {

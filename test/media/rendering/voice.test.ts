@@ -19,7 +19,12 @@ import {
   toWav,
 } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import {
+  isOnThisMachine,
+  JUDGED_ENGINES,
+  makeFolder,
+  openEngine,
+} from '../../support/audio/ffmpeg-engines.ts';
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
 
 setDefaultTimeout(240_000);
@@ -101,7 +106,7 @@ const CLIPS: Clip[] = [
   },
 ];
 
-for (const engine of ENGINES) {
+for (const engine of JUDGED_ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
     let ffmpeg: Ffmpeg;
     beforeAll(async () => {

@@ -15,6 +15,10 @@ export const HAS_NATIVE_FFMPEG = Bun.which('ffmpeg') !== null;
 export const ENGINES = ['native', 'embedded'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
+/** What the fast half judges sounds with, which needs no program; `native.slow.test.ts` repeats that with the system's. */
+export const JUDGED_ENGINES: readonly EngineName[] =
+  process.env.JUDGED_ENGINE === 'native' ? ['native'] : ['embedded'];
+
 export function isOnThisMachine(engine: EngineName): boolean {
   return engine === 'embedded' || HAS_NATIVE_FFMPEG;
 }
