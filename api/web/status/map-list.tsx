@@ -1,32 +1,25 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mapNameOf } from '../../../src/live/server-view.ts';
-import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
+import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../visit/visit.ts';
 import { formatHours } from './charts/format.ts';
 
-const MAX_MAPS = 10;
-
 /**
  * The maps by time played, longest first, as a list of bars.
- * @param props.maps undefined when they cannot be loaded.
+ * @param props.played undefined when they cannot be loaded.
  */
-export function MapList({
-  maps,
-  visit,
-}: {
-  maps: readonly PlayedMap[] | undefined;
-  visit: Visit;
-}): JSX.Element {
+export function MapList({ played, visit }: { played: PlayedMaps | undefined; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
-  if (!maps) return <p class="empty">{t.unavailable}</p>;
+  if (!played) return <p class="empty">{t.unavailable}</p>;
+  const { maps, others } = played;
   const longest = maps[0]?.seconds ?? 0;
   if (maps.length === 0) return <p class="empty">{t.noMaps}</p>;
   return (
     <>
       <p class="hint">{t.mapsLead}</p>
       <ol class="maps">
-        {maps.slice(0, MAX_MAPS).map(({ map, seconds, times }) => (
+        {maps.map(({ map, seconds, times }) => (
           <li>
             <span class="map-name" title={map}>
               {mapNameOf(map) || '–'}
@@ -43,7 +36,7 @@ export function MapList({
           </li>
         ))}
       </ol>
-      {maps.length > MAX_MAPS && <p class="hint">{t.otherMaps(maps.length - MAX_MAPS)}</p>}
+      {others > 0 && <p class="hint">{t.otherMaps(others)}</p>}
     </>
   );
 }

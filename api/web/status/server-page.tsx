@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { type Series, uptimeOf } from '../../../src/live/series.ts';
 import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
-import type { PlayedMap } from '../../../src/queries/servers/maps.ts';
+import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
@@ -22,7 +22,7 @@ export type ServerDetails = {
   /** By range; undefined when one cannot be loaded. */
   histories: Record<ChartRange['name'], Series | undefined>;
   /** Of the last 30 days; undefined when they cannot be loaded. */
-  maps: readonly PlayedMap[] | undefined;
+  maps: PlayedMaps | undefined;
 };
 
 type ServerPageProps = ServerDetails & { site: Site; visit: Visit };
@@ -77,7 +77,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
               )}
             </Card>
             <Card id="maps" title={t.maps}>
-              <MapList maps={maps} visit={visit} />
+              <MapList played={maps} visit={visit} />
             </Card>
             <BannerCard site={site} server={server} visit={visit} />
           </div>

@@ -271,7 +271,7 @@ function aStatusOf(text: string): PagesDeps['status'] {
       findBySlug: (slug) => (slug === 'one' ? { server, snapshot } : undefined),
     },
     readHistory: async () => ({ points, stepSeconds: 300, readAt: NOW }),
-    readMaps: async () => [{ map: text, seconds: 60, times: 1 }],
+    readMaps: async () => ({ maps: [{ map: text, seconds: 60, times: 1 }], others: 1 }),
     findBanner: async () => undefined,
   };
 }

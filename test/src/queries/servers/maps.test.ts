@@ -60,14 +60,17 @@ test('a server that tells no map has no period', async () => {
 
 test('the maps of a stretch of time are listed by how long they were on, what lies outside of it left out', async () => {
   const { id } = await play(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'a', 'a']);
-  expect(await listPlayedMaps(db, id, { since: at(-60), until: at(60) })).toEqual([
-    { map: 'b', seconds: 300, times: 1 },
-    { map: 'a', seconds: 240, times: 2 },
-  ]);
-  expect(await listPlayedMaps(db, id, { since: at(2), until: at(6) })).toEqual([
-    { map: 'b', seconds: 120, times: 1 },
-    { map: 'a', seconds: 60, times: 1 },
-  ]);
+  expect(await listPlayedMaps(db, id, { since: at(-60), until: at(60), limit: 2 })).toEqual({
+    maps: [
+      { map: 'b', seconds: 300, times: 1 },
+      { map: 'a', seconds: 240, times: 2 },
+    ],
+    others: 0,
+  });
+  expect(await listPlayedMaps(db, id, { since: at(2), until: at(6), limit: 1 })).toEqual({
+    maps: [{ map: 'b', seconds: 120, times: 1 }],
+    others: 1,
+  });
 });
 
 test('periods are dropped a year after they ended', async () => {
@@ -81,8 +84,8 @@ test('periods are dropped a year after they ended', async () => {
   });
   await db.insert(serverMapPeriods).values([period('old', 366), period('new', 364.5)]);
   await thinServerSamples(db);
-  const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0) });
-  expect(left.map(({ map }) => map)).toEqual(['new']);
+  const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0), limit: 10 });
+  expect(left.maps.map(({ map }) => map)).toEqual(['new']);
 });
 
 test('a clock that was ahead and is corrected interrupts no later period', async () => {
@@ -96,7 +99,7 @@ test('a clock that was ahead and is corrected interrupts no later period', async
   for (const minute of [120, 121]) await poll(minute, 'a');
   for (const minute of [0, 1, 2]) await poll(minute, 'a');
   for (const minute of [3, 4]) await poll(minute, 'b');
-  const maps = await listPlayedMaps(db, id, { since: at(0), until: at(10) });
+  const { maps } = await listPlayedMaps(db, id, { since: at(0), until: at(10), limit: 10 });
   expect(maps.map(({ map, seconds }) => [map, seconds])).toEqual([
     ['a', 120],
     ['b', 60],
