@@ -1,15 +1,13 @@
-import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
-
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
 /** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
 const WHOLE_LIMIT_MS = 15 * 60_000;
 
-type Deps = {
-  /** Formats the last line. @param count the number of records before it. */
-  formatEnd: (count: number) => string;
-  /** Called once, however the export ends. */
-  onEnd: () => void;
+/** What is exported, read only as fast as it is sent. */
+export type Exported = {
+  chunks: AsyncIterator<Uint8Array, void>;
+  /** Closes the database connection and the snapshot, even while a chunk is being read. */
+  close: () => Promise<void>;
 };
 
 export type ExportStream = {
@@ -19,11 +17,11 @@ export type ExportStream = {
 };
 
 /**
- * Streams an export line by line, with backpressure. Bun disconnects a client that reads nothing for 30 seconds; when a
+ * Streams an export, with backpressure. Bun disconnects a client that reads nothing for 30 seconds; when a
  * client disconnects, the export's database connection and snapshot are released at once.
+ * @param onEnd called once, however the export ends.
  */
-export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps): ExportStream {
-  let count = 0;
+export function streamExport({ chunks, close }: Exported, onEnd: () => void): ExportStream {
   let isOver = false;
   let read: ReturnType<typeof setTimeout> | undefined;
   let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -35,7 +33,7 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
     isOver = true;
     clearTimeout(read);
     clearTimeout(whole);
-    opened.close().catch(() => undefined);
+    close().catch(() => undefined);
     onEnd();
   }
 
@@ -48,17 +46,15 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     read = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
     try {
-      const { done, value } = await opened.records.next();
+      const { done, value } = await chunks.next();
       clearTimeout(read);
       if (isOver) return;
       if (done) {
-        controller.enqueue(encoder.encode(`${formatEnd(count)}\n`));
         controller.close();
         end();
         return;
       }
-      count += value.count;
-      controller.enqueue(value.bytes);
+      controller.enqueue(value);
     } catch {
       abort('the database failed');
     }
@@ -76,5 +72,3 @@ export function streamExport(opened: PenaltyExport, { formatEnd, onEnd }: Deps):
   );
   return { body, abort };
 }
-
-const encoder = new TextEncoder();

@@ -4,6 +4,7 @@ import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
+import type { Downloads } from './account/downloads.ts';
 import type { SoundStore } from './account/round-sound/round-sound-deps.ts';
 import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
@@ -43,6 +44,7 @@ export type PagesDeps = {
   };
   /** Deletes an account with all of its data, including files. */
   deleteAccount: (steamId64: SteamId64) => Promise<void>;
+  downloads: Downloads;
   /** Steam's Web API, for persona names and custom profile addresses. */
   steamApi: SteamApi;
   /** Signs sessions, states and CSRF tokens; see {@link loadSessionSecret}. */

@@ -64,6 +64,7 @@ export function pages(deps: PagesDeps) {
     ownerSteamIds: settings.ownerSteamIds,
     appealUrl: settings.appealUrl,
     tokensFor: settings.tokensFor,
+    downloads: deps.downloads,
     deleteAccount: deps.deleteAccount,
     claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
     readNotice,

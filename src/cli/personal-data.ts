@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openSoundFolders } from '../../media/sound-folders.ts';
 import { NotFound } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
-import { exportPerson, isPersonKnown } from '../queries/personal-data/export.ts';
+import { isPersonKnown, openPersonExport } from '../queries/personal-data/export.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/parts/erase-player.ts';
 import { confirm } from './confirm.ts';
@@ -20,10 +20,12 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     .description('print everything stored about a player as JSON; with or without an account')
     .action(async (id: string) => {
       const steamId64 = await loadSteamId(session, id);
-      const { db } = await session.database();
-      const data = await exportPerson(db, steamId64, { actor: 'operator', now: new Date() });
-      if (!data) throw nothingKept(id);
-      session.output.print(JSON.stringify(data, null, 2));
+      const { db, url: databaseUrl } = await session.database();
+      const options = { actor: 'operator', now: new Date() } as const;
+      const opened = await openPersonExport({ databaseUrl, db }, steamId64, options);
+      if (!opened) throw nothingKept(id);
+      const chunks = await Array.fromAsync(opened.chunks).finally(opened.close);
+      session.output.print(Buffer.concat(chunks).toString());
     });
   users
     .command('erase <id>')

@@ -1,8 +1,10 @@
 import type { TokenChecker } from '../../api/http/authentication.ts';
+import { createDownloads } from '../../api/web/account/downloads.ts';
 import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { loadSessionSecret } from '../../api/web/visit/session-secret.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
+import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
 import { erasePlayer } from './parts/erase-player.ts';
 import { openWebhookActions } from './parts/webhooks.ts';
@@ -26,9 +28,9 @@ type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
 /** The dependencies of the HTML pages. */
 export async function openPages(
   context: Context,
-  { tokens, limits: { createLimiter }, demoPeople }: Options,
+  { tokens, limits: { createLimiter, createSlots }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
-  const { config, now, database, soundFolders, steamApi, metrics } = context;
+  const { config, now, database, soundFolders, steamApi, metrics, onStopPart } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
   const { requestDb } = database;
   const countFailure = metrics.addCounter(
@@ -36,6 +38,12 @@ export async function openPages(
     'Sign-ins and links that failed because Steam or Discord gave no verdict.',
     ['provider'],
   );
+  const downloads = createDownloads({
+    openExport: (steamId64, options) =>
+      openPersonExport({ databaseUrl: database.url, db: requestDb }, steamId64, options),
+    slots: createSlots('running download'),
+  });
+  onStopPart('downloads of own data', downloads.stop, { serves: true });
   return {
     db: requestDb,
     now,
@@ -44,6 +52,7 @@ export async function openPages(
     deleteAccount: async (steamId64) => {
       await erasePlayer(requestDb, soundFolders, { steamId64, withPenalties: false, actor: 'member' });
     },
+    downloads,
     steamApi,
     sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
     onTokenRevoked: tokens.forget,

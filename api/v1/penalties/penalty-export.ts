@@ -6,6 +6,7 @@ import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import { type ProtectedResponse, unreadStream } from '../../http/responses.ts';
@@ -14,7 +15,6 @@ import type { Slots } from '../../http/slots.ts';
 import { describeOperation } from '../../openapi/describe.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { STRICT } from '../models.ts';
-import { type ExportStream, streamExport } from './export-streams.ts';
 import { PenaltyModel } from './penalty-models.ts';
 import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
 
@@ -147,13 +147,9 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     } finally {
       opening -= 1;
     }
-    const cursor = formatEventCursor(opened.cursor);
-    const stream = streamExport(opened, {
-      formatEnd: (count) => JSON.stringify({ end: true, count, cursor }),
-      onEnd: () => {
-        running.delete(stream);
-        release();
-      },
+    const stream = streamExport({ chunks: readLines(opened), close: opened.close }, () => {
+      running.delete(stream);
+      release();
     });
     running.set(stream, tokenId);
     return stream.body;
@@ -174,6 +170,18 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
       for (const stream of running.keys()) stream.abort('the service is stopping');
     },
   };
+}
+
+/** The records, and the last line. */
+async function* readLines({ records, cursor }: PenaltyExport): AsyncGenerator<Uint8Array, void> {
+  let count = 0;
+  for await (const lines of records) {
+    count += lines.count;
+    yield lines.bytes;
+  }
+  yield new TextEncoder().encode(
+    `${JSON.stringify({ end: true, count, cursor: formatEventCursor(cursor) })}\n`,
+  );
 }
 
 /** `/penalties/export`: a full copy, for clients that then follow `/penalties/changes`. */

@@ -1,8 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
-import { NotFound } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { exportPerson } from '../../../src/queries/personal-data/export.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage } from '../layout/confirm.tsx';
@@ -13,9 +10,10 @@ import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
 import { respondWithPage } from '../visit/page-response.ts';
 import type { MemberVisit } from '../visit/visit.ts';
+import type { Downloads } from './downloads.ts';
 
 export type DataDeps = {
-  db: Db;
+  downloads: Downloads;
   site: Site;
   cookies: Cookies;
   redirect: Redirect;
@@ -63,11 +61,8 @@ export function dataRoutes(deps: DataDeps): MemberRoute[] {
   ];
 }
 
-async function download({ db }: DataDeps, visit: MemberVisit): Promise<Response> {
-  const { id: userId, steamId64 } = visit.user;
-  const data = await exportPerson(db, steamId64, { actor: { userId }, now: visit.now });
-  if (!data) throw new NotFound('The account was deleted');
-  return new Response(JSON.stringify(data, null, 2), { headers: headersOf(steamId64) });
+async function download({ downloads }: DataDeps, { user, now }: MemberVisit): Promise<Response> {
+  return new Response(await downloads.begin(user, now), { headers: headersOf(user.steamId64) });
 }
 
 /** The headers of a download, without reading the data and without the entry in the audit log. */

@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { type Connection, connect, openDrizzle } from '../../db/client.ts';
-import { createWaitLimit } from '../../db/connection/wait-limit.ts';
+import { openDrizzle } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
+import { openSnapshot } from '../../db/snapshot.ts';
 import type { EventCursor } from '../../domain/penalty-event.ts';
-import { type EventLog, readEventLog } from './events.ts';
+import { readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';
 
@@ -13,7 +13,7 @@ export type PenaltyExport = {
   /** The position of the snapshot in the sequence of changes. */
   cursor: EventCursor;
   /** The penalties, oldest first, in batches of some hundreds; read only as fast as they are consumed. */
-  records: AsyncIterator<RecordLines, void>;
+  records: AsyncGenerator<RecordLines, void>;
   /** Closes the connection and the snapshot, even while a batch is being read. */
   close: () => Promise<void>;
 };
@@ -22,16 +22,8 @@ export type PenaltyExport = {
 export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
 const RECORDS_AT_ONCE = 500;
-/** Shorter than the time limit of a request, so that an export that nobody receives neither starts nor counts. */
-const beginInTime = createWaitLimit({ limitMs: 3000, maxWaiting: 1000 });
-
-/**
- * Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk.
- * The idle timeout ends the snapshot of a process that hangs.
- */
-const BEGIN = `begin isolation level repeatable read read only;
-  set local enable_sort = off; set local enable_incremental_sort = off; set local jit = off; set local timezone = 'UTC';
-  set local idle_in_transaction_session_timeout = '60s'`;
+/** Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk. */
+const PLAN_SETTINGS = `set local enable_sort = off; set local enable_incremental_sort = off; set local jit = off`;
 
 /**
  * Opens an export of all penalties of a filter on a connection of its own.
@@ -45,31 +37,17 @@ export async function openPenaltyExport(
   filter: PenaltyFilter,
   { fields, now }: { fields: Readonly<Record<string, keyof Penalty>>; now: Date },
 ): Promise<PenaltyExport> {
-  // A statement timeout would limit the whole export, since it includes the pauses of a cursor.
-  const connection = connect(databaseUrl, {
-    max: 1,
-    applicationName: 'export',
-    statementTimeoutMs: 0,
-    keepsSession: true,
+  const { value, connection, close } = await openSnapshot(databaseUrl, async (snapshot) => {
+    await snapshot.unsafe(PLAN_SETTINGS);
+    return readEventLog(openDrizzle(snapshot));
   });
-  const close = () => connection.end({ timeout: 0 });
-  try {
-    const { epoch, newestId, expiredUpTo } = await beginInTime(() => beginSnapshot(connection));
-    // Ends that were recorded before the snapshot are not among the changes after the cursor: the records must show
-    // them.
-    const statusAsOf = new Date(Math.max(now.getTime(), expiredUpTo.getTime()));
-    const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, statusAsOf));
-    const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
-    return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-async function beginSnapshot(connection: Connection): Promise<EventLog> {
-  await connection.unsafe(BEGIN);
-  return readEventLog(openDrizzle(connection));
+  const { epoch, newestId, expiredUpTo } = value;
+  // Ends that were recorded before the snapshot are not among the changes after the cursor: the records must show
+  // them.
+  const statusAsOf = new Date(Math.max(now.getTime(), expiredUpTo.getTime()));
+  const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, statusAsOf));
+  const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
+  return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
 }
 
 async function* readLines(

@@ -1,28 +1,24 @@
 import { expect, test } from 'bun:test';
-import { streamExport } from '../../../../api/v1/penalties/export-streams.ts';
+import { streamExport } from '../../../api/http/export-streams.ts';
 
 /** An endless export that produces some kilobytes for each read. */
 function openEndless(chunkKb: number) {
   const state = { isClosed: false, ends: 0, takenKb: 0 };
-  async function* records() {
+  async function* produce() {
     for (;;) {
       state.takenKb += chunkKb;
-      yield { bytes: new Uint8Array(chunkKb * 1024), count: 1 };
+      yield new Uint8Array(chunkKb * 1024);
     }
   }
   const { body } = streamExport(
     {
-      cursor: { epoch: '00000000', id: 0 },
-      records: records(),
+      chunks: produce(),
       close: async () => {
         state.isClosed = true;
       },
     },
-    {
-      formatEnd: () => '',
-      onEnd: () => {
-        state.ends += 1;
-      },
+    () => {
+      state.ends += 1;
     },
   );
   return { state, reader: body.getReader() };

@@ -1,4 +1,5 @@
 import { afterAll } from 'bun:test';
+import { connectionOf, type Db } from '../../../src/db/client.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
 import { MIGRATED } from './cluster-template.ts';
 import { nameDatabase, openTestServer, runOnServer, type TestServer } from './test-server.ts';
@@ -36,6 +37,12 @@ export async function createTestDatabase({ max = 8, isMigrated = true }: Options
 function startTestServer(): Promise<TestServer> {
   shared.testServer ??= openTestServer();
   return shared.testServer;
+}
+
+/** The address of a database that {@link createTestDatabase} made. */
+export function urlOf(db: Db): string {
+  const { host, port, user, pass, database } = connectionOf(db).options;
+  return `postgres://${user}:${pass}@${host[0]}:${port[0]}/${database}`;
 }
 
 /** Called once, after the last test file. */

@@ -1,11 +1,15 @@
+import { createMemorySlots } from '../../../api/http/slots.ts';
+import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
 import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
+import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
 import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
+import { urlOf } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import type { DiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
 import type { SteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
@@ -88,10 +92,15 @@ export function startAccountSite(options: Options): AccountSite {
     status: options.status ?? {
       serverList: { current: () => [], findBySlug: () => undefined },
       readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
-      readMaps: async () => [],
+      readMaps: async () => ({ maps: [], others: 0 }),
       findBanner: async () => undefined,
     },
     webhooks: openWebhookActions({ config: { webhookAllow: options.webhookAllow ?? [] }, db: options.db }),
+    downloads: createDownloads({
+      openExport: (steamId64, exportOptions) =>
+        openPersonExport({ databaseUrl: urlOf(options.db), db: options.db }, steamId64, exportOptions),
+      slots: createMemorySlots(),
+    }),
     deleteAccount: async (steamId64) => {
       await erasePerson(options.db, steamId64, {
         withPenalties: false,

@@ -11,7 +11,7 @@ import { playerNames } from '../../../../src/db/schema/player-names.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { steamBans } from '../../../../src/db/schema/steam.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { exportPerson } from '../../../../src/queries/personal-data/export.ts';
+import { openPersonExport } from '../../../../src/queries/personal-data/export.ts';
 import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
 import {
   aSteamId,
@@ -19,7 +19,8 @@ import {
   insertReadySound,
   insertUser,
 } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
+import { createTestDatabase, urlOf } from '../../../support/database/database.ts';
+import { readPerson } from '../../../support/database/person-export.ts';
 import { readPage } from '../../../support/docs/pages.ts';
 import { aToken } from '../../../support/service/service.ts';
 
@@ -97,8 +98,10 @@ await db.insert(discordFeeds).values({
   cursor: 0,
 });
 
-const exported = await exportPerson(db, ID, { actor: 'operator', now });
-const data = JSON.parse(JSON.stringify(await exportPerson(db, ID, { actor: 'operator', now })));
+await readPerson(db, ID, { actor: 'operator', now });
+const data = await readPerson(db, ID, { actor: 'operator', now });
+type Entry = { action: string; subject: string; actorUserId: number | null };
+const entries: Entry[] = data.auditLog;
 
 test('every stored field about a person is in the file of their data', () => {
   const missing = Object.entries(PARTS).flatMap(([part, table]) => {
@@ -109,20 +112,38 @@ test('every stored field about a person is in the file of their data', () => {
       .map(([, column]) => `${getTableName(table)}.${column.name}`);
   });
   expect(missing.sort()).toEqual(LEFT_OUT.toSorted());
-  expect(exported).toBeDefined();
 });
 
 test('what they did to others is in it without whom and how', () => {
-  const entry = exported?.auditLog.find(({ action }) => action === 'user.blocked');
+  const entry = entries.find(({ action }) => action === 'user.blocked');
   expect(entry).toMatchObject({ subject: '', details: {} });
   expect(JSON.stringify(data)).not.toContain(aSteamId(9));
 });
 
 test('what others did to them is in it without who did it', () => {
-  const entry = exported?.auditLog.find(({ action, subject }) => action === 'user.blocked' && subject === ID);
+  const entry = entries.find(({ action, subject }) => action === 'user.blocked' && subject === ID);
   expect(entry).toMatchObject({ actorUserId: null, details: { reason: 'about me' } });
-  const actors = new Set(exported?.auditLog.map(({ actorUserId }) => actorUserId));
+  const actors = new Set(entries.map(({ actorUserId }) => actorUserId));
   expect([...actors].filter((actor) => actor !== null)).toEqual([user?.id ?? 0]);
+});
+
+test('many rows are in it in order, formatted as few are', async () => {
+  const admin = aSteamId(50);
+  await insertPenalties(
+    db,
+    Array.from({ length: 1201 }, () => ({
+      playerSteamId: aSteamId(51),
+      adminSteamId: admin,
+      adminName: 'Me',
+    })),
+  );
+  const opened = await openPersonExport({ databaseUrl: urlOf(db), db }, admin, { actor: 'operator', now });
+  const text = Buffer.concat(await Array.fromAsync(opened?.chunks ?? [])).toString();
+  await opened?.close();
+  const { penaltiesGiven, penalties: received } = JSON.parse(text);
+  expect(text).toBe(JSON.stringify(JSON.parse(text), null, 2));
+  const ids = penaltiesGiven.map(({ id }: { id: number }) => id);
+  expect([ids.length, ids, received]).toEqual([1201, ids.toSorted((a: number, b: number) => a - b), []]);
 });
 
 test('every table that docs/privacy.md describes is part of the file', async () => {

@@ -1,0 +1,67 @@
+import { NotFound } from '../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { PersonExport } from '../../../src/queries/personal-data/export.ts';
+import { type ExportStream, streamExport } from '../../http/export-streams.ts';
+import type { Slots } from '../../http/slots.ts';
+import { PageError } from '../visit/page-error.ts';
+
+/** In this process, over all users: each download holds a connection and a snapshot. */
+const MAX_AT_ONCE = 4;
+/** `Retry-After` for a user whose other download is still running. */
+const RETRY_SECONDS = 10;
+
+type Deps = {
+  openExport: (
+    steamId64: SteamId64,
+    options: { actor: { userId: number }; now: Date },
+  ) => Promise<PersonExport | undefined>;
+  /** One for each user. */
+  slots: Slots;
+};
+
+/** The downloads of own data that this process sends. */
+export type Downloads = {
+  /**
+   * @throws {PageError} 429 while another one of the user runs, 503 when too many are running · {NotFound} when the
+   * account was deleted meanwhile.
+   */
+  begin: (user: { id: number; steamId64: SteamId64 }, now: Date) => Promise<ReadableStream>;
+  stop: () => void;
+};
+
+export function createDownloads({ openExport, slots }: Deps): Downloads {
+  const running = new Set<ExportStream>();
+  let opening = 0;
+
+  async function open({ id: userId, steamId64 }: { id: number; steamId64: SteamId64 }, now: Date) {
+    if (running.size + opening >= MAX_AT_ONCE) throw new PageError('unavailable', 503);
+    opening += 1;
+    try {
+      const exported = await openExport(steamId64, { actor: { userId }, now });
+      if (!exported) throw new NotFound('The account was deleted');
+      return exported;
+    } finally {
+      opening -= 1;
+    }
+  }
+
+  return {
+    begin: async (user, now) => {
+      const release = await slots.claim(`user ${user.id}`);
+      if (!release) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
+      const exported = await open(user, now).catch((error: unknown) => {
+        release();
+        throw error;
+      });
+      const stream = streamExport(exported, () => {
+        running.delete(stream);
+        release();
+      });
+      running.add(stream);
+      return stream.body;
+    },
+    stop: () => {
+      for (const stream of running) stream.abort('the service is stopping');
+    },
+  };
+}
