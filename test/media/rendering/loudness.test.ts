@@ -4,14 +4,19 @@ import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { type Loudness, type Mix, measureLoudness } from '../../../media/rendering/loudness.ts';
 import { type Audio, anAudio, sine, toWav } from '../../support/audio/audio.ts';
 import { aTone, LOUDNESS_CASES } from '../../support/audio/ebu-tech-3341.ts';
-import { ENGINES, isOnThisMachine, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import {
+  isOnThisMachine,
+  JUDGED_ENGINES,
+  makeFolder,
+  openEngine,
+} from '../../support/audio/ffmpeg-engines.ts';
 
 setDefaultTimeout(240_000);
 
 const folder = await makeFolder('loudness');
 afterAll(folder.remove);
 
-for (const engine of ENGINES) {
+for (const engine of JUDGED_ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
     let ffmpeg: Ffmpeg;
     beforeAll(async () => {

@@ -10,6 +10,7 @@ test('CI has an ffmpeg, so that it is judged there', () => {
   expect(Bun.which('ffmpeg') !== null || !process.env.CI).toBe(true);
 });
 
+await import('./loudness.test.ts');
 await import('./render.test.ts');
 await import('./start.test.ts');
 await import('./voice.test.ts');
