@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import { RENDITIONS, type Rendition, type RoundSoundFailure } from '../src/domain/round-sound.ts';
 import {
+  lockClaim,
   MAX_CLAIM_MS,
   postponeSound,
-  publishSound,
   releaseSound,
   saveSoundFailure,
   saveSoundProgress,
+  saveSoundReady,
   saveSoundRendering,
 } from '../src/queries/round-sounds/round-sound-queue.ts';
-import { findRoundSoundById, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
@@ -116,10 +117,11 @@ async function renderAndPublish(
   await renderVoice(ffmpeg, folder, { durationMs, soundLufs, targetLufs });
   const copy = (rendition: Rendition, name: string) =>
     copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
-  const isOurs = await saveSoundRendering(db, sound, async () => {
+  await db.transaction(async (tx) => {
+    if (!(await lockClaim(tx, sound))) throw new Superseded();
     const stereo = await copy('stereo', SOUND_NAME);
     const voice = await copy('voice', VOICE_NAME);
-    return {
+    await saveSoundRendering(tx, sound, {
       sha256: stereo.sha256,
       sizeBytes: stereo.sizeBytes,
       voiceSha256: voice.sha256,
@@ -128,9 +130,8 @@ async function renderAndPublish(
       loudnessAfterLufs: rendered.loudnessAfterLufs,
       durationMs: rendered.durationMs,
       waveform: rendered.waveform,
-    };
+    });
   });
-  if (!isOurs) throw new Superseded();
   await publish(deps, sound, RENDITIONS);
 }
 
@@ -165,8 +166,12 @@ async function publish(
   sound: RoundSound,
   renditions: readonly Rendition[],
 ): Promise<void> {
-  const move = () => moveIntoPlace(folders, sound, { renditions, moveFile });
-  if (!(await publishSound(db, sound, move))) throw new Superseded();
+  await db.transaction(async (tx) => {
+    await lockPlayer(tx, sound.steamId64);
+    if (!(await lockClaim(tx, sound))) throw new Superseded();
+    await moveIntoPlace(folders, sound, { renditions, moveFile });
+    await saveSoundReady(tx, sound);
+  });
 }
 
 /** @returns why the upload failed; undefined when it will be tried again, or was replaced or removed. */

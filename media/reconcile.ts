@@ -8,9 +8,9 @@ import {
   findRoundSoundById,
   findRoundSounds,
   listRoundSounds,
+  lockPlayer,
   type RoundSound,
   saveSoundLoss,
-  withoutReadySound,
 } from '../src/queries/round-sounds/round-sounds.ts';
 import { moveFile } from '../src/runtime/folder.ts';
 import { isNotFound } from './disk-trouble.ts';
@@ -72,9 +72,11 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
     }
     const steamId64 = tryParseSoundFileName(name);
     if (steamId64 === undefined) continue;
-    await withoutReadySound(db, steamId64, async () => {
+    await db.transaction(async (tx) => {
+      await lockPlayer(tx, steamId64);
+      const { ready, latest } = await findRoundSounds(tx, steamId64);
+      if (ready) return;
       // A worker died between moving the file and updating the row: the next worker completes the update.
-      const { latest } = await findRoundSounds(db, steamId64);
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
       // The file has been removed since the folder was read.
       if (!(await Bun.file(path).exists())) return;

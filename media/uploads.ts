@@ -6,9 +6,11 @@ import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
 import { type SoundUpload, titleFromFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
-import { saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
+import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
+  findRoundSounds,
   listUnmeasuredSounds,
+  lockPlayer,
   type RoundSound,
   removeRoundSounds,
   saveSoundSize,
@@ -57,11 +59,11 @@ export async function storeUpload(
     isStored = true;
     const { steamId64, startMs, actor } = upload;
     const title = titleFromFileName(upload.fileName);
-    const { sound, supersededKeys } = await saveUploadedSound(
-      db,
-      { steamId64, title, uploadKey, startMs, actor },
-      (earlier) => completeMove(folders, earlier),
-    );
+    const { sound, supersededKeys } = await db.transaction(async (tx) => {
+      await lockPlayer(tx, steamId64);
+      await publishMoved(tx, folders, steamId64);
+      return saveUploadedSound(tx, { steamId64, title, uploadKey, startMs, actor });
+    });
     // Superseded uploads have no row any more: if removing them fails, the next `reconcileSounds` does it.
     await removeUploads(folders, supersededKeys).catch(() => undefined);
     return sound;
@@ -72,6 +74,13 @@ export async function storeUpload(
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
     throw error;
   }
+}
+
+/** Publishes the player's unfinished sound if its worker died after moving its files. The caller holds the player's lock. */
+async function publishMoved(tx: Db, folders: SoundFolders, steamId64: SteamId64): Promise<void> {
+  const { latest } = await findRoundSounds(tx, steamId64);
+  const isUnfinished = latest !== undefined && latest.status !== 'failed';
+  if (isUnfinished && (await completeMove(folders, latest))) await saveSoundReady(tx, latest);
 }
 
 async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAudience): Promise<void> {
@@ -100,9 +109,11 @@ export async function removeSound(
   folders: SoundFolders,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  const removed = await removeRoundSounds(db, steamId64, {
-    actor,
-    removeFiles: () => removePublished(folders, steamId64),
+  const removed = await db.transaction(async (tx) => {
+    await lockPlayer(tx, steamId64);
+    const rows = await removeRoundSounds(tx, steamId64, { actor });
+    await removePublished(folders, steamId64);
+    return rows;
   });
   await removeUploads(
     folders,

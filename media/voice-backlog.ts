@@ -1,7 +1,11 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publishVoice, releaseVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
-import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
+import {
+  lockVoicelessSound,
+  releaseVoicelessSound,
+  saveVoice,
+} from '../src/queries/round-sounds/round-sound-voices.ts';
+import { lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { hashFile } from '../src/runtime/folder.ts';
 import { type RoundSoundWorkerDeps, renderPauseMs, type WorkContext } from './process-upload.ts';
 import { copyAsPartial, moveIntoPlace } from './publication.ts';
@@ -54,9 +58,12 @@ async function renderAndPublish(
     targetLufs,
   });
   const from = join(scratch, VOICE_NAME);
-  return publishVoice(db, sound, async () => {
+  return db.transaction(async (tx) => {
+    await lockPlayer(tx, sound.steamId64);
+    if (!(await lockVoicelessSound(tx, sound))) return false;
     const file = await copyAsPartial(folders, { soundId: sound.id, rendition: 'voice', from });
     await moveIntoPlace(folders, sound, { renditions: ['voice'], moveFile });
-    return file;
+    await saveVoice(tx, sound, file);
+    return true;
   });
 }

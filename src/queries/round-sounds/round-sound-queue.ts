@@ -7,7 +7,7 @@ import { type RoundSoundFailure, UNFINISHED_STATUSES } from '../../domain/round-
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
-import { findRoundSounds, lockPlayer, type RoundSound } from './round-sounds.ts';
+import type { RoundSound } from './round-sounds.ts';
 
 /** The results of rendering a sound. */
 export type RoundSoundRendering = {
@@ -30,13 +30,12 @@ export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 /**
  * Queues an upload whose file is stored in the inbox. Earlier unpublished uploads of the player are removed; the
  * published sound stays until this one is ready.
+ * @param tx a transaction that has locked the player, see {@link lockPlayer}.
  * @throws {NotFound} when the account of the uploading user was deleted.
- * @param isInPlace whether the published files belong to this unfinished sound, because its worker died between moving
- * them and updating the row. Then it is marked as the published sound.
  * @returns the sound, and the inbox folders of the removed uploads.
  */
 export async function saveUploadedSound(
-  db: Db,
+  tx: Db,
   upload: {
     steamId64: SteamId64;
     title: string;
@@ -44,25 +43,19 @@ export async function saveUploadedSound(
     startMs?: number | undefined;
     actor: Actor;
   },
-  isInPlace: (sound: RoundSound) => Promise<boolean>,
 ): Promise<{ sound: RoundSound; supersededKeys: string[] }> {
   const { actor, ...values } = upload;
-  return db.transaction(async (tx) => {
-    await lockPlayer(tx, values.steamId64);
-    // An upload that finishes after its account was deleted must not be stored.
-    await requireActor(tx, actor);
-    const { latest } = await findRoundSounds(tx, values.steamId64);
-    if (latest && latest.status !== 'failed' && (await isInPlace(latest))) await markReady(tx, latest);
-    const superseded = await tx
-      .delete(roundSounds)
-      .where(and(eq(roundSounds.steamId64, values.steamId64), ne(roundSounds.status, 'ready')))
-      .returning({ uploadKey: roundSounds.uploadKey });
-    const [row] = await tx.insert(roundSounds).values(values).returning();
-    if (!row) throw new Error('the sound was not inserted');
-    const details = { title: values.title };
-    await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });
-    return { sound: row, supersededKeys: superseded.map(({ uploadKey }) => uploadKey) };
-  });
+  // An upload that finishes after its account was deleted must not be stored.
+  await requireActor(tx, actor);
+  const superseded = await tx
+    .delete(roundSounds)
+    .where(and(eq(roundSounds.steamId64, values.steamId64), ne(roundSounds.status, 'ready')))
+    .returning({ uploadKey: roundSounds.uploadKey });
+  const [row] = await tx.insert(roundSounds).values(values).returning();
+  if (!row) throw new Error('the sound was not inserted');
+  const details = { title: values.title };
+  await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });
+  return { sound: row, supersededKeys: superseded.map(({ uploadKey }) => uploadKey) };
 }
 
 /**
@@ -121,21 +114,13 @@ export async function saveSoundProgress(
   return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });
 }
 
-/**
- * Saves the results of rendering, before the files are moved.
- * @param copyFiles writes the files that will be moved; called while nobody else can claim the sound, because every
- * attempt writes files of the same names.
- * @returns false when the claim is lost: then nothing was copied.
- */
+/** Saves the results of rendering. @param tx a transaction that has locked the claim, see {@link lockClaim}. */
 export async function saveSoundRendering(
-  db: Db,
+  tx: Db,
   claim: RoundSoundClaim,
-  copyFiles: () => Promise<RoundSoundRendering>,
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    if (!(await lockClaimed(tx, claim))) return false;
-    return updateClaimed(tx, claim, await copyFiles());
-  });
+  rendering: RoundSoundRendering,
+): Promise<void> {
+  await updateClaimed(tx, claim, rendering);
 }
 
 /** Marks an upload as failed; a published sound of the player stays. False when the claim is lost. */
@@ -162,32 +147,28 @@ export async function postponeSound(
 }
 
 /**
- * Publishes a rendered sound, replacing the player's earlier one.
- * @param moveIntoPlace replaces the files; called while the player's sound is locked.
- * @returns false when the claim is lost: then nothing was moved.
+ * Locks the row of a claim until the transaction ends: nobody else can claim the sound meanwhile, so the files of its name
+ * may be written. False when the claim is lost.
  */
-export async function publishSound(
-  db: Db,
-  sound: RoundSound,
-  moveIntoPlace: () => Promise<void>,
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await lockPlayer(tx, sound.steamId64);
-    if (!(await lockClaimed(tx, sound))) return false;
-    await moveIntoPlace();
-    await markReady(tx, sound);
-    return true;
-  });
-}
-
-/** Locks the row until the transaction ends, so that nobody else can claim it. False when the claim is lost. */
-async function lockClaimed(tx: Db, claim: RoundSoundClaim): Promise<boolean> {
+export async function lockClaim(tx: Db, claim: RoundSoundClaim): Promise<boolean> {
   const rows = await tx
     .select({ id: roundSounds.id })
     .from(roundSounds)
     .where(claimCondition(claim))
     .for('update');
   return rows.length > 0;
+}
+
+/**
+ * Makes a sound, whose files are in place, the player's only one: every other row of theirs is deleted.
+ * @param tx a transaction that has locked the player, see {@link lockPlayer}.
+ */
+export async function saveSoundReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
+  await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
+  await tx
+    .update(roundSounds)
+    .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
+    .where(eq(roundSounds.id, id));
 }
 
 async function updateClaimed(
@@ -201,15 +182,6 @@ async function updateClaimed(
     .where(claimCondition(claim))
     .returning({ id: roundSounds.id });
   return rows.length > 0;
-}
-
-/** Makes it the player's only sound: every other row of theirs is deleted. */
-async function markReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
-  await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
-  await tx
-    .update(roundSounds)
-    .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
-    .where(eq(roundSounds.id, id));
 }
 
 function claimCondition(claim: RoundSoundClaim) {

@@ -2,7 +2,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import { after, claimOldest } from './round-sound-queue.ts';
-import { lockPlayer, type RoundSound } from './round-sounds.ts';
+import type { RoundSound } from './round-sounds.ts';
 
 /** A published sound that a worker has claimed; `voiceAttempts` identifies the claim. */
 type VoiceClaim = Pick<RoundSound, 'id' | 'voiceAttempts'>;
@@ -34,31 +34,26 @@ export async function releaseVoicelessSound(
     .where(claimCondition(claim));
 }
 
-/**
- * Publishes the voice rendition of a published sound.
- * @param moveIntoPlace moves the file there; called while the player's sound is locked and nobody else can claim it.
- * @returns false when the sound was replaced or removed: then nothing was moved.
- */
-export async function publishVoice(
-  db: Db,
-  sound: RoundSound,
-  moveIntoPlace: () => Promise<{ sha256: string; sizeBytes: number }>,
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await lockPlayer(tx, sound.steamId64);
-    const [own] = await tx
-      .select({ id: roundSounds.id })
-      .from(roundSounds)
-      .where(claimCondition(sound))
-      .for('update');
-    if (!own) return false;
-    const { sha256, sizeBytes } = await moveIntoPlace();
-    await tx
-      .update(roundSounds)
-      .set({ voiceSha256: sha256, voiceSizeBytes: sizeBytes, claimedUntil: null })
-      .where(eq(roundSounds.id, sound.id));
-    return true;
-  });
+/** Locks the row of a claim until the transaction ends. False when the sound was replaced or removed. */
+export async function lockVoicelessSound(tx: Db, claim: VoiceClaim): Promise<boolean> {
+  const rows = await tx
+    .select({ id: roundSounds.id })
+    .from(roundSounds)
+    .where(claimCondition(claim))
+    .for('update');
+  return rows.length > 0;
+}
+
+/** Saves the voice rendition of a published sound, whose file is in place. */
+export async function saveVoice(
+  tx: Db,
+  { id }: VoiceClaim,
+  { sha256, sizeBytes }: { sha256: string; sizeBytes: number },
+): Promise<void> {
+  await tx
+    .update(roundSounds)
+    .set({ voiceSha256: sha256, voiceSizeBytes: sizeBytes, claimedUntil: null })
+    .where(eq(roundSounds.id, id));
 }
 
 /** Records that the file of a voice rendition is missing, so that it is rendered again. */

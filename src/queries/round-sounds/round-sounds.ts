@@ -172,23 +172,19 @@ export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound
 
 /**
  * Removes all sounds of a player: published, unfinished and failed.
- * @param removeFiles deletes the published files; called while the player's sound is locked.
+ * @param tx a transaction that has locked the player, see {@link lockPlayer}.
  * @throws {NotFound} when the player has none.
  */
 export async function removeRoundSounds(
-  db: Db,
+  tx: Db,
   steamId64: SteamId64,
-  { removeFiles, actor }: { removeFiles: () => Promise<void>; actor: Actor },
+  { actor }: { actor: Actor },
 ): Promise<RoundSound[]> {
-  return db.transaction(async (tx) => {
-    await lockPlayer(tx, steamId64);
-    const removed = await tx.delete(roundSounds).where(eq(roundSounds.steamId64, steamId64)).returning();
-    if (removed.length === 0) throw new NotFound(`${steamId64} has no round-end sound`);
-    const details = { title: removed[0]?.title ?? '' };
-    await recordAudit(tx, { actor, action: 'sound.removed', subject: steamId64, details });
-    await removeFiles();
-    return removed;
-  });
+  const removed = await tx.delete(roundSounds).where(eq(roundSounds.steamId64, steamId64)).returning();
+  if (removed.length === 0) throw new NotFound(`${steamId64} has no round-end sound`);
+  const details = { title: removed[0]?.title ?? '' };
+  await recordAudit(tx, { actor, action: 'sound.removed', subject: steamId64, details });
+  return removed;
 }
 
 /** Removes a player's failed upload, if there is one. A published sound stays. */
@@ -196,18 +192,6 @@ export async function removeFailedSound(db: Db, steamId64: SteamId64): Promise<v
   await db
     .delete(roundSounds)
     .where(and(eq(roundSounds.steamId64, steamId64), eq(roundSounds.status, 'failed')));
-}
-
-/** Calls `handleOrphan` if the player has no published sound, while none can be published. */
-export async function withoutReadySound(
-  db: Db,
-  steamId64: SteamId64,
-  handleOrphan: () => Promise<void>,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    await lockPlayer(tx, steamId64);
-    if (!(await findReadyRoundSound(tx, steamId64))) await handleOrphan();
-  });
 }
 
 /** Marks a published sound whose file is missing as failed, which the player sees. */
@@ -249,7 +233,7 @@ export async function countRoundSounds(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Serializes changes to the published files of one player, until the transaction ends. */
+/** Until the transaction ends, nobody else publishes, moves or removes files of this player. */
 export async function lockPlayer(tx: Db, steamId64: SteamId64): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.playerSound}, hashtext(${steamId64}))`);
 }

@@ -3,15 +3,20 @@ import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   claimQueuedSound,
+  lockClaim,
   postponeSound,
-  publishSound,
   releaseSound,
   saveSoundFailure,
   saveSoundProgress,
+  saveSoundReady,
   saveSoundRendering,
   saveUploadedSound,
 } from '../../../../src/queries/round-sounds/round-sound-queue.ts';
-import { findRoundSounds, saveSoundLoss } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import {
+  findRoundSounds,
+  lockPlayer,
+  saveSoundLoss,
+} from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
@@ -63,39 +68,16 @@ test('a worker whose lease ran out can change nothing any more', async () => {
   const owner = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!late || !owner) throw new Error('nothing was taken');
   expect(owner.attempts).toBe(2);
-  let copies = 0;
-  const copy = async () => {
-    copies++;
-    return RENDERING;
-  };
-  let moves = 0;
-  const move = async (): Promise<void> => {
-    moves++;
-  };
   expect(await saveSoundProgress(db, late, { status: 'rendering', leaseMs: 1 })).toBe(false);
-  expect(await saveSoundRendering(db, late, copy)).toBe(false);
+  expect(await lockClaim(db, late)).toBe(false);
   expect(await saveSoundFailure(db, late, 'silent')).toBe(false);
-  expect(await publishSound(db, late, move)).toBe(false);
   await releaseSound(db, late);
   expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
-  expect([copies, moves]).toEqual([0, 0]);
 
-  expect(await saveSoundRendering(db, owner, copy)).toBe(true);
-  expect(await publishSound(db, owner, move)).toBe(true);
-  expect(moves).toBe(1);
+  expect(await lockClaim(db, owner)).toBe(true);
+  await saveSoundRendering(db, owner, RENDERING);
+  await saveSoundReady(db, owner);
   expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ ...RENDERING, status: 'ready' });
-});
-
-test('a file that cannot be moved leaves the earlier sound published', async () => {
-  await publish('old.mp3');
-  await upload('new.mp3');
-  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
-  if (!sound) throw new Error('nothing was taken');
-  const broken = publishSound(db, sound, () => Promise.reject(new Error('disk')));
-  await expect(broken).rejects.toThrow('disk');
-  await broken.catch(() => undefined);
-  const { ready, latest } = await findRoundSounds(db, PLAYER);
-  expect([ready?.title, latest?.title, latest?.status]).toEqual(['old.mp3', 'new.mp3', 'measuring']);
 });
 
 test('a sound that replaces one whose file was lost meanwhile stands alone', async () => {
@@ -105,7 +87,7 @@ test('a sound that replaces one whose file was lost meanwhile stands alone', asy
   const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!old || !sound) throw new Error('nothing was published or taken');
   await saveSoundLoss(db, old.id);
-  expect(await publishSound(db, sound, async () => undefined)).toBe(true);
+  await saveSoundReady(db, sound);
   expect(await findRoundSounds(db, PLAYER)).toEqual({
     ready: expect.objectContaining({ title: 'new.mp3' }),
     latest: undefined,
@@ -118,15 +100,15 @@ test('uploads of one player at the same time leave one of them', async () => {
 });
 
 function upload(title: string, player = 1) {
-  return saveUploadedSound(
-    db,
-    { steamId64: aSteamId(player), title, uploadKey: Bun.randomUUIDv7(), actor: 'operator' },
-    async () => false,
-  );
+  const steamId64 = aSteamId(player);
+  return db.transaction(async (tx) => {
+    await lockPlayer(tx, steamId64);
+    return saveUploadedSound(tx, { steamId64, title, uploadKey: Bun.randomUUIDv7(), actor: 'operator' });
+  });
 }
 
 async function publish(title: string): Promise<void> {
   await upload(title);
   const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
-  if (sound) await publishSound(db, sound, async () => undefined);
+  if (sound) await saveSoundReady(db, sound);
 }
