@@ -16,7 +16,7 @@ import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import type { Command } from './command.ts';
 import type { CommandIds } from './command-mentions.ts';
-import { COMMAND_DEFINITIONS } from './commands/commands.ts';
+import { commandDefinitions } from './commands/commands.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
 type RegisterDeps = { rest: REST; db: Db };
@@ -90,7 +90,7 @@ export async function registerCommands(
 ): Promise<Registration> {
   try {
     const { applicationId } = await readApplication(rest);
-    const definitions = COMMAND_DEFINITIONS.map((definition) =>
+    const definitions = commandDefinitions().map((definition) =>
       guildId === undefined ? withContexts(definition) : definition,
     );
     const scope = guildId ?? GLOBAL;

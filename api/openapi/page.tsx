@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
+import { listLanguages } from '../../src/domain/language.ts';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import { respondAsset } from './assets.ts';
-import { type GuideLocale, GuidePage } from './guide/guide.tsx';
+import { GuidePage, guidePathOf } from './guide/guide.tsx';
 import type { GuideFacts } from './guide/parts.tsx';
 
 const HIDDEN = { detail: { hide: true } };
@@ -17,17 +18,20 @@ const HEADERS = {
  * this service and from no other host.
  */
 export function openApiPage(facts: GuideFacts) {
-  const pages = new Map<GuideLocale, EncodedBody>();
-  const respondPage = (locale: GuideLocale, request: Request) => {
-    const page = pages.getOrInsertComputed(locale, () =>
-      encodeBody(`<!doctype html>\n${GuidePage({ locale, facts })}`),
-    );
-    return respondEncoded(request, page, HEADERS);
-  };
-  return new Elysia()
-    .get('/swagger', ({ request }) => respondPage('en', request), HIDDEN)
-    .get('/swagger/pl', ({ request }) => respondPage('pl', request), HIDDEN)
-    .get('/swagger/assets/:file', ({ params, request }) => asset(params.file, request), HIDDEN);
+  const app = new Elysia().get(
+    '/swagger/assets/:file',
+    ({ params, request }) => asset(params.file, request),
+    HIDDEN,
+  );
+  for (const language of listLanguages()) {
+    let page: EncodedBody | undefined;
+    const respondPage = ({ request }: { request: Request }) => {
+      page ??= encodeBody(`<!doctype html>\n${GuidePage({ language, facts })}`);
+      return respondEncoded(request, page, HEADERS);
+    };
+    app.get(guidePathOf(language), respondPage, HIDDEN);
+  }
+  return app;
 }
 
 function asset(name: string, request: Request): Response {

@@ -1,4 +1,5 @@
 import { ApplicationCommandType, userMention } from 'discord.js';
+import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
@@ -12,9 +13,7 @@ import { type Command, type Invoker, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
 import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
-import { en } from '../locales/en.ts';
-import type { Localization } from '../locales/localization.ts';
-import { pl } from '../locales/pl.ts';
+import { BOT_TEXTS, type Localization, localizationsOf } from '../locales/localization.ts';
 import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
@@ -29,38 +28,43 @@ import {
 export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & SteamBansDeps;
 
 /** `/ban-check steamid? user? player? show?` Everyone may use it, so it has no default permission. */
-export const BAN_CHECK_DEFINITION: Command['data'] = {
-  ...localized(({ banCheck }) => banCheck),
-  type: ApplicationCommandType.ChatInput,
-  options: [
-    stringOption(({ banCheck }) => banCheck.options.steamid),
-    userOption(({ banCheck }) => banCheck.options.user),
-    stringOption(({ banCheck }) => banCheck.options.player, { autocomplete: true }),
-    booleanOption(({ banCheck }) => banCheck.options.show),
-  ],
-};
+export function banCheckDefinition(): Command['data'] {
+  return {
+    ...localized(({ banCheck }) => banCheck),
+    type: ApplicationCommandType.ChatInput,
+    options: [
+      stringOption(({ banCheck }) => banCheck.options.steamid),
+      userOption(({ banCheck }) => banCheck.options.user),
+      stringOption(({ banCheck }) => banCheck.options.player, { autocomplete: true }),
+      booleanOption(({ banCheck }) => banCheck.options.show),
+    ],
+  };
+}
 
 /** `/ban-check`: the invoker's own record; for moderators anyone's. */
 export function banCheckCommand(deps: BanCheckDeps): Command {
   return {
-    data: BAN_CHECK_DEFINITION,
+    data: banCheckDefinition(),
     execute: (invoker, options) =>
       respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
     autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
   };
 }
 
-export const CHECK_BANS_DEFINITION: Command['data'] = {
-  type: ApplicationCommandType.User,
-  name: en.commands.checkBans.name,
-  name_localizations: { pl: pl.commands.checkBans.name },
-  default_member_permissions: FOR_MODERATORS,
-};
+/** "Check bans" in the menu of a user. */
+export function checkBansDefinition(): Command['data'] {
+  return {
+    type: ApplicationCommandType.User,
+    name: BOT_TEXTS[DEFAULT_LANGUAGE].commands.checkBans.name,
+    name_localizations: localizationsOf(({ commands }) => commands.checkBans.name),
+    default_member_permissions: FOR_MODERATORS,
+  };
+}
 
 /** "Check bans" in the user context menu: the record of the linked player. */
 export function checkBansCommand(deps: BanCheckDeps): Command {
   return {
-    data: CHECK_BANS_DEFINITION,
+    data: checkBansDefinition(),
     execute: (invoker, options) => ({
       kind: 'ephemeral',
       render: () => {

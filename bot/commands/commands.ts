@@ -1,15 +1,15 @@
 import type { Command, Components } from '../command.ts';
 import {
-  BAN_CHECK_DEFINITION,
   type BanCheckDeps,
   banCheckCommand,
-  CHECK_BANS_DEFINITION,
+  banCheckDefinition,
   checkBansCommand,
+  checkBansDefinition,
 } from './ban-check.ts';
 import { banCheckComponents } from './ban-check-components.ts';
-import { FEED_DEFINITION, type FeedDeps, feedCommand } from './feed.ts';
-import { LOOKUP_DEFINITION, lookupCommand } from './lookup.ts';
-import { SERVER_DEFINITION, serverCommand } from './server.ts';
+import { type FeedDeps, feedCommand, feedDefinition } from './feed.ts';
+import { lookupCommand, lookupDefinition } from './lookup.ts';
+import { serverCommand, serverDefinition } from './server.ts';
 import { serverComponents } from './server-components.ts';
 import type { ServerDeps } from './server-messages.ts';
 
@@ -30,10 +30,12 @@ export function createCommands(deps: CommandDeps): { commands: readonly Command[
 }
 
 /** The definitions to register with Discord. */
-export const COMMAND_DEFINITIONS: readonly Command['data'][] = [
-  SERVER_DEFINITION,
-  BAN_CHECK_DEFINITION,
-  LOOKUP_DEFINITION,
-  CHECK_BANS_DEFINITION,
-  FEED_DEFINITION,
-];
+export function commandDefinitions(): Command['data'][] {
+  return [
+    serverDefinition(),
+    banCheckDefinition(),
+    lookupDefinition(),
+    checkBansDefinition(),
+    feedDefinition(),
+  ];
+}

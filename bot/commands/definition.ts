@@ -1,7 +1,11 @@
-import { type APIApplicationCommandBasicOption, ApplicationCommandOptionType } from 'discord.js';
+import {
+  type APIApplicationCommandBasicOption,
+  ApplicationCommandOptionType,
+  type LocalizationMap,
+} from 'discord.js';
+import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import type { Texts } from '../locales/en.ts';
-import { en } from '../locales/en.ts';
-import { pl } from '../locales/pl.ts';
+import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';
 
 /** `default_member_permissions` of a command for moderators: a bit set as a decimal string. */
@@ -11,22 +15,22 @@ export const FOR_MANAGERS = String(MANAGER_PERMISSION);
 
 type Named = { name: string; description: string };
 
-/** Name and description of a command or option, in English and in the other languages. */
+/** Name and description of a command or option, in the default language and in the others. */
 export type Localized = Named & {
-  name_localizations: { pl: string };
-  description_localizations: { pl: string };
+  name_localizations: LocalizationMap;
+  description_localizations: LocalizationMap;
 };
 type Option<Type extends ApplicationCommandOptionType> = Localized & { type: Type; required: boolean };
-type Choice<Value> = { name: string; name_localizations: { pl: string }; value: Value };
+type Choice<Value> = { name: string; name_localizations: LocalizationMap; value: Value };
 
 /** Name and description of a command in all languages. */
 export function localized(pick: (texts: Texts['commands']) => Named): Localized {
-  const [base, polish] = [pick(en.commands), pick(pl.commands)];
+  const { name, description } = pick(BOT_TEXTS[DEFAULT_LANGUAGE].commands);
   return {
-    name: base.name,
-    name_localizations: { pl: polish.name },
-    description: base.description,
-    description_localizations: { pl: polish.description },
+    name,
+    description,
+    name_localizations: localizationsOf(({ commands }) => pick(commands).name),
+    description_localizations: localizationsOf(({ commands }) => pick(commands).description),
   };
 }
 
@@ -68,8 +72,8 @@ export function choiceOption<Value extends string>(
     type: ApplicationCommandOptionType.String,
     required: true,
     choices: choices.map((value) => ({
-      name: label(en, value),
-      name_localizations: { pl: label(pl, value) },
+      name: label(BOT_TEXTS[DEFAULT_LANGUAGE], value),
+      name_localizations: localizationsOf((texts) => label(texts, value)),
       value,
     })),
   };

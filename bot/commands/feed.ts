@@ -32,28 +32,30 @@ export type FeedDeps = {
 const MAX_PLAYERS = 255;
 
 /** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
-export const FEED_DEFINITION: Command['data'] = {
-  ...localized(({ feed }) => feed),
-  type: ApplicationCommandType.ChatInput,
-  default_member_permissions: FOR_MANAGERS,
-  options: [
-    subcommand(
-      ({ feed }) => feed.start,
-      [
-        choiceOption(({ feed }) => feed.start.options.what, FEED_SUBJECTS, labelOf),
-        stringOption(({ feed }) => feed.start.options.types, { autocomplete: true }),
-        stringOption(({ feed }) => feed.start.options.server, { autocomplete: true }),
-        integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
-        roleOption(({ feed }) => feed.start.options.role),
-      ],
-    ),
-    subcommand(({ feed }) => feed.list),
-    subcommand(
-      ({ feed }) => feed.stop,
-      [choiceOption(({ feed }) => feed.stop.options.what, FEED_SUBJECTS, labelOf)],
-    ),
-  ],
-};
+export function feedDefinition(): Command['data'] {
+  return {
+    ...localized(({ feed }) => feed),
+    type: ApplicationCommandType.ChatInput,
+    default_member_permissions: FOR_MANAGERS,
+    options: [
+      subcommand(
+        ({ feed }) => feed.start,
+        [
+          choiceOption(({ feed }) => feed.start.options.what, FEED_SUBJECTS, labelOf),
+          stringOption(({ feed }) => feed.start.options.types, { autocomplete: true }),
+          stringOption(({ feed }) => feed.start.options.server, { autocomplete: true }),
+          integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
+          roleOption(({ feed }) => feed.start.options.role),
+        ],
+      ),
+      subcommand(({ feed }) => feed.list),
+      subcommand(
+        ({ feed }) => feed.stop,
+        [choiceOption(({ feed }) => feed.stop.options.what, FEED_SUBJECTS, labelOf)],
+      ),
+    ],
+  };
+}
 
 function labelOf({ feed }: { feed: FeedTexts }, subject: FeedSubject): string {
   return feed.subjects[subject];
@@ -62,7 +64,7 @@ function labelOf({ feed }: { feed: FeedTexts }, subject: FeedSubject): string {
 /** `/feed`: posts changes in a channel as they happen; for members with Manage Server. */
 export function feedCommand(deps: FeedDeps): Command {
   return {
-    data: FEED_DEFINITION,
+    data: feedDefinition(),
     execute: (invoker, options) => ({
       kind: 'ephemeral',
       render: () => {

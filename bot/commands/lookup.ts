@@ -18,22 +18,24 @@ import {
 } from './visibility.ts';
 
 /** `/lookup user? steamid? player? show?` */
-export const LOOKUP_DEFINITION: Command['data'] = {
-  ...localized(({ lookup }) => lookup),
-  type: ApplicationCommandType.ChatInput,
-  default_member_permissions: FOR_MODERATORS,
-  options: [
-    userOption(({ lookup }) => lookup.options.user),
-    stringOption(({ lookup }) => lookup.options.steamid),
-    stringOption(({ lookup }) => lookup.options.player, { autocomplete: true }),
-    booleanOption(({ lookup }) => lookup.options.show),
-  ],
-};
+export function lookupDefinition(): Command['data'] {
+  return {
+    ...localized(({ lookup }) => lookup),
+    type: ApplicationCommandType.ChatInput,
+    default_member_permissions: FOR_MODERATORS,
+    options: [
+      userOption(({ lookup }) => lookup.options.user),
+      stringOption(({ lookup }) => lookup.options.steamid),
+      stringOption(({ lookup }) => lookup.options.player, { autocomplete: true }),
+      booleanOption(({ lookup }) => lookup.options.show),
+    ],
+  };
+}
 
 /** `/lookup`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
 export function lookupCommand(deps: BanCheckDeps): Command {
   return {
-    data: LOOKUP_DEFINITION,
+    data: lookupDefinition(),
     execute: (invoker, options) =>
       respondAboutPerson(invoker, options, (command) => renderUser(deps, command)),
     autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),

@@ -2,8 +2,8 @@ import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { Refusal } from '../command.ts';
 import { noticeMessage } from '../embeds/message.ts';
-import { en, type Texts } from '../locales/en.ts';
-import { pl } from '../locales/pl.ts';
+import type { Texts } from '../locales/en.ts';
+import { BOT_TEXTS } from '../locales/localization.ts';
 import { escapeText } from '../text.ts';
 
 /**
@@ -50,5 +50,5 @@ function findType(word: string): PenaltyType | undefined {
 }
 
 function namesOf(type: PenaltyType): string[] {
-  return [type, en.record.types[type], pl.record.types[type]].map(foldText);
+  return [type, ...Object.values(BOT_TEXTS).map(({ record }) => record.types[type])].map(foldText);
 }

@@ -5,16 +5,18 @@ import { completeServer, findServer } from './server-choice.ts';
 import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 
 /** `/server name?` */
-export const SERVER_DEFINITION: Command['data'] = {
-  ...localized(({ server }) => server),
-  type: ApplicationCommandType.ChatInput,
-  options: [stringOption(({ server }) => server.options.name, { autocomplete: true })],
-};
+export function serverDefinition(): Command['data'] {
+  return {
+    ...localized(({ server }) => server),
+    type: ApplicationCommandType.ChatInput,
+    options: [stringOption(({ server }) => server.options.name, { autocomplete: true })],
+  };
+}
 
 /** `/server`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export function serverCommand(deps: ServerDeps): Command {
   return {
-    data: SERVER_DEFINITION,
+    data: serverDefinition(),
     execute: ({ canModerateMembers, guildId, guildLocalization }, { strings }) => ({
       kind: 'public',
       render: () => {

@@ -1,6 +1,10 @@
-import type { Locale } from 'discord.js';
+import type { Locale, LocalizationMap } from 'discord.js';
+import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../../src/domain/language.ts';
 import { en, type Texts } from './en.ts';
 import { pl } from './pl.ts';
+
+/** Every text of the bot by language. */
+export const BOT_TEXTS: Record<Language, Texts> = { en, pl };
 
 /** The language that a message is written in, and how its times are formatted. */
 export type Localization = {
@@ -11,10 +15,25 @@ export type Localization = {
   timeZone: string;
 };
 
-/** The localization for one of Discord's locales: Polish for `pl`, English for all others. */
+/** The localization for one of Discord's locales, in the default language for those without a language of theirs. */
 export function localizationOf(locale: string): Localization {
   const known = isLocale(locale) ? locale : 'en-US';
-  return { locale: known, texts: known === 'pl' ? pl : en, timeZone: TIME_ZONES[known] };
+  return { locale: known, texts: BOT_TEXTS[languageOf(known)], timeZone: TIME_ZONES[known] };
+}
+
+function languageOf(locale: `${Locale}`): Language {
+  const hasLocale = (language: Language) => LANGUAGES[language].discord.some((served) => served === locale);
+  return listLanguages().find(hasLocale) ?? DEFAULT_LANGUAGE;
+}
+
+/** A text for each of Discord's locales with a language other than the default one, which everybody else sees. */
+export function localizationsOf(pick: (texts: Texts) => string): LocalizationMap {
+  const languages = listLanguages().filter((language) => language !== DEFAULT_LANGUAGE);
+  return Object.fromEntries(
+    languages.flatMap((language) =>
+      LANGUAGES[language].discord.map((locale) => [locale, pick(BOT_TEXTS[language])]),
+    ),
+  );
 }
 
 function isLocale(text: string): text is `${Locale}` {

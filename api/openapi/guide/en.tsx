@@ -4,7 +4,6 @@ import { conditionalRequest, firstRequest, requestWithToken, streamRequest } fro
 export const GUIDE_EN: Guide = {
   title: 'Community API',
   lead: 'The servers, penalties, players and round-end sounds of this community, for websites, game servers and bots. Servers and sounds are public; everything else needs a token.',
-  otherLanguage: { label: 'Po polsku', href: '/swagger/pl' },
   contents: 'Contents',
   reference: 'Reference',
   sections: [

@@ -1,17 +1,23 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../../../src/domain/language.ts';
 import { GUIDE_EN } from './en.tsx';
-import type { GuideFacts } from './parts.tsx';
+import type { Guide, GuideFacts } from './parts.tsx';
 import { GUIDE_PL } from './pl.tsx';
 
 /** The guide by language. */
-const GUIDES = { en: GUIDE_EN, pl: GUIDE_PL } as const;
-export type GuideLocale = keyof typeof GUIDES;
+export const GUIDES: Record<Language, Guide> = { en: GUIDE_EN, pl: GUIDE_PL };
+
+/** Where the guide is shown in a language. */
+export function guidePathOf(language: Language): string {
+  return language === DEFAULT_LANGUAGE ? '/swagger' : `/swagger/${language}`;
+}
 
 /** The page: the guide, and below it the element that Swagger UI renders the reference into, with its own `<main>`. */
-export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: GuideFacts }): JSX.Element {
-  const guide = GUIDES[locale];
+export function GuidePage({ language, facts }: { language: Language; facts: GuideFacts }): JSX.Element {
+  const guide = GUIDES[language];
+  const others = listLanguages().filter((other) => other !== language);
   return (
-    <html lang={locale}>
+    <html lang={language}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -28,10 +34,15 @@ export function GuidePage({ locale, facts }: { locale: GuideLocale; facts: Guide
             <h1>{guide.title}</h1>
             <p class="lead">{guide.lead}</p>
             <p>
-              <a href="#reference">{guide.reference}</a> ·{' '}
-              <a href={guide.otherLanguage.href} lang={locale === 'en' ? 'pl' : 'en'}>
-                {guide.otherLanguage.label}
-              </a>
+              <a href="#reference">{guide.reference}</a>
+              {others.map((other) => (
+                <>
+                  {' · '}
+                  <a href={guidePathOf(other)} lang={other}>
+                    {LANGUAGES[other].name}
+                  </a>
+                </>
+              ))}
             </p>
             <nav aria-label={guide.contents}>
               <ol>

@@ -10,9 +10,8 @@ export type Guide = {
   title: string;
   /** The introduction: one or two sentences. */
   lead: string;
-  /** The link to the other language, and the one to the reference. */
-  otherLanguage: { label: string; href: string };
   contents: string;
+  /** The title of the reference below the guide, and of the link to it. */
   reference: string;
   sections: { id: string; title: string; body: (facts: GuideFacts) => JSX.Element }[];
 };

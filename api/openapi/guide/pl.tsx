@@ -4,7 +4,6 @@ import { conditionalRequest, firstRequest, requestWithToken, streamRequest } fro
 export const GUIDE_PL: Guide = {
   title: 'API społeczności',
   lead: 'Serwery, kary, gracze i dźwięki końca rundy tej społeczności – dla stron internetowych, serwerów gry i botów. Serwery i dźwięki są publiczne, cała reszta wymaga tokena.',
-  otherLanguage: { label: 'In English', href: '/swagger' },
   contents: 'Spis treści',
   reference: 'Dokumentacja',
   sections: [

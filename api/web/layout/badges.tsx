@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Language } from '../../../src/domain/language.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 
 const FLAGS = ['isOwner', 'isAdmin', 'hasSvip', 'isServiceplus'] as const;
@@ -12,7 +12,7 @@ export function Badges({
   fallback = null,
 }: {
   user: User;
-  locale: Locale;
+  locale: Language;
   fallback?: JSX.Element | null;
 }): JSX.Element | null {
   const names = textsOf(locale).account.badges;

@@ -1,10 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { LANGUAGES, listLanguages } from '../../../src/domain/language.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../visit/destination.ts';
 import { isRead, type Visit } from '../visit/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Icon } from './icons.tsx';
-import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 import type { Logo } from './logo.ts';
 import { Avatar, nameOf } from './person.tsx';
@@ -121,16 +121,22 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
   );
 }
 
-/** Null on a page that responds to a form: a link cannot request it again, and its content may be shown only once. */
+/** A link to each other language. Null on a page that responds to a form: a link cannot request it again, and its content may be shown only once. */
 function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
-  const t = textsOf(visit.locale).shell;
   if (!isRead(visit.request)) return null;
-  const other: Locale = visit.locale === 'pl' ? 'en' : 'pl';
-  const target = new URLSearchParams(visit.url.search);
-  target.set('lang', other);
+  const others = listLanguages().filter((language) => language !== visit.locale);
   return (
-    <a class="language" href={`?${target}`} lang={other} hreflang={other} title={t.switchLanguageHint}>
-      {t.switchLanguage}
-    </a>
+    <>
+      {others.map((other) => {
+        const target = new URLSearchParams(visit.url.search);
+        target.set('lang', other);
+        const hint = textsOf(other).shell.switchToThis;
+        return (
+          <a class="language" href={`?${target}`} lang={other} hreflang={other} title={hint}>
+            {LANGUAGES[other].name}
+          </a>
+        );
+      })}
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { LANGUAGES } from '../../../src/domain/language.ts';
 import type { Notice } from '../visit/notice.ts';
 import type { Visit } from '../visit/visit.ts';
 import type { AssetName, Assets } from './assets.ts';
@@ -79,7 +80,7 @@ export function Layout({
           </noscript>
         )}
       </head>
-      <body data-copied={t.copied} data-cancel={t.cancel}>
+      <body data-intl={LANGUAGES[visit.locale].intl} data-copied={t.copied} data-cancel={t.cancel}>
         <a class="skip" href="#content">
           {t.skipToContent}
         </a>
@@ -101,7 +102,6 @@ type PreviewProps = { site: Site; visit: Visit; title: string; preview: Preview 
 /** @see https://ogp.me */
 function PreviewTags({ site, visit, title, preview }: PreviewProps): JSX.Element {
   const { description, imagePath } = preview;
-  const locales = { en: 'en_GB', pl: 'pl_PL' };
   return (
     <>
       <meta name="description" content={description} />
@@ -110,7 +110,7 @@ function PreviewTags({ site, visit, title, preview }: PreviewProps): JSX.Element
       <meta property="og:title" content={title} />
       <meta property="og:description" content={description} />
       <meta property="og:url" content={site.publicUrl + visit.url.pathname} />
-      <meta property="og:locale" content={locales[visit.locale]} />
+      <meta property="og:locale" content={LANGUAGES[visit.locale].openGraph} />
       {imagePath !== undefined && <meta property="og:image" content={site.publicUrl + imagePath} />}
     </>
   );

@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Language } from '../../../src/domain/language.ts';
 import type { Visit } from '../visit/visit.ts';
-import { formatInstant, formatRelative, type Locale } from './locales/locale.ts';
+import { formatInstant, formatRelative } from './locales/locale.ts';
 
 /** A relative time such as `3 days ago`, with the full date in the title. */
 export function Moment({ at, visit }: { at: Date; visit: Pick<Visit, 'locale' | 'now'> }): JSX.Element {
@@ -12,7 +13,7 @@ export function Moment({ at, visit }: { at: Date; visit: Pick<Visit, 'locale' | 
 }
 
 /** A full date and time; pages.js converts it to the visitor's time zone. */
-export function FullMoment({ at, locale }: { at: Date; locale: Locale }): JSX.Element {
+export function FullMoment({ at, locale }: { at: Date; locale: Language }): JSX.Element {
   return (
     <time datetime={at.toISOString()} data-local="text">
       {formatInstant(locale, at)}

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Language } from '../../../src/domain/language.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
-import type { Locale } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 
 /**
@@ -31,7 +31,7 @@ function firstLetter(name: string): string {
 }
 
 /** A user's display name: the nickname, or a generic word and the last digits of the SteamID. */
-export function nameOf(user: { nickname: string; steamId64: string }, locale: Locale): string {
+export function nameOf(user: { nickname: string; steamId64: string }, locale: Language): string {
   if (hasVisibleCharacter(user.nickname)) return user.nickname;
   return `${textsOf(locale).shell.unknownNickname} ${user.steamId64.slice(-4)}`;
 }

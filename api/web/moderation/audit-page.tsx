@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
+import type { Language } from '../../../src/domain/language.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
@@ -11,7 +12,7 @@ import {
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
-import { formatInstant, type Locale } from '../layout/locales/locale.ts';
+import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import type { MemberRoute } from '../visit/member-route.ts';
@@ -142,13 +143,13 @@ function hasDetails(entry: AuditEntry): boolean {
   return Object.keys(entry.details).length > 0;
 }
 
-function actionText(action: string, locale: Locale): string {
+function actionText(action: string, locale: Language): string {
   const known = AUDIT_ACTIONS.find((name) => name === action);
   return known ? textsOf(locale).moderation.actions[known] : action;
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
-function describe(details: Record<string, unknown>, locale: Locale): string {
+function describe(details: Record<string, unknown>, locale: Language): string {
   const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
   const keys = Object.keys(labels);
   // Unknown keys come first.
@@ -160,7 +161,7 @@ function describe(details: Record<string, unknown>, locale: Locale): string {
     .join(' · ');
 }
 
-function describeValue(key: string, value: unknown, locale: Locale): string {
+function describeValue(key: string, value: unknown, locale: Language): string {
   const { moderation, webhooks } = textsOf(locale);
   if (typeof value === 'boolean') return moderation.booleans[value ? 'true' : 'false'];
   // Without types, a webhook receives all events.

@@ -1,9 +1,10 @@
 import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
+import { type Language, tryParseLanguage } from '../../../src/domain/language.ts';
 import type { Session } from '../../../src/queries/users/sessions.ts';
 import { requireUnblocked } from '../../../src/queries/users/user-blocks.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { isQueryTooLong } from '../../http/query.ts';
-import { type Locale, pickLocale, tryParseLocale } from '../layout/locales/locale.ts';
+import { pickLanguage } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import type { ReadDestination } from './destination.ts';
 import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
@@ -25,7 +26,7 @@ export type Visit = {
   request: Request;
   url: URL;
   now: Date;
-  locale: Locale;
+  locale: Language;
   session: Session | undefined;
   /** The user of the session if they are blocked; they are then treated as not signed in. */
   blockedUser: User | undefined;
@@ -63,11 +64,11 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   if (isQueryTooLong(request.url)) url.search = '';
   // A link or a redirect to a path with two slashes would lead to another host.
   url.pathname = url.pathname.replace(/^\/+/, '/');
-  const chosen = tryParseLocale(url.searchParams.get('lang'));
+  const chosen = tryParseLanguage(url.searchParams.get('lang'));
   const locale =
     chosen ??
-    tryParseLocale(cookies.read(request, 'language')) ??
-    pickLocale(request.headers.get('accept-language'));
+    tryParseLanguage(cookies.read(request, 'language')) ??
+    pickLanguage(request.headers.get('accept-language'));
   const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
   const next =
     readDestination(url.searchParams.get('next')) ??
@@ -93,7 +94,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
  * that a tab does not choose its language again with every request, and the page comes from the cache.
  */
 export function pathWithoutLanguage({ request, url }: Visit): string | undefined {
-  if (!isRead(request) || !tryParseLocale(url.searchParams.get('lang'))) return undefined;
+  if (!isRead(request) || !tryParseLanguage(url.searchParams.get('lang'))) return undefined;
   return url.pathname + withoutLanguage(url);
 }
 

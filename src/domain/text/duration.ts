@@ -1,3 +1,4 @@
+import type { Language } from '../language.ts';
 import { perLanguage } from './per-language.ts';
 
 const MINUTES_IN = { weeks: 10_080, days: 1440, hours: 60, minutes: 1 } as const;
@@ -7,7 +8,7 @@ const MINUTES_IN = { weeks: 10_080, days: 1440, hours: 60, minutes: 1 } as const
  * lengths vary.
  * @param minutes whole minutes; a negative number counts as 0.
  */
-export function durationInWords(language: 'en' | 'pl', minutes: number): string {
+export function durationInWords(language: Language, minutes: number): string {
   const duration: Partial<Record<keyof typeof MINUTES_IN, number>> = {};
   let rest = Math.max(0, Math.trunc(minutes));
   for (const unit of ['weeks', 'days', 'hours', 'minutes'] as const) {
@@ -20,7 +21,7 @@ export function durationInWords(language: 'en' | 'pl', minutes: number): string 
   return format(language).format({ minutes: 0, ...duration });
 }
 
-const durationFormat = perLanguage((language) => new Intl.DurationFormat(language, { style: 'long' }));
+const durationFormat = perLanguage((tag) => new Intl.DurationFormat(tag, { style: 'long' }));
 const zeroFormat = perLanguage(
-  (language) => new Intl.DurationFormat(language, { style: 'long', minutesDisplay: 'always' }),
+  (tag) => new Intl.DurationFormat(tag, { style: 'long', minutesDisplay: 'always' }),
 );

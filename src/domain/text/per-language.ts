@@ -1,8 +1,7 @@
-/** What is created once for each language, such as a format of `Intl`: to create one takes longer than to use it a hundred times. */
-export function perLanguage<T>(create: (language: 'en' | 'pl') => T): (language: 'en' | 'pl') => T {
-  const created: { en?: T; pl?: T } = {};
-  return (language) => {
-    created[language] ??= create(language);
-    return created[language];
-  };
+import { LANGUAGES, type Language } from '../language.ts';
+
+/** A format of `Intl` for each language, created once: to create one takes longer than to use it a hundred times. */
+export function perLanguage<T>(create: (tag: string) => T): (language: Language) => T {
+  const created = new Map<Language, T>();
+  return (language) => created.getOrInsertComputed(language, () => create(LANGUAGES[language].intl));
 }

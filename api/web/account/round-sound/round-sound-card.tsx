@@ -1,15 +1,16 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Language } from '../../../../src/domain/language.ts';
 import { mayHaveSound, type SoundGroup } from '../../../../src/domain/rights/sound-audience.ts';
 import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../../src/domain/round-sound.ts';
 import { isolate } from '../../../../src/domain/text/isolate.ts';
+import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { findRoundSounds, type RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { Card, ProblemLine } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
-import type { Locale } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
 import type { FormProblem } from '../../visit/forms/form-problem.ts';
@@ -138,10 +139,12 @@ function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }):
   );
 }
 
-function listGroups(groups: readonly SoundGroup[], locale: Locale): string {
+function listGroups(groups: readonly SoundGroup[], locale: Language): string {
   const { groups: names } = textsOf(locale).roundSound;
-  return new Intl.ListFormat(locale).format(groups.map((group) => names[group]));
+  return listFormat(locale).format(groups.map((group) => names[group]));
 }
+
+const listFormat = perLanguage((tag) => new Intl.ListFormat(tag));
 
 function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const { locale } = visit;

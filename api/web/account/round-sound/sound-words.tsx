@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Language } from '../../../../src/domain/language.ts';
 import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import type { RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
-import type { Locale } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 
 const FILE_EXTENSION = /(?<=.)\.(?:mp3|wav|flac|ogg|oga|opus|m4a|aac|aiff?|caf|mka|mkv|mov|mp4|webm|wma)$/i;
@@ -22,7 +22,7 @@ const STEPS = [
   ['tooLoud', 10],
 ] as const;
 
-type LoudnessProps = { before: number; after: number; locale: Locale };
+type LoudnessProps = { before: number; after: number; locale: Language };
 
 /** How loud the file was compared with the target loudness of all sounds; the tooltip shows the measured value. */
 export function LoudnessBefore({ before, after, locale }: LoudnessProps): JSX.Element {
@@ -36,7 +36,7 @@ export function LoudnessAfter({ after, locale }: Omit<LoudnessProps, 'before'>):
   return <Measured words={textsOf(locale).roundSound.loudnessWords.even} lufs={after} locale={locale} />;
 }
 
-function Measured({ words, lufs, locale }: { words: string; lufs: number; locale: Locale }): JSX.Element {
+function Measured({ words, lufs, locale }: { words: string; lufs: number; locale: Language }): JSX.Element {
   const value = textsOf(locale).roundSound.loudness(formatDecimal(locale, lufs));
   return (
     <abbr title={value}>
@@ -47,12 +47,12 @@ function Measured({ words, lufs, locale }: { words: string; lufs: number; locale
 }
 
 /** Formats a number with one decimal, in the locale's notation, with a minus sign (U+2212) instead of a hyphen. */
-export function formatDecimal(locale: Locale, value: number): string {
+export function formatDecimal(locale: Language, value: number): string {
   return decimalFormat(locale).format(value).replace('-', '−');
 }
 
 const decimalFormat = perLanguage(
-  (locale) => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+  (tag) => new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
 );
 
 /** Formats a duration as `0:06`. */

@@ -1,8 +1,10 @@
 // Enhances pages that also work without scripts: copy buttons, a menu that closes by itself, a dialog instead of the
 // confirmation page, and times in the visitor's time zone.
 
-const locale = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
-const format = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+const format = new Intl.DateTimeFormat(document.body.dataset.intl, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+});
 
 prepare();
 // Dispatched by scripts that replace content of the page.

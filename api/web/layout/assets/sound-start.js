@@ -66,7 +66,7 @@ function createMarker(peaks, number) {
   marker.append(waveform, range, output);
 
   const keptMs = Number(field.dataset.firstSeconds) * 1000;
-  const seconds = new Intl.NumberFormat(document.documentElement.lang, {
+  const seconds = new Intl.NumberFormat(document.body.dataset.intl, {
     style: 'unit',
     unit: 'second',
     minimumFractionDigits: 1,

@@ -1,5 +1,5 @@
+import type { Language } from '../../../../src/domain/language.ts';
 import { en, type Texts } from './en.ts';
-import type { Locale } from './locale.ts';
 import { pl } from './pl.ts';
 
 export type NoticeKey = keyof Texts['notices'];
@@ -8,10 +8,10 @@ export type ErrorKey = Exclude<
   'titles' | 'home' | 'toForm' | 'retry' | 'errorId' | 'because'
 >;
 
-const TEXTS: Record<Locale, Texts> = { en, pl };
+const TEXTS: Record<Language, Texts> = { en, pl };
 
 /** The sentences of all pages in a language. */
-export function textsOf(locale: Locale): Texts {
+export function textsOf(locale: Language): Texts {
   return TEXTS[locale];
 }
 

@@ -1,14 +1,14 @@
+import type { Language } from '../../../../src/domain/language.ts';
 import { perLanguage } from '../../../../src/domain/text/per-language.ts';
-import type { Locale } from '../../layout/locales/locale.ts';
 
 /** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
-export function formatShare(locale: Locale, share: number): string {
+export function formatShare(locale: Language, share: number): string {
   const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
   return shareFormat(locale).format(floored);
 }
 
 const shareFormat = perLanguage(
-  (locale) => new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
+  (tag) => new Intl.NumberFormat(tag, { style: 'percent', maximumFractionDigits: 2 }),
 );
 
 /** Formats a duration as `12 h 30 min`; only minutes below an hour, only hours from a day on. */

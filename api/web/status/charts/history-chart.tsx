@@ -144,4 +144,4 @@ function peakOf(points: Series['points']): number {
   return Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
 }
 
-const countFormat = perLanguage((locale) => new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }));
+const countFormat = perLanguage((tag) => new Intl.NumberFormat(tag, { maximumFractionDigits: 1 }));

@@ -1,7 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { mergeSteps, type Series } from '../../../../src/live/series.ts';
-import { regionOf } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import type { Visit } from '../../visit/visit.ts';
 import { formatShare } from './format.ts';
@@ -62,5 +61,5 @@ function levelOf(share: number | undefined): 'none' | 'good' | 'fair' | 'poor' {
 }
 
 const dayFormat = perLanguage(
-  (locale) => new Intl.DateTimeFormat(regionOf(locale), { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  (tag) => new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
 );

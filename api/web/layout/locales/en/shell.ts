@@ -1,7 +1,7 @@
 /** The parts around the content of every page. */
 export const shell = {
-  switchLanguage: 'Polski',
-  switchLanguageHint: 'Zmień język na polski',
+  /** Shown to readers of the other languages. */
+  switchToThis: 'Switch to English',
   skipToContent: 'Skip to content',
   nav: {
     label: 'Main',

@@ -2,8 +2,7 @@ import type { Texts } from '../en.ts';
 
 /** The parts around the content of every page. */
 export const shell: Texts['shell'] = {
-  switchLanguage: 'English',
-  switchLanguageHint: 'Switch to English',
+  switchToThis: 'Zmień język na polski',
   skipToContent: 'Przejdź do treści',
   nav: {
     label: 'Menu główne',
