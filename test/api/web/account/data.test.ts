@@ -48,6 +48,27 @@ describe('the download of own data', () => {
     expect(await countExports()).toBe(1);
   });
 
+  test('ends when its reader leaves', async () => {
+    const browser = openBrowser(site.origin);
+    await signIn(browser);
+    await db.execute(sql`insert into penalties
+      (type, status, player_steamid, admin_steamid, reason, duration_minutes, created_at)
+      select 'ban', 'EXPIRED', 0, ${player.steamId}::bigint, '', 1, now() from generate_series(1, 15000)`);
+    const countSnapshots = async () => {
+      const [row] = await db.execute<{ count: number }>(
+        sql`select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name like 'export %'`,
+      );
+      return row?.count;
+    };
+    const leaving = new AbortController();
+    const headers = { cookie: `session=${browser.cookies.get('session')}` };
+    const response = await fetch(`${site.origin}/account/data`, { headers, signal: leaving.signal });
+    await response.body?.getReader().read();
+    expect(await countSnapshots()).toBe(1);
+    leaving.abort();
+    await waitFor(async () => (await countSnapshots()) === 0);
+  });
+
   test.each([
     ['nothing', false],
     ['a penalty', true],
