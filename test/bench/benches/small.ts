@@ -47,13 +47,19 @@ export const small: Bench = {
       const before = await look(url, [child.pid, postmaster]);
       await Bun.sleep(minutes * 60_000);
       const after = await look(url, [child.pid, postmaster]);
-      const perSecond = (key: keyof typeof after) => (after[key] - before[key]) / (minutes * 60);
+      const online = (await (await fetch(`${child.origin}/api/v1/servers`)).text()).split('"is_online":true');
+      if (online.length !== SERVERS + 1) throw new Error('not every game server is online');
+      if (!discord.gateway.isReady) throw new Error('the bot is not connected');
+      const used = (key: keyof Process) => growth(before.processes, after.processes, key) / (minutes * 60);
+      const memoryMb = [...after.processes.values()].reduce((sum, process) => sum + process.memoryMb, 0);
+      const commits = (after.commits - before.commits) / (minutes * 60);
+      const walMb = ((after.walMb - before.walMb) / (minutes * 60)) * DAY_SECONDS;
       return [
-        aRow('memory of all processes (PSS)', after.memoryMb, 160, 'MB'),
-        aRow('processor time', perSecond('processorMs') / 10, 2, '% of a core'),
-        aRow('wake-ups', perSecond('wakeUps'), 40, 'a second'),
-        aRow('commits', perSecond('commits'), 2, 'a second'),
-        aRow('write-ahead log', perSecond('walMb') * DAY_SECONDS, 200, 'MB a day'),
+        aRow('memory of all processes (PSS)', memoryMb, 160, 'MB'),
+        aRow('processor time', used('processorMs') / 10, 2, '% of a core'),
+        aRow('wake-ups', used('wakeUps'), 40, 'a second'),
+        aRow('commits', commits, 2, 'a second'),
+        aRow('write-ahead log', walMb, 200, 'MB a day'),
         aRow('start to the first 200, on a new data folder', firstSeconds, 4, 's'),
       ];
     } finally {
@@ -79,30 +85,32 @@ async function findEmbedded(folder: string): Promise<{ url: string; postmaster: 
   };
 }
 
-/** Counters of the processes and of the database, and the memory at this moment. */
+type Process = { memoryMb: number; processorMs: number; wakeUps: number };
+
+/** The processes, and the counters of the database. */
 async function look(url: string, roots: readonly number[]) {
   const { connection, close } = openDatabase(url, { max: 1 });
   const [row] = await connection`
     select sum(xact_commit)::float as commits, (pg_current_wal_lsn() - '0/0')::float / 1e6 as "walMb"
     from pg_stat_database`;
   await close();
-  const sum = {
-    memoryMb: 0,
-    processorMs: 0,
-    wakeUps: 0,
-    commits: Number(row?.commits),
-    walMb: Number(row?.walMb),
-  };
+  const processes = new Map<number, Process>();
   for (const pid of await listFamily(roots)) {
     const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
-    sum.memoryMb += Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) / 1024;
-    sum.processorMs += await readProcessorMs(pid).catch(() => 0);
+    const memoryMb = Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) / 1024;
+    let wakeUps = 0;
     for (const task of await readdir(`/proc/${pid}/task`).catch(() => [])) {
       const status = await readFile(`/proc/${pid}/task/${task}/status`, 'utf8').catch(() => '');
-      sum.wakeUps += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+      wakeUps += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
     }
+    processes.set(pid, { memoryMb, processorMs: await readProcessorMs(pid).catch(() => 0), wakeUps });
   }
-  return sum;
+  return { commits: Number(row?.commits), walMb: Number(row?.walMb), processes };
+}
+
+/** What the processes have used since; sessions of the database that ended meanwhile are left out. */
+function growth(before: Map<number, Process>, after: Map<number, Process>, key: keyof Process): number {
+  return [...after].reduce((sum, [pid, process]) => sum + process[key] - (before.get(pid)?.[key] ?? 0), 0);
 }
 
 /** The processes, and all that they have started. */
