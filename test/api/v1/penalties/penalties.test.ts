@@ -1,34 +1,37 @@
 import { describe, expect, test } from 'bun:test';
-import { insertPenalties } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { openPenaltyLists } from '../../../support/http/penalty-lists.ts';
 import { bearer, headersOf, NOW } from '../../../support/service/service.ts';
 
 const {
-  db,
-  service,
-  token,
-  get,
-  list,
-  player,
-  otherAdmin,
-  minutes,
-  expired,
-  unbanned,
-  lagging,
-  mute,
-  gag,
-  silence,
-  warn,
-  console_,
-  CONSOLE_BAN,
-  LAGGING_BAN,
-  UNBANNED_BAN,
-  EXPIRED_BAN,
-  MUTE,
-  GAG,
-  SILENCE,
-  WARN,
   CACHED_AT,
+  CONSOLE_BAN,
+  EXPIRED_BAN,
+  GAG,
+  LAGGING_BAN,
+  MUTE,
+  NEWEST_FIRST,
+  SILENCE,
+  UNBANNED_BAN,
+  WARN,
+  console_,
+  db,
+  expired,
+  gag,
+  get,
+  lagging,
+  list,
+  minutes,
+  mute,
+  other,
+  otherAdmin,
+  player,
+  service,
+  silence,
+  third,
+  token,
+  unbanned,
+  warn,
 } = await openPenaltyLists();
 
 describe('GET /penalties', () => {
@@ -209,6 +212,302 @@ describe('time', () => {
     });
     expect((await list(`/penalties?steamid=${player}&status=EXPIRED`)).ids).toEqual([warn, mute, expired]);
     service.clock.now = NOW;
+  });
+});
+
+describe('the filters of all four lists', () => {
+  const LISTS = {
+    '/penalties': NEWEST_FIRST,
+    '/bans': [console_, lagging, unbanned, expired],
+    '/mutes': [silence, gag, mute],
+    '/warns': [warn],
+  };
+  const without = (ids: unknown[], wanted: unknown[]) => ids.filter((id) => wanted.includes(id));
+
+  for (const [path, all] of Object.entries(LISTS)) {
+    test(`${path} by status, as of now`, async () => {
+      for (const [status, ids] of [
+        ['ACTIVE', [console_, silence, gag, mute]],
+        ['EXPIRED', [warn, lagging, expired]],
+        ['UNBANNED', [unbanned]],
+      ] as const) {
+        const wanted = without(all, [...ids]);
+        const { ids: found, meta, data } = await list(`${path}?status=${status}`);
+        expect([status, found, meta.total]).toEqual([status, wanted, wanted.length]);
+        expect(data.every((record) => record.status === status)).toBe(true);
+      }
+    });
+
+    test(`${path} by server, 0 being none`, async () => {
+      for (const [server, ids] of [
+        ['0', [console_, warn]],
+        ['1', [silence, mute, lagging, expired]],
+        ['2', [unbanned]],
+        ['0002', [unbanned]],
+        ['2147483647', [gag]],
+        ['404', []],
+      ] as const) {
+        const wanted = without(all, [...ids]);
+        const { ids: found, meta } = await list(`${path}?server_id=${server}`);
+        expect([server, found, meta.total]).toEqual([server, wanted, wanted.length]);
+      }
+    });
+
+    test(`${path} by player`, async () => {
+      for (const [steamId, ids] of [
+        [player, [warn, gag, mute, expired]],
+        [other, [lagging, unbanned]],
+        [third, [silence]],
+        [aSteamId(404), []],
+      ] as const) {
+        const wanted = without(all, [...ids]);
+        const { ids: found, meta } = await list(`${path}?steamid=${steamId}`);
+        expect([steamId, found, meta.total]).toEqual([steamId, wanted, wanted.length]);
+      }
+    });
+
+    test(`${path} by several at once`, async () => {
+      const { ids } = await list(`${path}?steamid=${other}&server_id=2&status=unbanned`);
+      expect(ids).toEqual(without(all, [unbanned]));
+      expect((await list(`${path}?steamid=${other}&server_id=2&status=active`)).ids).toEqual([]);
+    });
+  }
+});
+
+describe('status', () => {
+  const forms = {
+    ACTIVE: ['ACTIVE', 'active', 'Active', 'aktywny', 'AKTYWNY', 'Aktywny'],
+    UNBANNED: ['UNBANNED', 'unbanned', 'uNBANNED', 'odbanowany', 'ODBANOWANY'],
+    EXPIRED: [
+      'EXPIRED',
+      'expired',
+      'wygasły',
+      'wygasły'.normalize('NFD'),
+      'WYGASŁY',
+      'WYGASŁY'.normalize('NFD'),
+      'wygasly',
+      'WYGASLY',
+      'Wygasły',
+    ],
+  };
+
+  for (const [status, spellings] of Object.entries(forms)) {
+    test(`${status} in every spelling, percent-encoded or not`, async () => {
+      const { text } = await get(`/bans?status=${status}`);
+      for (const spelling of spellings) {
+        const everyByte = [...Buffer.from(spelling)]
+          .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
+          .join('');
+        for (const written of [
+          spelling,
+          encodeURIComponent(spelling),
+          encodeURIComponent(spelling).toLowerCase(),
+          everyByte,
+          everyByte.toUpperCase(),
+        ]) {
+          expect([written, (await get(`/bans?status=${written}`)).text]).toEqual([written, text]);
+        }
+      }
+    });
+  }
+
+  test('anything else is 400 that lists what is allowed', async () => {
+    for (const status of [
+      'x',
+      'ACTIVE%00',
+      '%00',
+      'ACTIVE,EXPIRED',
+      '1',
+      'wygas%C5',
+      'wygas%ED%A0%80y',
+      '__proto__',
+      'constructor',
+      'toString',
+      'ą'.repeat(1000),
+      '+',
+    ]) {
+      const { status: code, body } = await get(`/bans?status=${status}`);
+      expect([status, code]).toEqual([status, 400]);
+      expect(body).toEqual({
+        success: false,
+        message: expect.stringMatching(
+          /^status ".{0,400}" is not known: use ACTIVE, EXPIRED, UNBANNED \(or aktywny, wygasły, odbanowany\)$/su,
+        ),
+      });
+    }
+  });
+});
+
+describe('pages', () => {
+  test('walk the list without a gap or a repetition', async () => {
+    for (const perPage of [1, 3, 7, 8, 100]) {
+      const seen: unknown[] = [];
+      const lastPage = Math.ceil(8 / perPage);
+      for (let page = 1; page <= lastPage; page++) {
+        const { ids, meta } = await list(`/penalties?per_page=${perPage}&page=${page}`);
+        seen.push(...ids);
+        expect(meta).toMatchObject({
+          current_page: page,
+          per_page: perPage,
+          total: 8,
+          last_page: lastPage,
+        });
+      }
+      expect(seen).toEqual(NEWEST_FIRST);
+    }
+  });
+
+  test('past the end are 200 without records, with the page asked for', async () => {
+    for (const page of [9, 1000, 2_147_483_648]) {
+      const { ids, meta } = await list(`/penalties?per_page=1&page=${page}`);
+      expect(ids).toEqual([]);
+      expect(meta).toMatchObject({ current_page: page, total: 8, last_page: 8 });
+    }
+    const player = await list(`/bans?steamid=${other}&page=77`);
+    expect([player.ids, player.meta.current_page, player.meta.total]).toEqual([[], 77, 2]);
+    for (const page of ['9007199254740993', '100000000000000000000', '9'.repeat(5000)]) {
+      for (const filter of ['', `&steamid=${other}`, '&steamid=', '&server_id=0']) {
+        const { status, body } = await get(`/penalties?page=${page}${filter}`);
+        expect([page.length, filter, status]).toEqual([page.length, filter, 200]);
+        expect(body).toMatchObject({ success: true, data: [] });
+      }
+    }
+  });
+
+  test('that are not positive integers mean the first page, of 50 records', async () => {
+    for (const bad of ['0', '-1', '1.5', '1e3', '0x10', 'x', '%00', '%20', 'NaN', 'Infinity', '٣', '-0']) {
+      const { meta } = await list(`/penalties?page=${bad}&per_page=${bad}`);
+      expect([bad, meta.current_page, meta.per_page]).toEqual([bad, 1, 50]);
+    }
+  });
+
+  test('have at most 100 records', async () => {
+    for (const perPage of ['101', '1000', '100000000000000000000', '9'.repeat(5000)]) {
+      expect((await list(`/penalties?per_page=${perPage}`)).meta.per_page).toBe(100);
+    }
+    expect((await list('/penalties?per_page=100')).meta.per_page).toBe(100);
+    expect((await list('/penalties?per_page=007')).meta.per_page).toBe(7);
+  });
+
+  test('there is at least one, even without records', async () => {
+    expect((await list('/bans?server_id=404')).meta).toMatchObject({
+      total: 0,
+      last_page: 1,
+      current_page: 1,
+    });
+  });
+});
+
+describe('parameters', () => {
+  test('an unknown type is 400 that lists what is allowed', async () => {
+    for (const type of ['kick', 'bans', 'ban%20', '0', '%00', 'ban,mute', '__proto__', 'x'.repeat(5000)]) {
+      const { status, body } = await get(`/penalties?type=${type}`);
+      expect([type, status]).toEqual([type, 400]);
+      expect(body).toEqual({
+        success: false,
+        message: expect.stringContaining('is not known: use ban, mute, gag, silence, warn'),
+      });
+    }
+  });
+
+  test('a server_id that is not a non-negative 32-bit integer is 400', async () => {
+    for (const id of [
+      '-1',
+      '2147483648',
+      '4294967296',
+      '9007199254740993',
+      '100000000000000000000',
+      '1e3',
+      '0x10',
+      '1.0',
+      '%2B1',
+      '%201',
+      'NaN',
+      '١',
+      '1%00',
+      '%00',
+      '7'.repeat(5000),
+    ]) {
+      const { status, body } = await get(`/bans?server_id=${id}`);
+      expect([id, status]).toEqual([id, 400]);
+      expect(body).toEqual({
+        success: false,
+        message: expect.stringMatching(
+          /^server_id ".*" isn't valid: use a whole number from 0 to 2147483647$/s,
+        ),
+      });
+    }
+  });
+
+  test('a value that is not a SteamID is 400 that says so and names the parameter', async () => {
+    for (const name of ['steamid', 'admin_steamid']) {
+      for (const id of [
+        '0',
+        '1',
+        'BOT',
+        'STEAM_ID_PENDING',
+        'STEAM_0:2:1',
+        'STEAM_2:0:1',
+        'U:2:1',
+        '[G:1:1]',
+        '76561197960265728',
+        '76561202255233024',
+        '765611980000000011',
+        '7656119800000000',
+        '-76561198000000001',
+        '7.6561198000000001e16',
+        '0x110000100000001',
+        `${player}%00`,
+        `${player}%20`,
+        `%20${player}`,
+        `+${player}`,
+        `${player}%0a`,
+        'STEAM_0:1:19867136%20',
+        '[U:1:39734273]%0d%0a',
+        '%00',
+        '%ED%A0%80',
+        '9'.repeat(5000),
+      ]) {
+        const { status, body } = await get(`/penalties?${name}=${id}`);
+        expect([name, id, status]).toEqual([name, id, 400]);
+        expect(body).toEqual({
+          success: false,
+          message: expect.stringMatching(
+            new RegExp(
+              `^${name} ".*" is not a SteamID: use a SteamID64 \\(76561198000000001\\), STEAM_X:Y:Z or \\[U:1:N\\]$`,
+              's',
+            ),
+          ),
+        });
+      }
+    }
+  });
+
+  test('an empty one counts as absent', async () => {
+    const { ids, meta } = await list(
+      '/penalties?type=&status=&server_id=&steamid=&admin_steamid=&page=&per_page=',
+    );
+    expect(ids).toEqual(NEWEST_FIRST);
+    expect(meta).toMatchObject({ current_page: 1, per_page: 50 });
+    expect((await list('/penalties?type&status&page')).ids).toEqual(NEWEST_FIRST);
+  });
+
+  test('of a repeated one the last counts; if that is empty, it counts as absent', async () => {
+    expect((await list('/penalties?type=kick&type=warn')).ids).toEqual([warn]);
+    expect((await list('/penalties?type=warn&type=')).ids).toEqual(NEWEST_FIRST);
+    expect((await get('/penalties?type=warn&type=kick')).status).toBe(400);
+    expect((await list('/bans?page=7&page=1&per_page=2&per_page=1')).ids).toEqual([console_]);
+    expect((await list('/bans?server_id=x&server_id=2')).ids).toEqual([unbanned]);
+  });
+
+  test('malformed percent signs and unknown names harm nobody', async () => {
+    for (const query of ['%', '%E0%A4%A', 'x=%', '%=%', '&&&=', 'page[]=2', '__proto__=1', 'filter=%00']) {
+      expect((await list(`/penalties?${query}`)).ids).toEqual(NEWEST_FIRST);
+    }
+  });
+
+  test('percent-encoded names are decoded', async () => {
+    expect((await list('/penalties?t%79pe=warn')).ids).toEqual([warn]);
   });
 });
 

@@ -2,11 +2,27 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { BASES } from '../../../../api/app.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
+import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { type ExportEnd, startExports } from '../../../support/http/exports.ts';
-import { bearer, NOW } from '../../../support/service/service.ts';
+import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
-const { db, connection, service, caller, fill, open, readToEnd, exportAll, listAll } = await startExports();
+const {
+  caller,
+  connection,
+  countSessions,
+  database,
+  db,
+  exportAll,
+  fill,
+  listAll,
+  open,
+  readNothing,
+  readToEnd,
+  service,
+} = await startExports();
 
 const SECOND = 1000;
 const VARIED: Parameters<typeof insertPenalties>[1] = [
@@ -116,4 +132,136 @@ describe('GET /penalties/export', () => {
     }
     expect((await exportAll()).end.count).toBe(0);
   });
+});
+
+describe('limits of /penalties/export', () => {
+  const start = () => service.ask('/api/v1/penalties/export', bearer(caller.token));
+
+  test('six in any hour, not counting refused requests, then 429 until the first is an hour old', async () => {
+    for (let turn = 0; turn < 5; turn++) {
+      expect((await start()).status).toBe(200);
+      expect((await service.ask('/api/v1/penalties/export?type=kick', bearer(caller.token))).status).toBe(
+        400,
+      );
+      await service.ask('/api/v1/penalties/export', { ...bearer(caller.token), method: 'HEAD' });
+      service.clock.monotonicMs += 60_000;
+    }
+    expect((await start()).status).toBe(200);
+    for (let turn = 0; turn < 3; turn++) {
+      const { status, headers, body } = await start();
+      expect([status, headers.get('retry-after'), body]).toEqual([
+        429,
+        '3300',
+        {
+          success: false,
+          message: 'At most 6 exports an hour: read /penalties/changes meanwhile',
+        },
+      ]);
+    }
+    const another = await aToken(db, caller.owner + 10_000);
+    expect((await service.ask('/api/v1/penalties/export', bearer(another.token))).status).toBe(200);
+    service.clock.monotonicMs += 3_300_000;
+    expect((await start()).status).toBe(200);
+    expect((await start()).status).toBe(429);
+  });
+
+  test('an export that the client aborts counts as one of the six; requests refused meanwhile do not', async () => {
+    await fill(15_000);
+    for (let turn = 0; turn < 6; turn++) {
+      const aborted = await open();
+      expect((await start()).headers.get('retry-after')).toBe('10');
+      await aborted.cancel();
+      await waitFor(async () => (await countSessions()) === 0);
+    }
+    const { status, headers } = await start();
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(3000);
+    const resetInSeconds = Number(headers.get('x-ratelimit-reset')) - NOW.getTime() / 1000;
+    expect(resetInSeconds).toBe(Number(headers.get('retry-after')));
+  });
+
+  test('one at a time for an owner, whichever of their tokens; the next once it has ended or its client has left', async () => {
+    await fill(15_000);
+    const running = await open();
+    const other = await aToken(db, caller.owner);
+    for (const base of BASES) {
+      const second = await service.ask(`${base}/penalties/export`, bearer(other.token));
+      expect([second.status, second.headers.get('retry-after'), second.body]).toEqual([
+        429,
+        '10',
+        { success: false, message: 'Only one export at a time: your previous one is still running' },
+      ]);
+    }
+    await running.cancel();
+    await waitFor(async () => (await start()).status === 200);
+    await waitFor(async () => (await countSessions()) === 0);
+  });
+
+  test('at most four in a process, the fifth owner is told to come back', async () => {
+    const spent = caller.token;
+    for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
+    await fill(15_000);
+    const [readers, tokens]: [Awaited<ReturnType<typeof open>>[], string[]] = [[], []];
+    for (let turn = 0; turn < 4; turn++) {
+      await caller.becomeAnother();
+      tokens.push(caller.token);
+      readers.push(await open());
+    }
+    await caller.becomeAnother();
+    const another = caller.token;
+    expect((await start()).status).toBe(503);
+    // A refused one does not count among the six either.
+    expect((await start()).status).toBe(503);
+    // The owner's own limits are checked first: one export at a time, and six an hour.
+    caller.token = tokens[0] ?? '';
+    expect((await start()).status).toBe(429);
+    caller.token = spent;
+    expect((await start()).status).toBe(429);
+    for (const reader of readers) await reader.cancel();
+    caller.token = another;
+    await waitFor(async () => (await start()).status === 200);
+  });
+});
+
+describe('an export whose client', () => {
+  test('leaves frees its connection at once', async () => {
+    await fill(15_000);
+    const reader = await open();
+    expect(await countSessions()).toBe(1);
+    await reader.cancel();
+    await waitFor(async () => (await countSessions()) === 0);
+  });
+
+  test('gets a broken response when the connection to the database is lost', async () => {
+    await fill(15_000);
+    // If the client read on, everything could be on its way before the session ends.
+    const received = await readNothing({ butTheBeginning: true });
+    await connection`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name like 'export%' and datname = current_database()`;
+    const text = await received.readRest();
+    // A complete chunked response ends with a chunk of length 0.
+    expect({
+      hasBegun: text.startsWith('HTTP/1.1 200'),
+      isWhole: text.endsWith('0\r\n\r\n'),
+      isEnded: text.includes('"end":true'),
+    }).toEqual({ hasBegun: true, isWhole: false, isEnded: false });
+  });
+});
+
+test('an export that the database does not begin in time frees its place', async () => {
+  const proxy = await startDatabaseProxy(database.url);
+  proxy.failAt('begin isolation', 'freeze');
+  const opening = openPenaltyExport(proxy.url, {}, { fields: { id: 'id' }, now: NOW });
+  await expect(opening).rejects.toThrow('The database is unreachable');
+  await proxy.stop();
+});
+
+test('a service that stops breaks exports off, and waits for none', async () => {
+  await fill(15_000);
+  const stopping = await startTestService({ databaseUrl: database.url });
+  const reader = await open(stopping.origin);
+  await stopping.stop();
+  const { text } = await readToEnd(reader);
+  expect(text).not.toContain('"end":true');
+  await waitFor(async () => (await countSessions()) === 0);
 });
