@@ -21,7 +21,7 @@ export function health({ readiness, metrics, metricsAllow }: HealthDeps) {
 
   const mayReadMetrics = (request: Request, peer: string) => isAllowed(peer) || isMadeHere(request, peer);
 
-  return new Elysia({ detail: { hide: true } })
+  return new Elysia()
     .get('/healthz', () => Response.json({ status: 'ok' }, { headers: NO_STORE }))
     .get('/readyz', async () => {
       const { isReady, parts } = await readiness();

@@ -1,7 +1,7 @@
+import type { DocumentedHeader, Operation } from '../http/route.ts';
 import { describeParameter, IF_NONE_MATCH } from './describe.ts';
 import { collectSchemas } from './dialect.ts';
-import type { DocumentedHeader, RateLimits } from './headers.ts';
-import type { Operation } from './operation.ts';
+import type { RateLimits } from './headers.ts';
 import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
 
 /** The document's `components`, by kind and name. */

@@ -1,11 +1,11 @@
 import type { DocumentDecoration } from 'elysia';
 import type { Parameter, ParameterSchema } from '../http/parameters.ts';
+import type { Operation } from '../http/route.ts';
 import { referTo } from './dialect.ts';
 import { EXAMPLE_ETAG } from './headers.ts';
-import type { Operation } from './operation.ts';
 import { describeResponses, type Responses } from './responses.ts';
 
-/** An operation's `detail` for @elysiajs/swagger. */
+/** An Operation Object of OpenAPI. */
 export function describeOperation(operation: Operation): DocumentDecoration & { responses: Responses } {
   const { id, tag, summary, policy, isExtension = false, scope, parameters } = operation;
   const description = [
@@ -66,7 +66,7 @@ export function describeParameter({
   };
 }
 
-/** Path parameters are inlined: @elysiajs/swagger does not recognise a reference and would add them again. */
+/** Path parameters are inlined: they belong to one path each. */
 function referToParameter(parameter: Parameter) {
   return parameter.in === 'path' ? describeParameter(parameter) : referTo('parameters', parameter.id);
 }

@@ -5,7 +5,6 @@ import { respondAsset } from './assets.ts';
 import { GuidePage, guidePathOf } from './guide/guide.tsx';
 import type { GuideFacts } from './guide/parts.tsx';
 
-const HIDDEN = { detail: { hide: true } };
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'public, max-age=300',
@@ -18,18 +17,14 @@ const HEADERS = {
  * this service and from no other host.
  */
 export function openApiPage(facts: GuideFacts) {
-  const app = new Elysia().get(
-    '/swagger/assets/:file',
-    ({ params, request }) => asset(params.file, request),
-    HIDDEN,
-  );
+  const app = new Elysia().get('/swagger/assets/:file', ({ params, request }) => asset(params.file, request));
   for (const language of listLanguages()) {
     let page: EncodedBody | undefined;
     const respondPage = ({ request }: { request: Request }) => {
       page ??= encodeBody(`<!doctype html>\n${GuidePage({ language, facts })}`);
       return respondEncoded(request, page, HEADERS);
     };
-    app.get(guidePathOf(language), respondPage, HIDDEN);
+    app.get(guidePathOf(language), respondPage);
   }
   return app;
 }

@@ -20,9 +20,9 @@ import {
   PROTECTED_CACHE_CONTROL,
   PUBLIC_CACHE_CONTROL,
 } from '../http/responses.ts';
+import type { DocumentedHeader, Operation } from '../http/route.ts';
 import { referTo } from './dialect.ts';
 import {
-  type DocumentedHeader,
   describeHeaders,
   EXAMPLE_ETAG,
   exampleVerdict,
@@ -31,7 +31,6 @@ import {
   referToHeaders,
   toKey,
 } from './headers.ts';
-import type { Operation } from './operation.ts';
 
 /** The body of every error: specification section 7. */
 export const ErrorModel = t.Object(

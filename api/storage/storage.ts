@@ -28,24 +28,18 @@ const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** For the address without version, as the API gives it: revalidated after a minute. */
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
-const HIDDEN = { detail: { hide: true } };
-
 /** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin. */
 export function storage({ soundFolder, isServed = () => true }: StorageDeps) {
   const path = '/storage/roundsound/:file';
   const sources: Sources = { isServed, files: createSoundFiles(soundFolder) };
   // One route for all methods: beside a GET route with a parameter, Elysia ignores one for HEAD, and answers HEAD with
   // the length of the GET handler's body.
-  return new Elysia({ name: 'storage' }).all(
-    path,
-    ({ request, params }) => {
-      const { method } = request;
-      if (method === 'OPTIONS') return respondToPreflight();
-      if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
-      return respondWithSound(sources, params.file, request);
-    },
-    HIDDEN,
-  );
+  return new Elysia({ name: 'storage' }).all(path, ({ request, params }) => {
+    const { method } = request;
+    if (method === 'OPTIONS') return respondToPreflight();
+    if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
+    return respondWithSound(sources, params.file, request);
+  });
 }
 
 async function respondWithSound(sources: Sources, name: string, request: Request): Promise<Response> {

@@ -29,9 +29,6 @@ import { respondWithPage } from './visit/page-response.ts';
 import { createSigner } from './visit/signing.ts';
 import { asMember, type Visit } from './visit/visit.ts';
 
-/** Pages are not part of the OpenAPI document. */
-const HIDDEN = { detail: { hide: true } };
-
 /**
  * All HTML pages; they also work without scripts. Errors become pages here and never reach the JSON error handler of
  * the API; `toErrorPage` does the same for errors of the other routes.
@@ -107,45 +104,31 @@ export function pages(deps: PagesDeps) {
     formTargets: discord ? [new URL(discord.apiUrl).origin] : [],
   });
   const app = new Elysia({ name: 'pages' })
-    .get('/account', (incoming) => respond(incoming, showAccount), HIDDEN)
-    .get(
-      '/account/sign-in',
-      ({ request, server }) =>
-        respond({ request, server }, async (visit) => {
-          await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
-          return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
-        }),
-      HIDDEN,
+    .get('/account', (incoming) => respond(incoming, showAccount))
+    .get('/account/sign-in', ({ request, server }) =>
+      respond({ request, server }, async (visit) => {
+        await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
+        return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
+      }),
     )
-    .get(
-      '/account/sign-in/return',
-      ({ request, server }) =>
-        respond({ request, server }, async (visit) => {
-          await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
-          return finishSignIn(signIn, visit);
-        }),
-      HIDDEN,
+    .get('/account/sign-in/return', ({ request, server }) =>
+      respond({ request, server }, async (visit) => {
+        await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
+        return finishSignIn(signIn, visit);
+      }),
     )
-    .get(
-      '/account/assets/:file',
-      ({ request, server, params }) => {
-        const response = site.assets.respond(params.file, request) ?? site.logo.respond(params.file);
-        return response ? secure(response) : respond({ request, server }, notFound);
-      },
-      HIDDEN,
-    )
-    .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none', ...HIDDEN });
+    .get('/account/assets/:file', ({ request, server, params }) => {
+      const response = site.assets.respond(params.file, request) ?? site.logo.respond(params.file);
+      return response ? secure(response) : respond({ request, server }, notFound);
+    })
+    .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none' });
   for (const route of publicRoutes) {
-    app.get(
-      route.path,
-      ({ request, server, params }) => respondToVisitor({ request, server }, route, params),
-      HIDDEN,
+    app.get(route.path, ({ request, server, params }) =>
+      respondToVisitor({ request, server }, route, params),
     );
   }
-  app.get(
-    '/servers/:slug/banner.png',
-    ({ request, server, params }) => respondWithServerBanner({ request, server }, params.slug),
-    HIDDEN,
+  app.get('/servers/:slug/banner.png', ({ request, server, params }) =>
+    respondWithServerBanner({ request, server }, params.slug),
   );
   for (const route of memberRoutes) {
     app.route(
@@ -162,13 +145,13 @@ export function pages(deps: PagesDeps) {
     app.post(
       DEMO_SIGN_IN_PATH,
       (incoming) => respond(incoming, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit)),
-      { parse: 'none', ...HIDDEN },
+      { parse: 'none' },
     );
   }
   for (const [path, routes] of Map.groupBy(app.routes, (route) => route.path)) {
     const methods = routes.map(({ method }) => method);
     if (methods.includes('ALL')) continue;
-    app.all(path, (incoming) => refuseMethod(incoming, methods), { parse: 'none', ...HIDDEN });
+    app.all(path, (incoming) => refuseMethod(incoming, methods), { parse: 'none' });
   }
   return { app, toErrorPage };
 

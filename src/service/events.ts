@@ -56,7 +56,7 @@ export function openEvents({
   });
 
   return {
-    streams,
+    eventStreams: streams,
     listChanges: (cursor, limit) => listPenaltyChanges(requestDb, cursor, limit),
     locateEvent: async (cursor) => {
       const log = await readEventLog(requestDb);

@@ -1,5 +1,6 @@
 import { createApi } from '../../api/app.ts';
 import { namesLoopback } from '../../api/http/host.ts';
+import { createBodyCache } from '../../api/v1/body-cache.ts';
 import { saveMissingSizes } from '../../media/uploads.ts';
 import packageJson from '../../package.json';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
@@ -53,25 +54,21 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     recordRequest: createRequestRecorder(metrics),
     publicUrl: config.publicUrl,
     version: packageJson.version,
-    servers: { serverList, readHistory, now, onBodyLookup: countLookups(metrics, 'bodies') },
-    events: openEvents(context),
-    penalties: {
-      listPenalties: (filter, options) => listPenalties(database.reads, filter, options),
-      listActivePenalties: (players, options) => listActivePenalties(database.reads, players, options),
-      exports: startExports(context, limits),
-    },
-    users: {
-      findUser: (who, now) => findUser(database.reads, who, now),
-      listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),
-      listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.reads, ids, now),
-      searchPlayers: (name, options) => searchPlayers(database.reads, name, options),
-    },
-    steamBans: { lookUpSteamBans: context.lookUpSteamBans },
-    roundSounds: {
-      findTitle: (steamId64) => sounds.current().get(steamId64),
-      listPublished: (players) =>
-        listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
-    },
+    serverList,
+    readHistory,
+    bodies: createBodyCache(serverList, countLookups(metrics, 'bodies')),
+    findSoundTitle: (steamId64) => sounds.current().get(steamId64),
+    listPublishedSounds: (players) =>
+      listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
+    lookUpSteamBans: context.lookUpSteamBans,
+    listPenalties: (filter, options) => listPenalties(database.reads, filter, options),
+    listActivePenalties: (players, options) => listActivePenalties(database.reads, players, options),
+    penaltyExports: startExports(context, limits),
+    findUser: (who, now) => findUser(database.reads, who, now),
+    listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),
+    listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.reads, ids, now),
+    searchPlayers: (name, options) => searchPlayers(database.reads, name, options),
+    ...openEvents(context),
     health: createHealthDeps(context),
     pages: await openPages(context, { tokens, limits, demoPeople }),
     storage: {

@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia';
 import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
 import { formatEventCursor, PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
@@ -9,9 +8,8 @@ import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
 import { unreadStream } from '../../http/responses.ts';
-import { type Incoming, type Routes, requireScope } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
+import { requireScope } from '../../http/routes.ts';
 import { limitParameter, notAllowed } from '../parameters.ts';
 import { ChangesModel, EVENT_TYPES, EventStreamModel, type EventType } from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
@@ -69,28 +67,51 @@ const TOO_MANY_STREAMS = defineFailure(
   () => new LimitReached(`At most ${MAX_STREAMS} event streams at once: close one first`, 5),
 );
 
-const LIST_CHANGES = {
+type ChangesDeps = {
+  /** @throws {Gone} for a cursor that cannot be resumed from. */
+  listChanges: (cursor: string | undefined, limit: number) => Promise<ChangePage>;
+};
+
+export const listPenaltyChanges = protectedRoute({
+  path: '/penalties/changes',
   id: 'listPenaltyChanges',
   tag: 'Events',
   summary: 'Changes of penalties since a cursor',
   description:
     'Oldest first, in the order in which they were committed. An export followed by the changes from its cursor on misses nothing and repeats nothing. Changes are kept for 30 days.',
   isExtension: true,
-  policy: 'protected',
   scope: 'penalties',
   parameters: { cursor: CURSOR_PARAMETER, limit: LIMIT_PARAMETER },
   success: { model: ChangesModel },
   failures: [CURSOR_GONE],
-} satisfies Operation;
+  handle:
+    ({ listChanges }: ChangesDeps) =>
+    async ({ cursor, limit }) => {
+      const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
+      return {
+        json: {
+          success: true,
+          data: changes.map((change) => presentChange(change, { epoch })),
+          meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
+        },
+      };
+    },
+});
 
-const STREAM_EVENTS = {
+type StreamDeps = {
+  eventStreams: EventStreams;
+  /** The id of a cursor's event; without a cursor, of the newest. @throws {Gone} for one that cannot be resumed from. */
+  locateEvent: (cursor: string | undefined) => Promise<number>;
+};
+
+export const streamEvents = protectedRoute({
+  path: '/events',
   id: 'streamEvents',
   tag: 'Events',
   summary: 'Events as they happen',
   description:
     'Server-sent events. A client is disconnected when it has had 1 MB unread for five seconds, when its token is revoked or expires, or when the owner is blocked.',
   isExtension: true,
-  policy: 'protected',
   scope: 'events',
   // Only the search for the event has a time limit: a stream that opens after its client has got 503 would count against
   // the owner without being read.
@@ -110,52 +131,22 @@ const STREAM_EVENTS = {
     },
   },
   failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS],
-} satisfies Operation;
-
-export const EVENT_OPERATIONS: readonly Operation[] = [LIST_CHANGES, STREAM_EVENTS];
-
-export type EventsDeps = {
-  streams: EventStreams;
-  /** @throws {Gone} for a cursor that cannot be resumed from. */
-  listChanges: (cursor: string | undefined, limit: number) => Promise<ChangePage>;
-  /** The id of a cursor's event; without a cursor, of the newest. @throws {Gone} for one that cannot be resumed from. */
-  locateEvent: (cursor: string | undefined) => Promise<number>;
-};
-
-/** Changes of penalties, and the event stream: extensions, sections 2 and 3. */
-export function events(routes: Routes, { streams, listChanges, locateEvent }: EventsDeps) {
-  const limitWait = createWaitLimit(REQUEST_LIMITS);
-  const stream = ({ request, server }: Incoming) =>
-    routes.handleProtected({ request, server }, STREAM_EVENTS, async ({ types, lastEventId }, { token }) => {
+  handle: ({ eventStreams, locateEvent }: StreamDeps) => {
+    const limitWait = createWaitLimit(REQUEST_LIMITS);
+    return async ({ types, lastEventId }, { token, isHead }) => {
       const seen = typesFor(token, types);
       const afterId = await limitWait(() => locateEvent(lastEventId));
       const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
-      if (request.method === 'HEAD') return { ...response, stream: unreadStream() };
+      if (isHead) return { ...response, stream: unreadStream() };
       const { id: tokenId, userId, expiresAt } = token;
-      if (streams.countOf(userId) >= MAX_STREAMS) throw TOO_MANY_STREAMS.error();
+      if (eventStreams.countOf(userId) >= MAX_STREAMS) throw TOO_MANY_STREAMS.error();
       const options = { userId, tokenId, expiresAt, types: seen, afterId };
-      return { ...response, stream: streams.open(options) };
-    });
+      return { ...response, stream: eventStreams.open(options) };
+    };
+  },
+});
 
-  return new Elysia()
-    .get(
-      '/penalties/changes',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, LIST_CHANGES, async ({ cursor, limit }) => {
-          const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
-          return {
-            json: {
-              success: true,
-              data: changes.map((change) => presentChange(change, { epoch })),
-              meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
-            },
-          };
-        }),
-      { detail: describeOperation(LIST_CHANGES) },
-    )
-    .get('/events', stream, { detail: describeOperation(STREAM_EVENTS) })
-    .head('/events', stream, { detail: { hide: true } });
-}
+export type EventsDeps = ChangesDeps & StreamDeps;
 
 /**
  * The event types of a stream: those requested, by default all that the token's scopes allow.

@@ -1,10 +1,8 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { presentPenalty } from '../../../src/events/penalty-payload.ts';
 import type { ActivePenalties } from '../../../src/queries/penalties/active.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel } from '../models.ts';
 import { PenaltyModel } from './penalty-models.ts';
@@ -28,26 +26,6 @@ const PlayerModel = t.Object(
   { ...STRICT, $id: 'PlayerInForce' },
 );
 
-const LIST_ACTIVE_PENALTIES = {
-  id: 'listActivePenalties',
-  tag: 'Penalties',
-  summary: 'Active penalties of up to 100 players',
-  description:
-    'The response contains every requested player, including those without penalties. Counts as one request.',
-  isExtension: true,
-  policy: 'protected',
-  scope: 'penalties',
-  parameters: { players: STEAM_IDS_PARAMETER },
-  success: {
-    model: successModel('ActivePenalties', {
-      data: t.Array(PlayerModel, { description: 'In the order of the request.' }),
-    }),
-  },
-  failures: [],
-} satisfies Operation;
-
-export const ACTIVE_PENALTY_OPERATIONS: readonly Operation[] = [LIST_ACTIVE_PENALTIES];
-
 type Options = { limit: number; now: Date };
 type Deps = {
   listActivePenalties: (
@@ -56,18 +34,29 @@ type Deps = {
   ) => Promise<ReadonlyMap<SteamId64, ActivePenalties>>;
 };
 
-/** `/penalties/active`: the active penalties of many players at once. */
-export function activePenalties(routes: Routes, { listActivePenalties }: Deps) {
-  return new Elysia().get(
-    '/penalties/active',
-    ({ request, server }) =>
-      routes.handleProtected({ request, server }, LIST_ACTIVE_PENALTIES, async ({ players }, { now }) => {
-        const found = await listActivePenalties(idsOf(players), { limit: LIMIT, now });
-        return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, found.get(id))) } };
-      }),
-    { detail: describeOperation(LIST_ACTIVE_PENALTIES) },
-  );
-}
+export const listActivePenalties = protectedRoute({
+  path: '/penalties/active',
+  id: 'listActivePenalties',
+  tag: 'Penalties',
+  summary: 'Active penalties of up to 100 players',
+  description:
+    'The response contains every requested player, including those without penalties. Counts as one request.',
+  isExtension: true,
+  scope: 'penalties',
+  parameters: { players: STEAM_IDS_PARAMETER },
+  success: {
+    model: successModel('ActivePenalties', {
+      data: t.Array(PlayerModel, { description: 'In the order of the request.' }),
+    }),
+  },
+  failures: [],
+  handle:
+    ({ listActivePenalties }: Deps) =>
+    async ({ players }, { now }) => {
+      const found = await listActivePenalties(idsOf(players), { limit: LIMIT, now });
+      return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, found.get(id))) } };
+    },
+});
 
 function presentPlayer(
   steamId64: SteamId64,

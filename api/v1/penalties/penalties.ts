@@ -1,4 +1,3 @@
-import { Elysia } from 'elysia';
 import type { PenaltyType } from '../../../src/domain/penalty.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { presentMute, presentPenalty, presentRecord } from '../../../src/events/penalty-payload.ts';
@@ -6,9 +5,7 @@ import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
 import { formatPageLinks, LINK_HEADER, type PenaltyListQuery } from './penalty-links.ts';
 import { BanListModel, MuteListModel, PenaltyListModel, presentCounts } from './penalty-models.ts';
 import {
@@ -19,10 +16,11 @@ import {
   TYPE_PARAMETER,
 } from './penalty-parameters.ts';
 
-const LIST = { tag: 'Penalties', policy: 'protected', scope: 'penalties', failures: [] } as const;
+const LIST = { tag: 'Penalties', scope: 'penalties', failures: [] } as const;
 
-const LIST_PENALTIES = {
+export const listPenalties = protectedRoute({
   ...LIST,
+  path: '/penalties',
   id: 'listPenalties',
   summary: 'Penalties of every type',
   parameters: {
@@ -32,43 +30,43 @@ const LIST_PENALTIES = {
     ...PAGE_PARAMETERS,
   },
   success: { model: PenaltyListModel, headers: LINK_HEADER },
-} satisfies Operation;
+  handle: list('/penalties', { present: presentPenalty, hasCounts: true }),
+});
 
-const LIST_BANS = {
+export const listBans = protectedRoute({
   ...LIST,
+  path: '/bans',
   id: 'listBans',
   summary: 'Bans',
   parameters: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
   success: { model: BanListModel, headers: LINK_HEADER },
-} satisfies Operation;
+  handle: list('/bans', { type: 'ban', present: presentRecord }),
+});
 
-const LIST_MUTES = {
+export const listMutes = protectedRoute({
   ...LIST,
+  path: '/mutes',
   id: 'listMutes',
   summary: 'Mutes, gags and silences',
   parameters: { types: MUTE_TYPE_PARAMETER, ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
   success: { model: MuteListModel, headers: LINK_HEADER },
-} satisfies Operation;
+  handle: list('/mutes', { present: presentMute }),
+});
 
-const LIST_WARNINGS = {
+export const listWarnings = protectedRoute({
   ...LIST,
+  path: '/warns',
   id: 'listWarnings',
   summary: 'Warnings',
   parameters: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
   success: { model: BanListModel, headers: LINK_HEADER },
-} satisfies Operation;
-
-export const PENALTY_OPERATIONS: readonly Operation[] = [
-  LIST_PENALTIES,
-  LIST_BANS,
-  LIST_MUTES,
-  LIST_WARNINGS,
-];
+  handle: list('/warns', { type: 'warn', present: presentRecord }),
+});
 
 type PageOptions = { page: number; perPage: number; now: Date };
 type Deps = {
   listPenalties: (filter: PenaltyFilter, options: PageOptions) => Promise<PenaltyPage>;
-  /** The base address of these routes, with the public origin. */
+  /** The base that the request came to, with the public origin. */
   baseUrl: string;
 };
 /** The differences between the lists. */
@@ -79,62 +77,24 @@ type Presentation = {
   hasCounts?: boolean;
 };
 
-/** Penalty lists: specification 4.2 and 4.3. Never cached, since a status must be true at the time of the response. */
-export function penalties(routes: Routes, { listPenalties, baseUrl }: Deps) {
-  async function list(
-    path: string,
-    given: PenaltyListQuery,
-    now: Date,
-    { type, present, hasCounts = false }: Presentation,
-  ): Promise<ProtectedResponse> {
-    const { page, perPage, ...filter } = type ? { ...given, types: [type] } : given;
-    const { rows, total, counts } = await listPenalties(filter, { page, perPage, now });
-    const lastPage = Math.max(Math.ceil(total / perPage), 1);
-    const meta = {
-      current_page: page,
-      total,
-      per_page: perPage,
-      last_page: lastPage,
-      counts: hasCounts ? presentCounts(counts) : undefined,
-      cached_at: formatTimestamp(now),
+/** The handler of a list. Never cached, since a status must be true at the time of the response. */
+function list(path: string, { type, present, hasCounts = false }: Presentation) {
+  return ({ listPenalties, baseUrl }: Deps) =>
+    async (query: PenaltyListQuery, { now }: { now: Date }): Promise<ProtectedResponse> => {
+      const { page, perPage, ...filter } = type ? { ...query, types: [type] } : query;
+      const { rows, total, counts } = await listPenalties(filter, { page, perPage, now });
+      const lastPage = Math.max(Math.ceil(total / perPage), 1);
+      const meta = {
+        current_page: page,
+        total,
+        per_page: perPage,
+        last_page: lastPage,
+        counts: hasCounts ? presentCounts(counts) : undefined,
+        cached_at: formatTimestamp(now),
+      };
+      return {
+        headers: { Link: formatPageLinks(`${baseUrl}${path}`, query, lastPage) },
+        json: { success: true, data: rows.map(present), meta },
+      };
     };
-    return {
-      headers: { Link: formatPageLinks(`${baseUrl}${path}`, given, lastPage) },
-      json: { success: true, data: rows.map(present), meta },
-    };
-  }
-
-  return new Elysia()
-    .get(
-      '/penalties',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, LIST_PENALTIES, (given, { now }) =>
-          list('/penalties', given, now, { present: presentPenalty, hasCounts: true }),
-        ),
-      { detail: describeOperation(LIST_PENALTIES) },
-    )
-    .get(
-      '/bans',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, LIST_BANS, (given, { now }) =>
-          list('/bans', given, now, { type: 'ban', present: presentRecord }),
-        ),
-      { detail: describeOperation(LIST_BANS) },
-    )
-    .get(
-      '/mutes',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, LIST_MUTES, (given, { now }) =>
-          list('/mutes', given, now, { present: presentMute }),
-        ),
-      { detail: describeOperation(LIST_MUTES) },
-    )
-    .get(
-      '/warns',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, LIST_WARNINGS, (given, { now }) =>
-          list('/warns', given, now, { type: 'warn', present: presentRecord }),
-        ),
-      { detail: describeOperation(LIST_WARNINGS) },
-    );
 }

@@ -1,4 +1,4 @@
-import { Elysia, t } from 'elysia';
+import { t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
 import { formatEventCursor } from '../../../src/domain/penalty-event.ts';
 import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
@@ -9,11 +9,9 @@ import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
-import { type ProtectedResponse, unreadStream } from '../../http/responses.ts';
-import type { Routes } from '../../http/routes.ts';
+import { unreadStream } from '../../http/responses.ts';
+import { protectedRoute } from '../../http/route.ts';
 import type { Slots } from '../../http/slots.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
 import { STRICT } from '../models.ts';
 import { PenaltyModel } from './penalty-models.ts';
 import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
@@ -61,7 +59,9 @@ const EXPORTS_BUSY = defineFailure(
   () => new Unavailable('Too many exports are running: try again shortly'),
 );
 
-const EXPORT_PENALTIES = {
+/** A full copy, for clients that then follow `/penalties/changes`. */
+export const exportPenalties = protectedRoute({
+  path: '/penalties/export',
   id: 'exportPenalties',
   tag: 'Penalties',
   summary: 'All penalties at once',
@@ -69,14 +69,17 @@ const EXPORT_PENALTIES = {
     'One JSON object a line, oldest first, as of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
     `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
-  policy: 'protected',
   scope: 'penalties',
   parameters: { types: TYPE_PARAMETER, ...FILTER_PARAMETERS, adminSteamId: ADMIN_PARAMETER },
   success: { model: t.Union([PenaltyModel, ExportEndModel], { $id: 'ExportLine' }), contentType: NDJSON },
   failures: [EXPORT_RUNNING, EXPORTS_SPENT, EXPORTS_BUSY],
-} satisfies Operation;
-
-export const PENALTY_EXPORT_OPERATIONS: readonly Operation[] = [EXPORT_PENALTIES];
+  handle:
+    ({ penaltyExports }: { penaltyExports: PenaltyExports }) =>
+    async (filter, { token, now, isHead }) => ({
+      stream: isHead ? unreadStream() : await penaltyExports.begin(token, filter, now),
+      contentType: NDJSON,
+    }),
+});
 
 type Options = { fields: Readonly<Record<string, keyof Penalty>>; now: Date };
 type Deps = {
@@ -182,27 +185,4 @@ async function* readLines({ records, cursor }: PenaltyExport): AsyncGenerator<Ui
   yield new TextEncoder().encode(
     `${JSON.stringify({ end: true, count, cursor: formatEventCursor(cursor) })}\n`,
   );
-}
-
-/** `/penalties/export`: a full copy, for clients that then follow `/penalties/changes`. */
-export function penaltyExport(routes: Routes, { exports }: { exports: PenaltyExports }) {
-  return new Elysia()
-    .get(
-      '/penalties/export',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, EXPORT_PENALTIES, async (filter, { token, now }) =>
-          lines(await exports.begin(token, filter, now)),
-        ),
-      { detail: describeOperation(EXPORT_PENALTIES) },
-    )
-    .head(
-      '/penalties/export',
-      ({ request, server }) =>
-        routes.handleProtected({ request, server }, EXPORT_PENALTIES, async () => lines(unreadStream())),
-      { detail: { hide: true } },
-    );
-}
-
-function lines(stream: ReadableStream): ProtectedResponse {
-  return { stream, contentType: NDJSON };
 }

@@ -1,5 +1,5 @@
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
-import type { DocumentedHeader } from '../../openapi/headers.ts';
+import type { DocumentedHeader } from '../../http/route.ts';
 
 /** The parsed query of a list. */
 export type PenaltyListQuery = PenaltyFilter & { page: number; perPage: number };

@@ -1,12 +1,10 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { foldText } from '../../../src/domain/text/fold-text.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { FoundPlayer } from '../../../src/queries/player-search.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 import { notAllowed } from '../parameters.ts';
 
@@ -44,40 +42,31 @@ const NAME_PARAMETER = {
   parse: parseName,
 } as const satisfies Parameter<string>;
 
-const SEARCH_PLAYERS = {
+type Deps = {
+  searchPlayers: (name: string, options: { limit: number; now: Date }) => Promise<FoundPlayer[]>;
+};
+
+export const searchPlayers = protectedRoute({
+  path: '/players/search',
   id: 'searchPlayers',
   tag: 'Players',
   summary: `Up to ${MAX_FOUND} players by part of a name`,
   description:
     'Searches names in penalties and nicknames of users. Players with exactly this name come first, then those seen most recently.',
   isExtension: true,
-  policy: 'protected',
   scope: 'lookup',
   parameters: { name: NAME_PARAMETER },
   success: { model: FoundPlayersModel },
   failures: [],
-} satisfies Operation;
-
-export const PLAYER_SEARCH_OPERATIONS: readonly Operation[] = [SEARCH_PLAYERS];
-
-type Deps = {
-  searchPlayers: (name: string, options: { limit: number; now: Date }) => Promise<FoundPlayer[]>;
-};
-
-/** `/players/search`: players by part of a name. */
-export function playerSearch(routes: Routes, { searchPlayers }: Deps) {
-  return new Elysia().get(
-    '/players/search',
-    ({ request, server }) =>
-      routes.handleProtected({ request, server }, SEARCH_PLAYERS, async ({ name }, { now }) => {
-        const found = await searchPlayers(name, { limit: MAX_FOUND, now });
-        return {
-          json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
-        };
-      }),
-    { detail: describeOperation(SEARCH_PLAYERS) },
-  );
-}
+  handle:
+    ({ searchPlayers }: Deps) =>
+    async ({ name }, { now }) => {
+      const found = await searchPlayers(name, { limit: MAX_FOUND, now });
+      return {
+        json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
+      };
+    },
+});
 
 function present(player: FoundPlayer): Static<typeof FoundPlayerModel> {
   return {

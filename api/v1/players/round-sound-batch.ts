@@ -1,13 +1,11 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import { type Rendition, soundFileName } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
 import { buildJsonBody } from '../../http/json.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { publicRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 
@@ -50,14 +48,21 @@ const NoSoundModel = t.Object(
   { ...STRICT, $id: 'NoSound' },
 );
 
-const LIST_ROUND_SOUNDS = {
+type Deps = {
+  listPublishedSounds: (players: readonly SteamId64[]) => Promise<PublishedRoundSound[]>;
+  publicUrl: string;
+  now: () => Date;
+};
+
+/** For a game server at the start of a map. */
+export const listRoundSounds = publicRoute({
+  path: '/players/roundsounds',
   id: 'listRoundSounds',
   tag: 'Players',
   summary: 'The round-end sounds of up to 100 players',
   description:
     'For plugins that fetch the sounds of everybody on a server. The ETag changes only when `data` does. Counts as one request.',
   isExtension: true,
-  policy: 'public',
   parameters: { players: STEAM_IDS_PARAMETER },
   success: {
     model: successModel('RoundSoundList', {
@@ -73,49 +78,33 @@ const LIST_ROUND_SOUNDS = {
     }),
   },
   failures: [DATABASE_OUTAGE],
-} satisfies Operation;
+  handle:
+    ({ listPublishedSounds, publicUrl, now }: Deps) =>
+    async ({ players }) => {
+      const found = await listPublishedSounds(idsOf(players));
+      const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
+      const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
+      const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
+      return buildJsonBody({ success: true, data, meta });
+    },
+});
 
-export const ROUND_SOUND_BATCH_OPERATIONS: readonly Operation[] = [LIST_ROUND_SOUNDS];
-
-type Deps = {
-  listPublished: (players: readonly SteamId64[]) => Promise<PublishedRoundSound[]>;
-  publicUrl: string;
-  now: () => Date;
-};
-
-/** `/players/roundsounds`: the sounds of many players at once, for a game server at the start of a map. */
-export function roundSoundBatch(routes: Routes, { listPublished, publicUrl, now }: Deps) {
-  const urlOf = (steamId: SteamId64, rendition: Rendition, { version }: PublishedFile) =>
-    `${publicUrl}/storage/roundsound/${soundFileName(steamId, rendition)}?v=${version}`;
-
-  function present(sound: PublishedRoundSound): Static<typeof SoundModel> {
-    const { steamId64: id, stereo, voice } = sound;
-    return {
-      steamid64: id,
-      has_sound: true,
-      title: sound.title,
-      url: urlOf(id, 'stereo', stereo),
-      ...(voice && { voice_url: urlOf(id, 'voice', voice) }),
-      duration_ms: sound.durationMs,
-      size_bytes: stereo.sizeBytes,
-      ...(voice && { voice_size_bytes: voice.sizeBytes }),
-      sha256: stereo.sha256,
-      ...(voice && { voice_sha256: voice.sha256 }),
-      loudness_lufs: sound.loudnessLufs,
-      updated_at: formatTimestamp(sound.updatedAt),
-    };
-  }
-
-  return new Elysia().get(
-    '/players/roundsounds',
-    ({ request, server }) =>
-      routes.handlePublic({ request, server }, LIST_ROUND_SOUNDS, async ({ players }) => {
-        const found = await listPublished(idsOf(players));
-        const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound)]));
-        const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
-        const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
-        return buildJsonBody({ success: true, data, meta });
-      }),
-    { detail: describeOperation(LIST_ROUND_SOUNDS) },
-  );
+function present(sound: PublishedRoundSound, publicUrl: string): Static<typeof SoundModel> {
+  const { steamId64: id, stereo, voice } = sound;
+  const urlOf = (rendition: Rendition, { version }: PublishedFile) =>
+    `${publicUrl}/storage/roundsound/${soundFileName(id, rendition)}?v=${version}`;
+  return {
+    steamid64: id,
+    has_sound: true,
+    title: sound.title,
+    url: urlOf('stereo', stereo),
+    ...(voice && { voice_url: urlOf('voice', voice) }),
+    duration_ms: sound.durationMs,
+    size_bytes: stereo.sizeBytes,
+    ...(voice && { voice_size_bytes: voice.sizeBytes }),
+    sha256: stereo.sha256,
+    ...(voice && { voice_sha256: voice.sha256 }),
+    loudness_lufs: sound.loudnessLufs,
+    updated_at: formatTimestamp(sound.updatedAt),
+  };
 }

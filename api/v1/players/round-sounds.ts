@@ -1,11 +1,9 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { buildJsonBody } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { publicRoute } from '../../http/route.ts';
 import { STRICT } from '../models.ts';
 import { decodePathPart, STEAM_ID_NOTATIONS } from '../parameters.ts';
 
@@ -35,42 +33,28 @@ const PLAYER_PARAMETER = {
   parse: (text = '') => tryParseSteamId(decodePathPart(text)),
 } as const satisfies Parameter<SteamId64 | undefined>;
 
-const GET_ROUND_SOUND = {
+type Deps = {
+  /** Title of a player's published sound; read from memory, so that it outlives an outage of the database. */
+  findSoundTitle: (steamId64: SteamId64) => string | undefined;
+  publicUrl: string;
+};
+
+export const getRoundSound = publicRoute({
+  path: '/players/:player/roundsound',
   id: 'getRoundSound',
   tag: 'Players',
   summary: "A player's round-end sound",
   description: 'Without a ready sound the status is 200 as well, with success false.',
-  policy: 'public',
   parameters: { steamId: PLAYER_PARAMETER },
   success: { model: RoundSoundModel },
   failures: [],
-} satisfies Operation;
-
-export const ROUND_SOUND_OPERATIONS: readonly Operation[] = [GET_ROUND_SOUND];
-
-type Deps = {
-  /** Title of a player's published sound; read from memory, so that it outlives an outage of the database. */
-  findTitle: (steamId64: SteamId64) => string | undefined;
-  publicUrl: string;
-};
-
-/** Round-end sound lookup: specification 4.4. */
-export function roundSounds(routes: Routes, { findTitle, publicUrl }: Deps) {
-  const present = (steamId: SteamId64 | undefined): Static<typeof RoundSoundModel> => {
-    const title = steamId && findTitle(steamId);
-    if (!title) return { success: false, url: null, title: null };
-    return {
-      success: true,
-      url: `${publicUrl}/storage/roundsound/${soundFileName(steamId, 'stereo')}`,
-      title,
-    };
-  };
-  return new Elysia().get(
-    '/players/:player/roundsound',
-    ({ request, server, params }) =>
-      routes.handlePublic({ request, server, params }, GET_ROUND_SOUND, ({ steamId }) =>
-        buildJsonBody(present(steamId)),
-      ),
-    { detail: describeOperation(GET_ROUND_SOUND) },
-  );
-}
+  handle:
+    ({ findSoundTitle, publicUrl }: Deps) =>
+    ({ steamId }) => {
+      const title = steamId && findSoundTitle(steamId);
+      const body: Static<typeof RoundSoundModel> = title
+        ? { success: true, url: `${publicUrl}/storage/roundsound/${soundFileName(steamId, 'stereo')}`, title }
+        : { success: false, url: null, title: null };
+      return buildJsonBody(body);
+    },
+});

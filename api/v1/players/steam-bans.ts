@@ -1,12 +1,10 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 import { decodePathPart, parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
 
@@ -42,14 +40,14 @@ const PLAYER_PARAMETER = {
   parse: (text = '') => parseSteamIdOf('steamid64', decodePathPart(text)),
 } as const satisfies Parameter<SteamId64>;
 
-const GET_STEAM_BANS = {
+export const getSteamBans = protectedRoute({
+  path: '/players/:player/steam-bans',
   id: 'getSteamBans',
   tag: 'Players',
   summary: "Steam's own bans of a player",
   description:
     'At most a day old. When Steam cannot be asked, the response says so, after ten seconds at most; Steam is asked again after a minute.',
   isExtension: true,
-  policy: 'protected',
   scope: 'lookup',
   hasOwnTimeLimit: true,
   parameters: { steamId64: PLAYER_PARAMETER },
@@ -57,23 +55,12 @@ const GET_STEAM_BANS = {
     model: successModel('SteamBansResponse', { data: t.Union([KnownBansModel, UnknownBansModel]) }),
   },
   failures: [],
-} satisfies Operation;
-
-export const STEAM_BAN_OPERATIONS: readonly Operation[] = [GET_STEAM_BANS];
-
-type Deps = { lookUpSteamBans: LookUpSteamBans };
-
-/** `/players/{steamid64}/steam-bans`. */
-export function steamBans(routes: Routes, { lookUpSteamBans }: Deps) {
-  return new Elysia().get(
-    '/players/:player/steam-bans',
-    ({ request, server, params }) =>
-      routes.handleProtected({ request, server, params }, GET_STEAM_BANS, async ({ steamId64 }) => ({
-        json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
-      })),
-    { detail: describeOperation(GET_STEAM_BANS) },
-  );
-}
+  handle:
+    ({ lookUpSteamBans }: { lookUpSteamBans: LookUpSteamBans }) =>
+    async ({ steamId64 }) => ({
+      json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
+    }),
+});
 
 function present(
   bans: SteamBans | undefined,

@@ -1,4 +1,4 @@
-import { Elysia, type Static, t } from 'elysia';
+import { type Static, t } from 'elysia';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { HISTORY_HOURS, type HistoryHours, type ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
@@ -6,9 +6,7 @@ import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
 import { buildJsonBody } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { publicRoute } from '../../http/route.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
 import { integerParameter } from '../parameters.ts';
 import { SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
@@ -58,42 +56,34 @@ const HOURS_PARAMETER = {
   parse: (text: string | undefined) => spanOf(hours.parse(text) ?? DEFAULT_HOURS),
 } satisfies Parameter<HistoryHours>;
 
-const GET_SERVER_HISTORY = {
+type Deps = { serverList: ServerList; readHistory: ReadHistory };
+
+/** The samples of the poller. */
+export const getServerHistory = publicRoute({
+  path: '/servers/:server/history',
   id: 'getServerHistory',
   tag: 'Servers',
   summary: 'Player counts over time',
   description: 'Steps in which the server was not polled are absent.',
   isExtension: true,
-  policy: 'public',
   parameters: { slug: SLUG_PARAMETER, hours: HOURS_PARAMETER },
   success: { model: ServerHistoryModel },
   cacheControl: 'public, max-age=60, stale-while-revalidate=60',
   failures: [SERVER_NOT_FOUND, DATABASE_OUTAGE],
-} satisfies Operation;
-
-export const SERVER_HISTORY_OPERATIONS: readonly Operation[] = [GET_SERVER_HISTORY];
-
-type Deps = { serverList: ServerList; readHistory: ReadHistory };
-
-/** `/servers/{slug}/history`: the samples of the poller. */
-export function serverHistory(routes: Routes, { serverList, readHistory }: Deps) {
-  return new Elysia().get(
-    '/servers/:server/history',
-    ({ request, server, params }) =>
-      routes.handlePublic({ request, server, params }, GET_SERVER_HISTORY, async ({ slug, hours }) => {
-        const found = serverList.findBySlug(slug);
-        if (!found) throw SERVER_NOT_FOUND.error();
-        const { points, stepSeconds, readAt } = await readHistory(found.server.id, hours);
-        const body: Static<typeof ServerHistoryModel> = {
-          success: true,
-          data: points.map(presentPoint),
-          meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
-        };
-        return buildJsonBody(body);
-      }),
-    { detail: describeOperation(GET_SERVER_HISTORY) },
-  );
-}
+  handle:
+    ({ serverList, readHistory }: Deps) =>
+    async ({ slug, hours }) => {
+      const found = serverList.findBySlug(slug);
+      if (!found) throw SERVER_NOT_FOUND.error();
+      const { points, stepSeconds, readAt } = await readHistory(found.server.id, hours);
+      const body: Static<typeof ServerHistoryModel> = {
+        success: true,
+        data: points.map(presentPoint),
+        meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
+      };
+      return buildJsonBody(body);
+    },
+});
 
 function spanOf(hours: number): HistoryHours {
   return HISTORY_HOURS.find((span) => span >= hours) ?? MAX_HOURS;

@@ -1,4 +1,4 @@
-import { Elysia, type Static } from 'elysia';
+import type { Static } from 'elysia';
 import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { maySeeDiscord, withoutDiscord } from '../../../src/domain/rights/discord-visibility.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
@@ -6,9 +6,7 @@ import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import type { LookedUpUser } from '../../../src/queries/users/users.ts';
 import { defineFailure } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import type { Routes } from '../../http/routes.ts';
-import { describeOperation } from '../../openapi/describe.ts';
-import type { Operation } from '../../openapi/operation.ts';
+import { protectedRoute } from '../../http/route.ts';
 import {
   type AskedId,
   idsOf,
@@ -48,17 +46,30 @@ const USER_NOT_FOUND = defineFailure(
   () => new NotFound('User not found'),
 );
 
-const LOOKUP_USER = {
+type Who = { discordId: string } | { steamId64: SteamId64 };
+type FindUser = (who: Who, now: Date) => Promise<LookedUpUser | undefined>;
+
+export const lookupUser = protectedRoute({
+  path: '/users/lookup',
   id: 'lookupUser',
   tag: 'Users',
   summary: 'A user by Discord id or SteamID',
   description: 'One of the two is required; with both, discord_id is used and steamid64 is ignored.',
-  policy: 'protected',
   scope: 'lookup',
   parameters: { discordId: DISCORD_ID_PARAMETER, steamId64: STEAM_ID_PARAMETER },
   success: { model: UserResponseModel },
   failures: [NOBODY_NAMED, USER_NOT_FOUND],
-} satisfies Operation;
+  handle:
+    ({ findUser }: { findUser: FindUser }) =>
+    async ({ discordId, steamId64 }, { token, now }) => {
+      const who = discordId ? { discordId } : steamId64 && { steamId64 };
+      if (!who) throw NOBODY_NAMED.error();
+      const found = await findUser(who, now);
+      const user = found && toVisible(found, token, 'discordId' in who);
+      if (!user) throw USER_NOT_FOUND.error();
+      return { json: { success: true, user: presentUser(user) } };
+    },
+});
 
 const ONE_LIST_NEEDED = defineFailure(
   'OneListNeeded',
@@ -66,69 +77,36 @@ const ONE_LIST_NEEDED = defineFailure(
   () => new InvalidInput('Give either steamids or discord_ids'),
 );
 
-const LOOKUP_USERS = {
+type ListDeps = {
+  listUsersBySteamId: (ids: readonly SteamId64[], now: Date) => Promise<LookedUpUser[]>;
+  listUsersByDiscordId: (ids: readonly string[], now: Date) => Promise<LookedUpUser[]>;
+};
+
+export const lookupUsers = protectedRoute({
+  path: '/users/lookup/batch',
   id: 'lookupUsers',
   tag: 'Users',
   summary: 'Up to 100 users by Discord ids or SteamIDs',
   description: 'One of the two lists is required. Counts as one request.',
   isExtension: true,
-  policy: 'protected',
   scope: 'lookup',
   parameters: { steamIds: OPTIONAL_STEAM_IDS_PARAMETER, discordIds: OPTIONAL_DISCORD_IDS_PARAMETER },
   success: { model: UserListModel },
   failures: [ONE_LIST_NEEDED],
-} satisfies Operation;
-
-export const USER_OPERATIONS: readonly Operation[] = [LOOKUP_USER, LOOKUP_USERS];
-
-type Who = { discordId: string } | { steamId64: SteamId64 };
-type Deps = {
-  findUser: (who: Who, now: Date) => Promise<LookedUpUser | undefined>;
-  listUsersBySteamId: (ids: readonly SteamId64[], now: Date) => Promise<LookedUpUser[]>;
-  listUsersByDiscordId: (ids: readonly string[], now: Date) => Promise<LookedUpUser[]>;
-};
-
-/** User lookup: specification 4.5, and many at once. */
-export function users(routes: Routes, { findUser, listUsersBySteamId, listUsersByDiscordId }: Deps) {
-  return new Elysia()
-    .get(
-      '/users/lookup',
-      ({ request, server }) =>
-        routes.handleProtected(
-          { request, server },
-          LOOKUP_USER,
-          async ({ discordId, steamId64 }, { token, now }) => {
-            const who = discordId ? { discordId } : steamId64 && { steamId64 };
-            if (!who) throw NOBODY_NAMED.error();
-            const found = await findUser(who, now);
-            const user = found && toVisible(found, token, 'discordId' in who);
-            if (!user) throw USER_NOT_FOUND.error();
-            return { json: { success: true, user: presentUser(user) } };
-          },
-        ),
-      { detail: describeOperation(LOOKUP_USER) },
-    )
-    .get(
-      '/users/lookup/batch',
-      ({ request, server }) =>
-        routes.handleProtected(
-          { request, server },
-          LOOKUP_USERS,
-          async ({ steamIds, discordIds }, { token, now }) => {
-            if (steamIds && !discordIds) {
-              const found = await listUsersBySteamId(idsOf(steamIds), now);
-              const visible = found.flatMap((user) => toVisible(user, token, false) ?? []);
-              return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
-            }
-            if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
-            const found = await listUsersByDiscordId(idsOf(discordIds), now);
-            const visible = found.flatMap((user) => toVisible(user, token, true) ?? []);
-            return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
-          },
-        ),
-      { detail: describeOperation(LOOKUP_USERS) },
-    );
-}
+  handle:
+    ({ listUsersBySteamId, listUsersByDiscordId }: ListDeps) =>
+    async ({ steamIds, discordIds }, { token, now }) => {
+      if (steamIds && !discordIds) {
+        const found = await listUsersBySteamId(idsOf(steamIds), now);
+        const visible = found.flatMap((user) => toVisible(user, token, false) ?? []);
+        return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
+      }
+      if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
+      const found = await listUsersByDiscordId(idsOf(discordIds), now);
+      const visible = found.flatMap((user) => toVisible(user, token, true) ?? []);
+      return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
+    },
+});
 
 /**
  * The user as the owner of a token may see them: without the Discord account if they hide it.

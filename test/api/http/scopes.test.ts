@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { BASES, OPERATIONS } from '../../../api/app.ts';
+import { BASES } from '../../../api/app.ts';
+import { ROUTES } from '../../../api/v1/routes.ts';
 import { apiTokens } from '../../../src/db/schema/accounts.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { aSteamId } from '../../support/database/builders.ts';
@@ -78,9 +79,7 @@ describe('a token with fewer scopes', () => {
 });
 
 test('every protected operation of the document names its scope', async () => {
-  const nameless = OPERATIONS.filter(
-    ({ policy, scope }) => (policy === 'protected') !== (scope !== undefined),
-  );
+  const nameless = ROUTES.filter(({ policy, scope }) => (policy === 'protected') !== (scope !== undefined));
   expect(nameless.map(({ id }) => id)).toEqual([]);
   const { body } = await service.ask('/swagger/json');
   const { paths } = body as { paths: Record<string, { get: { 'x-scope'?: string; security?: unknown[] } }> };

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
 import { t } from 'elysia';
+import type { Operation } from '../../../api/http/route.ts';
 import { buildComponents } from '../../../api/openapi/components.ts';
 import { describeOperation } from '../../../api/openapi/describe.ts';
-import type { Operation } from '../../../api/openapi/operation.ts';
 import { FILTER_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';
 
 const LIMITS = { public: 30, protected: 60 };
 
 /** An operation with everything that an extension may declare. */
 const EXPORT = {
+  path: '/penalties/export',
   id: 'exportPenalties',
   tag: 'Penalties',
   summary: 'Every penalty, one a line',

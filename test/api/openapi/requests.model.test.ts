@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BASES, OPERATIONS } from '../../../api/app.ts';
+import { BASES } from '../../../api/app.ts';
+import { ROUTES } from '../../../api/v1/routes.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { blockUser } from '../../../src/queries/users/user-blocks.ts';
@@ -132,7 +133,7 @@ function findOperation(target: string) {
 /** What is wrong with a response, in words. */
 function findFaults(request: ApiRequest, { status, headers, text }: Received): string[] {
   const operation = findOperation(request.target);
-  const own = OPERATIONS.find(({ id }) => id === operation?.operationId);
+  const own = ROUTES.find(({ id }) => id === operation?.operationId);
   const faults: string[] = [];
   if (status >= 500) faults.push(`the service failed: ${text}`);
   if (headers.has('x-evil')) faults.push('a header was smuggled in');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { OPERATIONS } from '../../../api/app.ts';
+import { ROUTES } from '../../../api/v1/routes.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import {
   addressOf,
@@ -77,7 +77,7 @@ const NEEDS_ONE_OF_TWO: Record<string, string[]> = {
 describe('failures are as documented:', () => {
   for (const operation of operations.filter(({ responses }) => '400' in responses)) {
     test(`400 of ${operation.operationId}, word for word for each parameter`, async () => {
-      const own = OPERATIONS.find(({ id }) => id === operation.operationId);
+      const own = ROUTES.find(({ id }) => id === operation.operationId);
       const refused = Object.values(own?.parameters ?? {}).filter((one) => one.refused !== undefined);
       const examples = examplesOf(operation, 400);
       for (const { name, refused: text = '' } of refused) {

@@ -1,0 +1,102 @@
+import type { TSchema } from 'elysia';
+import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
+import type { Failure } from './failures.ts';
+import type { Parameters } from './parameters.ts';
+import type { Policy } from './responses.ts';
+import type { Incoming, ProtectedWork, PublicWork, Routes } from './routes.ts';
+
+/** The groups of the document, in their order, and their descriptions. */
+export const TAGS = {
+  Servers: 'Game servers: their state at the last poll, and their history.',
+  Players: 'Players by SteamID or name: round-end sounds, search, Steam bans.',
+  Penalties: 'Bans, mutes, gags, silences and warnings.',
+  Users: 'People who signed in here, with their linked Discord account and flags.',
+  Events: 'What happens to penalties and servers, as a list and as a stream.',
+};
+
+/** A header, as the OpenAPI document describes it. */
+export type DocumentedHeader = {
+  description: string;
+  schema: { type: 'string' | 'integer'; enum?: string[]; pattern?: string; minimum?: number };
+  example: string | number;
+};
+
+/** What every route says of itself, for its handler and for the OpenAPI document. */
+type Description<P extends Parameters> = {
+  /** Below the base, with path parameters as `:name`. Elysia allows one name only for the same segment. */
+  path: string;
+  /** A verb and a noun in camelCase, which generated clients use as the name of the function. */
+  id: string;
+  tag: keyof typeof TAGS;
+  summary: string;
+  description?: string;
+  /** Whether it is an extension of the specification of version 1. */
+  isExtension?: boolean;
+  parameters: P;
+  /** Of a success: by default some seconds for public routes, `private, no-cache` for protected ones. */
+  cacheControl?: string;
+  success: {
+    /** Has an `$id`. */
+    model: TSchema;
+    /** Of a stream; by default the response is JSON. */
+    contentType?: string;
+    /** Headers besides those of every response. */
+    headers?: Record<string, DocumentedHeader>;
+  };
+  /** Its own failures, besides invalid parameters and those of every route of its policy. */
+  failures: readonly Failure[];
+};
+
+type PublicRoute<P extends Parameters, Deps> = Description<P> & {
+  handle: (deps: Deps) => PublicWork<P>;
+};
+
+type ProtectedRoute<P extends Parameters, Deps> = Description<P> & {
+  /** The scope that a token needs. */
+  scope: TokenScope;
+  /** For routes that wait for more than the database: exempt from the shared wait limit. */
+  hasOwnTimeLimit?: boolean;
+  handle: (deps: Deps) => ProtectedWork<P>;
+};
+
+/** A route without its handler, as the OpenAPI document describes it. */
+export type Operation = Description<Parameters> & {
+  /** Which limit counts its requests; a protected route needs a token. */
+  policy: Policy;
+  scope?: TokenScope;
+};
+
+/** A route that is mounted by being listed in `api/v1/routes.ts`. */
+export type Route<Deps> = Operation & {
+  bind: (routes: Routes, deps: Deps) => (incoming: Incoming) => Response | Promise<Response>;
+};
+
+/** Defines a route that needs no token and sends cached bodies. All routes are GET. */
+export function publicRoute<P extends Parameters, Deps>({
+  handle,
+  ...route
+}: PublicRoute<P, Deps>): Route<Deps> {
+  return {
+    ...route,
+    policy: 'public',
+    bind: (routes, deps) => {
+      const work = handle(deps);
+      return (incoming) => routes.handlePublic(incoming, route, work);
+    },
+  };
+}
+
+/** Defines a route that needs a token. */
+export function protectedRoute<P extends Parameters, Deps>({
+  handle,
+  ...route
+}: ProtectedRoute<P, Deps>): Route<Deps> {
+  return {
+    ...route,
+    policy: 'protected',
+    bind: (routes, deps) => {
+      const work = handle(deps);
+      return (incoming) => routes.handleProtected(incoming, route, work);
+    },
+  };
+}
