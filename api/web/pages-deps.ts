@@ -30,6 +30,7 @@ export type PagesDeps = {
     steam: { openIdUrl: string };
     discord: { apiUrl: string; clientId: string | undefined; clientSecret: string | undefined };
     ownerSteamIds: readonly SteamId64[];
+    moderatorSteamIds: readonly SteamId64[];
     tokensFor: TokenAudience;
     site: {
       name: string;

@@ -59,6 +59,7 @@ export function pages(deps: PagesDeps) {
     now,
     publicUrl,
     ownerSteamIds: settings.ownerSteamIds,
+    moderatorSteamIds: settings.moderatorSteamIds,
     appealUrl: settings.appealUrl,
     tokensFor: settings.tokensFor,
     downloads: deps.downloads,

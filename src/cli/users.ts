@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { isDiscordId } from '../domain/discord-id.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { Conflict, InvalidInput } from '../domain/errors.ts';
+import { USER_FLAGS } from '../domain/rights/user-flags.ts';
 import { blockUser, unblockUser } from '../queries/users/user-blocks.ts';
 import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
+import { listGivenFlags } from '../queries/users/user-flags.ts';
 import { searchUsers } from '../queries/users/users.ts';
 import { print, toTable } from './output/print.ts';
-import { describeListedUser, describeUser, USER_HEADER } from './output/user-words.ts';
+import { describeGivenFlag, describeListedUser, describeUser, USER_HEADER } from './output/user-words.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
 import type { Session } from './session.ts';
 import { loadUser, resolveSteamId } from './who.ts';
@@ -20,6 +22,7 @@ type UserOptions = {
   owner?: boolean;
   svip?: boolean;
   serviceplus?: boolean;
+  moderator?: boolean;
   hideDiscord?: boolean;
 };
 
@@ -31,6 +34,7 @@ const FLAGS = {
   owner: 'the flag owner',
   svip: 'SVIP',
   serviceplus: 'Premium (Service+)',
+  moderator: 'the flag moderator',
 } as const;
 
 /** `users set | show | list | block | unblock | export | erase`. */
@@ -47,27 +51,29 @@ export function addUserCommands(program: Command, session: Session): void {
     .option('--hide-discord', 'show their Discord account only to admins and moderators')
     .option('--no-hide-discord', 'show it to everybody');
   for (const [flag, given] of Object.entries(FLAGS)) {
-    set.option(`--${flag}`, `give them ${given}`).option(`--no-${flag}`, `take ${given} away from them`);
+    set
+      .option(`--${flag}`, `give them ${given}`)
+      .option(`--no-${flag}`, `take ${given} away from them, if it was given by hand`);
   }
   set.action(async (options: UserOptions, command: Command) => {
     const steamId = await resolveSteamId(session, options.steamid64);
     const changes = changesOf(options, command);
-    const isConfigured = session.config().ownerSteamIds.includes(steamId);
-    if (isConfigured && (changes.isOwner === false || changes.isAdmin === false)) {
-      throw new InvalidInput(
-        `${steamId} is in OWNER_STEAMIDS, which makes them owner and admin: remove them there, then restart the service`,
-      );
-    }
     const { db } = await session.database();
     const user = await saveUser(db, steamId, { changes, actor: 'operator' });
     print(command, user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
+    const remaining = (await listGivenFlags(db, steamId)).filter(
+      ({ flag }) => changes[USER_FLAGS[flag]] === false,
+    );
+    if (remaining.length === 0) return;
+    throw new Conflict(`They keep what other sources give: ${remaining.map(describeGivenFlag).join('; ')}`);
   });
   users
     .command('show <id>')
     .description('a user, by SteamID in any notation, profile address or Discord id')
     .action(async (id: string, _: unknown, command: Command) => {
-      const { user } = await loadUser(session, id);
-      print(command, user, describeUser(user));
+      const { db, user } = await loadUser(session, id);
+      const flags = await listGivenFlags(db, user.steamId64);
+      print(command, { ...user, flags }, describeUser(user, flags));
     });
   users
     .command('list [search]')
@@ -121,6 +127,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
     ...(isGiven('owner') && { isOwner: options.owner === true }),
     ...(isGiven('svip') && { hasSvip: options.svip === true }),
     ...(isGiven('serviceplus') && { isServiceplus: options.serviceplus === true }),
+    ...(isGiven('moderator') && { isModerator: options.moderator === true }),
   };
 }
 

@@ -13,8 +13,8 @@ export const LOCKS = {
   playerSound: 727_005,
   /** With the hash of a source's name: one import of a source runs at a time. */
   importSource: 727_006,
-  /** Serializes how starting processes apply `OWNER_STEAMIDS`. */
-  configuredOwners: 727_007,
+  /** Held while the flags of a source are saved; shared by transactions that create accounts (`0005_flags.sql`). */
+  flags: 727_007,
   /**
    * Taken shared by whatever writes about people without locking their row in `users` (imports, Steam's bans, data
    * exports), exclusively by an erasure. Always the first lock of a transaction.

@@ -85,6 +85,19 @@ export async function recordAudit(db: Db, { actor, action, subject, details = {}
   await db.insert(auditLog).values({ ...who, action, subject, details: { ...details, ...known } });
 }
 
+/** The same for many entries of an actor who is no user. */
+export async function recordAudits(
+  db: Db,
+  entries: readonly (NewEntry & { actor: AuditActor })[],
+): Promise<void> {
+  for (let from = 0; from < entries.length; from += ENTRIES_PER_INSERT) {
+    await db.insert(auditLog).values(entries.slice(from, from + ENTRIES_PER_INSERT));
+  }
+}
+
+/** PostgreSQL takes 65,535 parameters in a statement. */
+const ENTRIES_PER_INSERT = 5000;
+
 /** The same for changes by the operator in a transaction of the driver. */
 export async function recordOperatorAudit(
   transaction: Transaction,

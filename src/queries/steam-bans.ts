@@ -2,7 +2,7 @@ import { and, eq, gt, lt, lte, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/steam.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-import { holdOffErasures, listRecentlyErased } from './personal-data/tombstones.ts';
+import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
 
 /** Steam's own bans of a player, as Steam reported them at `checkedAt`. */
 export type SteamBans = typeof steamBans.$inferSelect;
@@ -43,9 +43,11 @@ const checked = prepareOnce('checked_steam_bans', (db) =>
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
-    const erased = await listRecentlyErased(
+    const erased = await listErased(
       tx,
       bans.map(({ steamId64 }) => steamId64),
+      // Longer than any request to Steam that was running when somebody was erased.
+      { withinMinutes: 1 },
     );
     const kept = bans.filter(({ steamId64 }) => !erased.has(steamId64));
     if (kept.length > 0) await upsertSteamBans(tx, kept);

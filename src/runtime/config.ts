@@ -87,7 +87,8 @@ function readSettings(env: Env) {
       apiKey: text(env, 'STEAM_API_KEY'),
       apiUrl: url(env, 'STEAM_API_URL', ['http', 'https']) ?? 'https://api.steampowered.com',
     },
-    ownerSteamIds: list(env, 'OWNER_STEAMIDS').map((value) => ownerSteamId(value)),
+    ownerSteamIds: steamIds(env, 'OWNER_STEAMIDS'),
+    moderatorSteamIds: steamIds(env, 'MODERATOR_STEAMIDS'),
     /** Whether everybody may see the list of penalties. */
     arePenaltiesPublic: oneOf(env, 'PUBLIC_PENALTIES', ['0', '1']) === '1',
     /** Where players appeal against a penalty. */
@@ -193,10 +194,12 @@ function unicodeHostOf(address: string): string {
   return domainToUnicode(hostname) + (port && `:${port}`);
 }
 
-function ownerSteamId(value: string): SteamId64 {
-  const steamId = tryParseSteamId(value);
-  if (steamId) return steamId;
-  throw refusal('OWNER_STEAMIDS', value, 'SteamIDs separated by commas');
+function steamIds(env: Env, variable: string): SteamId64[] {
+  return list(env, variable).map((value) => {
+    const steamId = tryParseSteamId(value);
+    if (steamId) return steamId;
+    throw refusal(variable, value, 'SteamIDs separated by commas');
+  });
 }
 
 function sessionSecret(env: Env): string | undefined {

@@ -8,7 +8,7 @@ import { listActivePenalties } from '../queries/penalties/active.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
 import { searchPlayers } from '../queries/player-search.ts';
 import { listPublishedRoundSounds } from '../queries/round-sounds/round-sounds.ts';
-import { saveConfiguredOwners } from '../queries/users/owners.ts';
+import { saveConfiguredFlags } from '../queries/users/configured-flags.ts';
 import { findUser, listUsersByDiscordId, listUsersBySteamId } from '../queries/users/users.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
 import type { Context } from './context.ts';
@@ -30,7 +30,7 @@ const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
   const { config, log, now, database, serverList, readHistory, soundFolders, metrics } = context;
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
-  await saveConfiguredOwners(database.db, config.ownerSteamIds);
+  await saveConfiguredFlags(database.db, config, now());
   await saveMissingSizes(database.db, soundFolders);
   const sounds = await watchReadySounds(context);
   await addQueueGauges(context);

@@ -52,7 +52,7 @@ export function AccountPage({ deps, visit, notice, problems = {} }: AccountPageP
       cards={cards.map(({ id }) => id)}
     >
       <div class="columns">
-        <Profile visit={visit} cards={cards} />
+        <Profile db={deps.db} visit={visit} cards={cards} />
         <div class="stack">
           <PenaltiesCard deps={deps} visit={visit} />
           <RoundSoundCard deps={deps} visit={visit} notice={notice} problem={problems.sound} />

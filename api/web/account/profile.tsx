@@ -1,22 +1,28 @@
-import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../src/db/client.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
+import { USER_FLAG_COLUMNS } from '../../../src/domain/rights/user-flags.ts';
 import { accountId } from '../../../src/domain/steam-id.ts';
+import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Badges } from '../layout/badges.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
+import { FlagSources } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
 import type { MemberVisit } from '../visit/visit.ts';
 
 type ProfileProps = {
+  db: Db;
   visit: MemberVisit;
   /** The cards next to the profile, in display order. */
   cards: readonly { id: string; title: string }[];
 };
 
-/** The user's name, avatar and ids, and links to the cards. */
-export function Profile({ visit, cards }: ProfileProps): JSX.Element {
+/** The user's name, avatar, flags and ids, and links to the cards. */
+export async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
   const { user, locale } = visit;
+  const given = await listGivenFlags(db, user.steamId64);
   const t = textsOf(locale).account;
   return (
     <aside class="profile">
@@ -26,6 +32,18 @@ export function Profile({ visit, cards }: ProfileProps): JSX.Element {
           <bdi>{nameOf(user, locale)}</bdi>
         </h1>
         <Badges user={user} locale={locale} />
+        {given.length > 0 && (
+          <dl class="facts">
+            {USER_FLAG_COLUMNS.filter((flag) => user[flag]).map((flag) => (
+              <>
+                <dt>{t.badges[flag]}</dt>
+                <dd>
+                  <FlagSources column={flag} given={given} locale={locale} />
+                </dd>
+              </>
+            ))}
+          </dl>
+        )}
         <dl class="facts">
           <dt>{t.steamId}</dt>
           <dd class="fact-copy">

@@ -1,9 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Language } from '../../../src/domain/language.ts';
+import { USER_FLAG_COLUMNS } from '../../../src/domain/rights/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { textsOf } from './locales/texts.ts';
-
-const FLAGS = ['isOwner', 'isAdmin', 'hasSvip', 'isServiceplus'] as const;
 
 /** A user's flags as coloured labels; `fallback` for a user without flags. */
 export function Badges({
@@ -16,7 +15,7 @@ export function Badges({
   fallback?: JSX.Element | null;
 }): JSX.Element | null {
   const names = textsOf(locale).account.badges;
-  const flags = FLAGS.filter((flag) => user[flag]);
+  const flags = USER_FLAG_COLUMNS.filter((flag) => user[flag]);
   if (flags.length === 0) return fallback;
   return (
     <ul class="badges">

@@ -1,11 +1,13 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Forbidden } from '../../../src/domain/errors.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { setUserFlags, USER_FLAGS, type UserFlags } from '../../../src/queries/users/user-changes.ts';
+import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
+import { setUserFlags, type UserFlags } from '../../../src/queries/users/user-changes.ts';
+import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
+import { FlagSources } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { MemberRoute } from '../visit/member-route.ts';
 import type { Notice, Redirect } from '../visit/notice.ts';
@@ -15,8 +17,6 @@ import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 export type FlagsDeps = {
   db: Db;
   redirect: Redirect;
-  /** `OWNER_STEAMIDS` */
-  ownerSteamIds: readonly SteamId64[];
 };
 
 /** The route that saves a user's flags. */
@@ -30,46 +30,55 @@ export function flagRoutes(deps: FlagsDeps): MemberRoute[] {
   ];
 }
 
-/** The hidden field with the flags that were set when the form was shown, separated by spaces. */
+/** The hidden field with the flags that were set by hand when the form was shown, separated by spaces. */
 const SHOWN_FLAGS = 'shown_flags';
 
-type FlagsProps = { user: User; visit: MemberVisit; notice: Notice | undefined; isFixedOwner: boolean };
+type FlagsProps = {
+  user: User;
+  /** Where their flags come from. */
+  given: readonly GivenFlag[];
+  visit: MemberVisit;
+  notice: Notice | undefined;
+};
 
-/** A user's flags; owners can change them. */
-export function FlagsCard({ user, visit, notice, isFixedOwner }: FlagsProps): JSX.Element {
+/** A user's flags and where they come from; owners can change those that are given by hand. */
+export function FlagsCard({ notice, ...props }: FlagsProps): JSX.Element {
+  const { visit } = props;
   const t = textsOf(visit.locale).moderation;
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={notice}>
-      <FlagsForm user={user} visit={visit} isFixedOwner={isFixedOwner} />
+      <FlagsForm {...props} />
     </Card>
   );
 }
 
-function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): JSX.Element {
+function FlagsForm({ user, given, visit }: Omit<FlagsProps, 'notice'>): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
-  const shown = USER_FLAGS.filter((flag) => user[flag]).join(' ');
+  const byHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
   return (
     <form method="post" action={`${pathOfPlayer(user)}/flags`}>
       <CsrfField visit={visit} />
-      <input type="hidden" name={SHOWN_FLAGS} value={shown} />
+      <input type="hidden" name={SHOWN_FLAGS} value={byHand.join(' ')} />
       <fieldset class="flags" disabled={!mayEdit}>
         <legend class="sr-only">{t.flags}</legend>
-        {USER_FLAGS.map((flag) => (
+        {USER_FLAG_COLUMNS.map((flag) => (
           <label class="check">
             <input
               type="checkbox"
               name={flag}
-              checked={user[flag]}
-              disabled={isLocked(flag, { isSelf, isFixedOwner })}
+              checked={byHand.includes(flag)}
+              disabled={isLocked(flag, isSelf)}
             />
-            <span>{t.flagNames[flag]}</span>
+            <span>
+              {t.flagNames[flag]} <FlagSources column={flag} given={given} locale={visit.locale} />
+            </span>
           </label>
         ))}
       </fieldset>
-      {isFixedOwner && <p class="hint">{t.fixedOwner}</p>}
-      {isSelf && !isFixedOwner && user.isOwner && <p class="hint">{t.ownOwner}</p>}
+      <p class="hint">{t.byHand}</p>
+      {isSelf && user.isOwner && <p class="hint">{t.ownOwner}</p>}
       {mayEdit ? (
         <button class="button button-primary" type="submit">
           {t.save}
@@ -84,31 +93,28 @@ function FlagsForm({ user, visit, isFixedOwner }: Omit<FlagsProps, 'notice'>): J
 async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
   if (!visit.user.isOwner) throw new Forbidden('only owners set flags');
   const user = await loadNamedUser(deps.db, id);
-  const isFixedOwner = deps.ownerSteamIds.includes(user.steamId64);
   const isSelf = user.id === visit.user.id;
-  const flags = readChanges(visit.form, (flag) => isLocked(flag, { isSelf, isFixedOwner }));
+  const flags = readChanges(visit.form, (flag) => isLocked(flag, isSelf));
   await setUserFlags(deps.db, user.steamId64, { flags, actor: { userId: visit.user.id } });
   return deps.redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
 }
 
-type Flag = (typeof USER_FLAGS)[number];
-
-/**
- * Whether the form cannot change a flag. Owners cannot remove their own flag, so that one always remains; configured
- * owners would regain theirs at sign-in.
- */
-function isLocked(flag: Flag, { isSelf, isFixedOwner }: { isSelf: boolean; isFixedOwner: boolean }): boolean {
-  return (flag === 'isOwner' && isSelf) || (isFixedOwner && (flag === 'isOwner' || flag === 'isAdmin'));
+/** Whether the form cannot change a flag: owners cannot remove their own flag, so that one always remains. */
+function isLocked(flag: UserFlagColumn, isSelf: boolean): boolean {
+  return flag === 'isOwner' && isSelf;
 }
 
 /**
  * The flags that were changed in the form. The others may have changed since it was shown, and stay as they are. A form
  * that does not say what it showed, such as a script's, sets all of them.
  */
-function readChanges(form: MemberVisit['form'], isExcluded: (flag: Flag) => boolean): Partial<UserFlags> {
+function readChanges(
+  form: MemberVisit['form'],
+  isExcluded: (flag: UserFlagColumn) => boolean,
+): Partial<UserFlags> {
   const shown = form.get(SHOWN_FLAGS)?.split(' ');
-  const isTicked = (flag: Flag) => form.get(flag) === 'on';
-  const isChanged = (flag: Flag) => shown === undefined || isTicked(flag) !== shown.includes(flag);
-  const changed = USER_FLAGS.filter((flag) => isChanged(flag) && !isExcluded(flag));
+  const isTicked = (flag: UserFlagColumn) => form.get(flag) === 'on';
+  const isChanged = (flag: UserFlagColumn) => shown === undefined || isTicked(flag) !== shown.includes(flag);
+  const changed = USER_FLAG_COLUMNS.filter((flag) => isChanged(flag) && !isExcluded(flag));
   return Object.fromEntries(changed.map((flag) => [flag, isTicked(flag)]));
 }

@@ -4,6 +4,7 @@ import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { type GivenFlag, listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Badges } from '../layout/badges.tsx';
 import type { Site } from '../layout/layout.tsx';
@@ -20,11 +21,10 @@ import { isKnown, parsePlayerId } from './find-user.ts';
 import { Frame } from './frame.tsx';
 import { PlayerPenaltiesCard, PlayerSoundCard, type PlayerSoundDeps } from './player-parts.tsx';
 import { BlockCard } from './user-block.tsx';
-import { FlagsCard, type FlagsDeps } from './user-flags.tsx';
+import { FlagsCard } from './user-flags.tsx';
 import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx';
 
-export type UserDeps = { site: Site; readNotice: ReadNotice } & PlayerSoundDeps &
-  Pick<FlagsDeps, 'ownerSteamIds'>;
+export type UserDeps = { site: Site; readNotice: ReadNotice } & PlayerSoundDeps;
 
 /** The route of a player's page, with or without an account. */
 export function userRoutes(deps: UserDeps): MemberRoute[] {
@@ -72,6 +72,7 @@ export async function renderUser(
       user={user}
       record={record ?? (await readRecordPage(deps.db, user.steamId64, visit))}
       tokens={await readTokenPage(deps.db, user, visit)}
+      given={await listGivenFlags(deps.db, user.steamId64)}
     />
   );
 }
@@ -129,10 +130,15 @@ function SteamProfileFact({ steamId64, visit }: { steamId64: SteamId64; visit: M
   );
 }
 
-type UserProps = PlayerProps & { user: User; tokens: TokenPage; problem: FormProblem | undefined };
+type UserProps = PlayerProps & {
+  user: User;
+  tokens: TokenPage;
+  given: readonly GivenFlag[];
+  problem: FormProblem | undefined;
+};
 
 /** A user's profile, penalties, sound, tokens and flags, and whether they are blocked. */
-function UserPage({ deps, visit, notice, user, record, tokens, problem }: UserProps): JSX.Element {
+function UserPage({ deps, visit, notice, user, record, tokens, given, problem }: UserProps): JSX.Element {
   const m = textsOf(visit.locale).moderation;
   return (
     <Frame
@@ -173,12 +179,7 @@ function UserPage({ deps, visit, notice, user, record, tokens, problem }: UserPr
       <PlayerPenaltiesCard steamId64={user.steamId64} record={record} visit={visit} />
       <PlayerSoundCard deps={deps} steamId64={user.steamId64} user={user} visit={visit} notice={notice} />
       <UserTokensCard user={user} tokens={tokens} visit={visit} notice={notice} />
-      <FlagsCard
-        user={user}
-        visit={visit}
-        notice={notice}
-        isFixedOwner={deps.ownerSteamIds.includes(user.steamId64)}
-      />
+      <FlagsCard user={user} given={given} visit={visit} notice={notice} />
       <BlockCard user={user} visit={visit} notice={notice} problem={problem} />
     </Frame>
   );

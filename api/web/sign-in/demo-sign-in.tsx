@@ -70,7 +70,7 @@ async function createUser(
 ): Promise<User> {
   const { playerName } = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
   const isOwner = role === 'owner';
-  await saveSignIn(db, steamId64, { profile: { nickname: playerName ?? '' }, isOwner: false, now });
+  await saveSignIn(db, steamId64, { profile: { nickname: playerName ?? '' }, now });
   const changes = { isOwner, isAdmin: isOwner || role === 'admin' };
   return saveUser(db, steamId64, { changes, actor: 'configuration' });
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type ConfiguredPeople, listConfiguredFlags } from '../../../src/queries/users/configured-flags.ts';
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ProviderFailed } from '../pages-deps.ts';
@@ -19,12 +20,12 @@ import {
 } from './steam-openid.ts';
 
 export type SignInDeps = AttemptDeps &
-  SessionDeps & {
+  SessionDeps &
+  ConfiguredPeople & {
     db: Db;
     steam: Omit<SteamOpenId, 'claimNonce'>;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
     publicUrl: string;
-    ownerSteamIds: readonly SteamId64[];
     redirect: Redirect;
     readDestination: ReadDestination;
     onRefused: (error: Error) => void;
@@ -73,7 +74,7 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   }
   const user = await saveSignIn(deps.db, steamId, {
     profile: await deps.fetchProfile(steamId),
-    isOwner: deps.ownerSteamIds.includes(steamId),
+    configuredFlags: listConfiguredFlags(deps, steamId),
     now: visit.now,
   });
   await endSession(deps, visit.request);

@@ -1,5 +1,7 @@
 import { steamProfileUrl } from '../../domain/profile-address.ts';
+import { type FlagSource, USER_FLAGS } from '../../domain/rights/user-flags.ts';
 import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
+import type { GivenFlag } from '../../queries/users/user-flags.ts';
 import type { ListedUser, User } from '../../queries/users/users.ts';
 import { describeMoment } from './print.ts';
 
@@ -8,6 +10,7 @@ export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', '
 const FLAGS = [
   ['isOwner', 'owner'],
   ['isAdmin', 'admin'],
+  ['isModerator', 'moderator'],
   ['hasSvip', 'svip'],
   ['isServiceplus', 'serviceplus'],
 ] as const;
@@ -26,13 +29,14 @@ export function describeListedUser(user: ListedUser): string[] {
 }
 
 /** A user as lines of names and values. */
-export function describeUser(user: User & { isBanned: boolean }): string {
+export function describeUser(user: User & { isBanned: boolean }, given: readonly GivenFlag[]): string {
   const { discordId, discordUsername, hidesDiscord } = user;
   const lines: [string, string][] = [
     ['Name', user.nickname || '-'],
     ['SteamID64', user.steamId64],
     ['Profile', steamProfileUrl(user.steamId64)],
     ['Flags', flagsOf(user)],
+    ...given.map((each): [string, string] => ['', describeGivenFlag(each)]),
     [
       'Discord',
       discordId === null
@@ -46,6 +50,17 @@ export function describeUser(user: User & { isBanned: boolean }): string {
   ];
   return lines.map(([name, value]) => `${name.padEnd(14)}${escapeUnprintable(value)}`).join('\n');
 }
+
+/** Where a flag comes from: `admin: simpleadmin, until 2026-12-05 10:00 UTC`. */
+export function describeGivenFlag({ flag, source, endsAt }: GivenFlag): string {
+  const name = FLAGS.find(([column]) => column === USER_FLAGS[flag])?.[1] ?? flag;
+  return `${name}: ${SOURCES[source] ?? source}${endsAt ? `, until ${describeMoment(endsAt)}` : ''}`;
+}
+
+const SOURCES: Partial<Record<FlagSource, string>> = {
+  hand: 'by hand',
+  configuration: 'OWNER_STEAMIDS or MODERATOR_STEAMIDS',
+};
 
 function describeBlock({ blockedAt, blockReason }: User): string {
   if (!blockedAt) return 'no';

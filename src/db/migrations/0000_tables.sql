@@ -31,6 +31,15 @@ CREATE TABLE "used_nonces" (
 	"expires_at" timestamp (3) with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "user_flags" (
+	"steamid64" bigint NOT NULL,
+	"flag" text NOT NULL,
+	"source" text NOT NULL,
+	"ends_at" timestamp (3) with time zone,
+	"seen_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "user_flags_steamid64_flag_source_pk" PRIMARY KEY("steamid64","flag","source")
+);
+--> statement-breakpoint
 CREATE TABLE "users" (
 	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "users_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"steamid64" bigint NOT NULL,
@@ -42,8 +51,7 @@ CREATE TABLE "users" (
 	"hides_discord" boolean DEFAULT false NOT NULL,
 	"is_admin" boolean DEFAULT false NOT NULL,
 	"is_owner" boolean DEFAULT false NOT NULL,
-	"admin_by_config" boolean DEFAULT false NOT NULL,
-	"owner_by_config" boolean DEFAULT false NOT NULL,
+	"is_moderator" boolean DEFAULT false NOT NULL,
 	"has_svip" boolean DEFAULT false NOT NULL,
 	"is_serviceplus" boolean DEFAULT false NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
@@ -341,6 +349,7 @@ CREATE INDEX "api_tokens_ended" ON "api_tokens" USING btree (least(revoked_at, e
 CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");--> statement-breakpoint
 CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "used_nonces_expires" ON "used_nonces" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "user_flags_ends" ON "user_flags" USING btree ("ends_at") WHERE ends_at is not null;--> statement-breakpoint
 CREATE INDEX "users_created" ON "users" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "users_signed_in" ON "users" USING btree ("signed_in_at");--> statement-breakpoint
 CREATE INDEX "audit_log_at" ON "audit_log" USING btree ("at");--> statement-breakpoint

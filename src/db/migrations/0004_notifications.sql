@@ -29,5 +29,5 @@ CREATE TRIGGER api_tokens_changed AFTER UPDATE OF revoked_at, expires_at, token_
   FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();
 --> statement-breakpoint
 -- Flags decide who may have a sound, and a block ends tokens and streams.
-CREATE TRIGGER users_changed AFTER INSERT OR UPDATE OF is_admin, is_owner, has_svip, is_serviceplus, blocked_at OR DELETE OR TRUNCATE ON users
+CREATE TRIGGER users_changed AFTER INSERT OR UPDATE OF is_admin, is_owner, is_moderator, has_svip, is_serviceplus, blocked_at OR DELETE OR TRUNCATE ON users
   FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
+import type { FlagSource, UserFlag } from '../../domain/rights/user-flags.ts';
 import { instant, snowflake, steamId64 } from './columns.ts';
 
 /** Members of the community: each SteamID that ever signed in, or that an operator set. */
@@ -16,11 +17,10 @@ export const users = pgTable(
     discordAvatar: text('discord_avatar').notNull().default(''),
     /** Their Discord account is shown only to themselves, admins and moderators. */
     hidesDiscord: boolean('hides_discord').notNull().default(false),
+    /** The flags follow `user_flags`, by triggers; a user who is inserted with flags has them by hand. */
     isAdmin: boolean('is_admin').notNull().default(false),
     isOwner: boolean('is_owner').notNull().default(false),
-    /** Whether the flag comes from `OWNER_STEAMIDS`, and goes when the SteamID is removed there. */
-    adminByConfig: boolean('admin_by_config').notNull().default(false),
-    ownerByConfig: boolean('owner_by_config').notNull().default(false),
+    isModerator: boolean('is_moderator').notNull().default(false),
     hasSvip: boolean('has_svip').notNull().default(false),
     isServiceplus: boolean('is_serviceplus').notNull().default(false),
     createdAt: instant('created_at').notNull().defaultNow(),
@@ -33,6 +33,24 @@ export const users = pgTable(
   (table) => [
     index('users_created').on(table.createdAt, table.id),
     index('users_signed_in').on(table.signedInAt),
+  ],
+);
+
+/** What gives which flag to whom, also to SteamIDs without an account. A user has a flag while a row gives it. */
+export const userFlags = pgTable(
+  'user_flags',
+  {
+    steamId64: steamId64('steamid64').notNull(),
+    flag: text('flag').$type<UserFlag>().notNull(),
+    source: text('source').$type<FlagSource>().notNull(),
+    /** When the row is deleted; null: when the source no longer gives the flag. */
+    endsAt: instant('ends_at'),
+    /** When the source was last seen to give it, to the hour. */
+    seenAt: instant('seen_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.steamId64, table.flag, table.source] }),
+    index('user_flags_ends').on(table.endsAt).where(sql`ends_at is not null`),
   ],
 );
 

@@ -1,7 +1,7 @@
 import { eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
-import { users } from '../../db/schema/accounts.ts';
+import { userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { steamBans } from '../../db/schema/steam.ts';
@@ -77,6 +77,7 @@ async function eraseAccount(
     await tx.update(auditLog).set({ actor: 'member' }).where(eq(auditLog.actorUserId, user.id));
     await tx.delete(users).where(eq(users.id, user.id));
   }
+  await tx.delete(userFlags).where(eq(userFlags.steamId64, steamId64));
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
   // After the account: concurrent changes to it have written their entries by now.
   await tx

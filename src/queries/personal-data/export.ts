@@ -1,7 +1,7 @@
 import { asc, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, openDrizzle } from '../../db/client.ts';
-import { apiTokens, sessions, users } from '../../db/schema/accounts.ts';
+import { apiTokens, sessions, userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
@@ -105,6 +105,7 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
       .from(playerNames)
       .where(eq(playerNames.steamId64, steamId64)),
   ];
+  yield ['userFlags', await db.select().from(userFlags).where(eq(userFlags.steamId64, steamId64))];
   yield ['steamBans', await db.select().from(steamBans).where(eq(steamBans.steamId64, steamId64))];
   const entries = or(
     eq(auditLog.subject, steamId64),
@@ -273,6 +274,7 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array,
 export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boolean> {
   const columns = [
     users.steamId64,
+    userFlags.steamId64,
     roundSounds.steamId64,
     penalties.playerSteamId,
     penalties.adminSteamId,

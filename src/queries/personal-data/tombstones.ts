@@ -62,18 +62,20 @@ export async function findErasure(
   return erasure;
 }
 
-/** Longer than any request to Steam that was running when somebody was erased. */
-const RECENTLY = sql`interval '1 minute'`;
-
-/** Which of these players were erased within the last minute. */
-export async function listRecentlyErased(
+/** Which of these players were erased, within the last minutes if given. */
+export async function listErased(
   db: Db,
   steamIds: readonly SteamId64[],
+  { withinMinutes }: { withinMinutes?: number } = {},
 ): Promise<ReadonlySet<SteamId64>> {
   const erased = await db
     .select({ idHash: erasedPeople.idHash })
     .from(erasedPeople)
-    .where(sql`${erasedPeople.erasedAt} > clock_timestamp() - ${RECENTLY}`);
+    .where(
+      withinMinutes === undefined
+        ? undefined
+        : sql`${erasedPeople.erasedAt} > clock_timestamp() - make_interval(mins => ${withinMinutes})`,
+    );
   const secret = erased.length === 0 ? undefined : await findSetting(db, SECRET);
   if (secret === undefined) return new Set();
   const hashes = new Set(erased.map(({ idHash }) => idHash));

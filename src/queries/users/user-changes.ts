@@ -4,23 +4,24 @@ import { users } from '../../db/schema/accounts.ts';
 import { hasErrorCode } from '../../domain/error-causes.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
+import {
+  USER_FLAG_COLUMNS,
+  USER_FLAGS,
+  type UserFlag,
+  type UserFlagColumn,
+} from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { grantConfiguredOwner } from './owners.ts';
 import { liftBlock, requireUnblocked } from './user-blocks.ts';
+import { giveFlags, listGivenFlags, saveFlagsByHand } from './user-flags.ts';
 import { findUserByDiscordId, lockUser, lockUserFor, type User } from './users.ts';
 
 /** Values that an operator or a sign-in may set; absent ones stay unchanged. */
 export type UserChanges = Partial<
-  Omit<
-    typeof users.$inferInsert,
-    'id' | 'steamId64' | 'createdAt' | 'adminByConfig' | 'ownerByConfig' | 'blockedAt' | 'blockReason'
-  >
+  Omit<typeof users.$inferInsert, 'id' | 'steamId64' | 'createdAt' | 'blockedAt' | 'blockReason'>
 >;
 
-/** The flags an owner may set on the moderation page. */
-export const USER_FLAGS = ['isAdmin', 'isOwner', 'hasSvip', 'isServiceplus'] as const;
-export type UserFlags = Pick<User, (typeof USER_FLAGS)[number]>;
+export type UserFlags = Pick<User, UserFlagColumn>;
 
 /**
  * Updates a user with the given values; creates the user when missing.
@@ -46,7 +47,7 @@ export async function saveUser(
 /**
  * Saves a sign-in; creates the user the first time.
  * @param profile from Steam; absent values stay unchanged.
- * @param isOwner whether `OWNER_STEAMIDS` names them, which gives both flags.
+ * @param configuredFlags what the configuration gives to them.
  * @throws {Blocked} when they are blocked.
  */
 export async function saveSignIn(
@@ -54,14 +55,19 @@ export async function saveSignIn(
   steamId64: SteamId64,
   {
     profile = {},
-    isOwner,
+    configuredFlags = [],
     now,
-  }: { profile?: { nickname?: string; avatarUrl?: string }; isOwner: boolean; now: Date },
+  }: {
+    profile?: { nickname?: string; avatarUrl?: string };
+    configuredFlags?: readonly UserFlag[];
+    now: Date;
+  },
 ): Promise<User> {
   return db.transaction(async (tx) => {
-    await lockOrCreateUser(tx, steamId64);
-    if (isOwner) await grantConfiguredOwner(tx, steamId64);
-    requireUnblocked(await lockUser(tx, steamId64));
+    const before = await lockOrCreateUser(tx, steamId64);
+    if (configuredFlags.length > 0) await giveFlags(tx, steamId64, 'configuration', configuredFlags);
+    if (configuredFlags.includes('is_owner')) await liftBlock(tx, before, 'configuration');
+    else requireUnblocked(before);
     const user = await updateUser(tx, steamId64, { ...profile, signedInAt: now });
     await recordAudit(tx, { actor: { userId: user.id }, action: 'user.signed-in', subject: steamId64 });
     return user;
@@ -123,7 +129,7 @@ export async function setDiscordHidden(
 }
 
 /**
- * Sets the given flags of a user; absent ones stay unchanged.
+ * Sets which flags a user has by hand; absent ones stay unchanged, and so does what other sources give.
  * @throws {NotFound} when there is no such user.
  * @throws {Forbidden} when the actor is a user, but not an owner.
  */
@@ -134,7 +140,9 @@ export async function setUserFlags(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const before = await lockUserFor(tx, steamId64, { actor, mayAct: ({ isOwner }) => isOwner });
-    const changed = USER_FLAGS.filter((flag) => flags[flag] !== undefined && flags[flag] !== before[flag]);
+    const byHand = (await listGivenFlags(tx, steamId64)).filter(({ source }) => source === 'hand');
+    const isByHand = (column: UserFlagColumn) => byHand.some(({ flag }) => USER_FLAGS[flag] === column);
+    const changed = USER_FLAG_COLUMNS.filter((flag) => (flags[flag] ?? isByHand(flag)) !== isByHand(flag));
     if (changed.length === 0) return;
     if (flags.isOwner) await liftBlock(tx, before, actor);
     const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
@@ -166,12 +174,14 @@ async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Pr
  * @throws {Conflict} when the Discord account is linked to another user.
  */
 async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): Promise<User> {
-  const { discordId } = changes;
+  const { isOwner, isAdmin, isModerator, hasSvip, isServiceplus, ...columns } = changes;
+  await saveFlagsByHand(tx, steamId64, changes);
+  const { discordId } = columns;
   const holder = discordId ? await findUserByDiscordId(tx, discordId) : undefined;
   if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(discordId, holder.steamId64);
   const [user] = await tx
     .update(users)
-    .set({ steamId64, ...changes, ...originsOf(changes) })
+    .set({ steamId64, ...columns })
     .where(eq(users.steamId64, steamId64))
     .returning()
     .catch((cause: unknown) => {
@@ -186,17 +196,6 @@ async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): P
 
 /** In an update that does not change the SteamID, only the Discord account can violate a unique index. */
 const UNIQUE_VIOLATION = '23505';
-
-/** A flag that is set by hand no longer depends on the configuration. */
-function originsOf({
-  isAdmin,
-  isOwner,
-}: UserChanges): Partial<Pick<User, 'adminByConfig' | 'ownerByConfig'>> {
-  return {
-    ...(isAdmin !== undefined && { adminByConfig: false }),
-    ...(isOwner !== undefined && { ownerByConfig: false }),
-  };
-}
 
 function linkedElsewhere(
   discordId: string | null | undefined,

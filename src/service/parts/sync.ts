@@ -5,6 +5,7 @@ import { simpleAdminSystem } from '../../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../../import/source/open-source.ts';
 import { sourcebansSystem } from '../../import/sourcebans/sourcebans.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
+import { endTimedFlags } from '../../queries/users/user-flags.ts';
 import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
@@ -12,6 +13,9 @@ import { startRetention } from './retention.ts';
 
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 export const EXPIRY_EVENTS_MS = 15_000;
+
+/** How late a flag may be found that was given until an earlier end than all others. */
+const MAX_FLAG_PAUSE_MS = 5000;
 
 /** Role `sync`: marks expired penalties, mirrors their sources, and deletes old rows. */
 export function startSync({
@@ -38,6 +42,22 @@ export function startSync({
       work: async () => {
         await recordExpiredPenalties(database.db, now());
       },
+      log,
+    }).stop,
+  );
+
+  let nextEnd: Date | undefined;
+  onStopPart(
+    'ending flags',
+    startLoop({
+      name: 'ending flags',
+      everyMs: MAX_FLAG_PAUSE_MS,
+      work: async () => {
+        nextEnd = await endTimedFlags(database.db, now());
+      },
+      // At their second.
+      nextPauseMs: () =>
+        Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
       log,
     }).stop,
   );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { users } from '../../../src/db/schema/accounts.ts';
+import { userFlags, users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { openCli } from '../../support/service/cli.ts';
 
@@ -75,14 +75,36 @@ describe('users', () => {
     expect(await blockedLine()).not.toContain(': ');
   });
 
-  test('set leaves owners of the configuration their flags', async () => {
-    const env = { OWNER_STEAMIDS: aSteamId(9) };
-    const refusal = `${aSteamId(9)} is in OWNER_STEAMIDS, which makes them owner and admin: remove them there, then restart the service\n`;
-    for (const flag of ['--no-owner', '--no-admin']) {
-      const { code, stderr } = await cli(['users', 'set', '--steamid64', aSteamId(9), flag], env);
-      expect([code, stderr]).toEqual([1, refusal]);
-    }
-    expect((await cli(['users', 'set', '--steamid64', aSteamId(9), '--svip'], env)).code).toBe(0);
+  test('set clears the part of a flag that is set by hand, and names the sources that remain; show names all', async () => {
+    const set = ['users', 'set', '--steamid64', aSteamId(9)];
+    await succeed(...set, '--admin', '--moderator', '--svip');
+    const endsAt = new Date('2030-01-02T03:04:05Z');
+    await db.insert(userFlags).values([
+      { steamId64: aSteamId(9), flag: 'is_admin', source: 'configuration' },
+      { steamId64: aSteamId(9), flag: 'has_svip', source: 'vipcore', endsAt },
+    ]);
+    const given = [
+      'admin: OWNER_STEAMIDS or MODERATOR_STEAMIDS',
+      'svip: vipcore, until 2030-01-02 03:04 UTC',
+    ];
+    const shown = (await succeed('users', 'show', aSteamId(9))).split('\n').map((line) => line.trim());
+    expect(shown).toContain('Flags         admin, moderator, svip');
+    for (const line of [...given, 'admin: by hand', 'moderator: by hand', 'svip: by hand'])
+      expect(shown).toContain(line);
+    const { code, stderr } = await cli([...set, '--no-admin', '--no-svip', '--no-moderator']);
+    expect([code, stderr]).toEqual([
+      1,
+      `They keep what other sources give: ${given.toReversed().join('; ')}\n`,
+    ]);
+    expect(JSON.parse(await succeed('--json', 'users', 'show', aSteamId(9)))).toMatchObject({
+      isAdmin: true,
+      isModerator: false,
+      flags: [
+        { flag: 'has_svip', source: 'vipcore', endsAt: endsAt.toISOString() },
+        { flag: 'is_admin', source: 'configuration', endsAt: null },
+      ],
+    });
+    expect((await cli([...set, '--no-moderator'])).code).toBe(0);
   });
 
   test('set describes every option in its help', async () => {
@@ -93,7 +115,9 @@ describe('users', () => {
       .slice(1);
     expect(options.length).toBeGreaterThan(14);
     for (const option of options) expect(option).toMatch(/^(-h, )?--[a-z0-9-]+( <[a-z]+>)? {2,}\w/);
-    expect(help).toMatch(/--svip +give them SVIP\n +--no-svip +take SVIP away from them\n/);
+    expect(help).toMatch(
+      /--svip +give them SVIP\n +--no-svip +take SVIP away from them, if it was given by hand\n/,
+    );
   });
 
   test('set and show refuse an id that is taken, unknown or invalid, in one line', async () => {

@@ -3,7 +3,7 @@ import { desc, eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import { saveConfiguredOwners } from '../../../src/queries/users/owners.ts';
+import { saveConfiguredFlags } from '../../../src/queries/users/configured-flags.ts';
 import { unblockUser } from '../../../src/queries/users/user-blocks.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
@@ -146,7 +146,7 @@ describe('blocking', () => {
   test('ends for a user who becomes an owner, by hand or by the configuration', async () => {
     for (const promote of [
       () => saveUser(db, id, { changes: { isOwner: true }, actor: 'operator' }),
-      () => saveConfiguredOwners(db, [id]),
+      () => saveConfiguredFlags(db, { ownerSteamIds: [id], moderatorSteamIds: [] }, new Date()),
     ]) {
       number += 100;
       id = aSteamId(number);

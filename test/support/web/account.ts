@@ -66,6 +66,7 @@ export function startAccountSite(options: Options): AccountSite {
         clientSecret: options.discord?.clientSecret,
       },
       ownerSteamIds: options.ownerSteamIds ?? [],
+      moderatorSteamIds: [],
       tokensFor: options.tokensFor ?? 'everyone',
       site: { name: 'Zagrywka', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       arePenaltiesPublic: options.arePenaltiesPublic ?? false,

@@ -1,7 +1,7 @@
 import { afterAll } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
-import type { USER_FLAGS } from '../../../src/queries/users/user-changes.ts';
+import type { UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import { aSteamId, insertUser } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { startSteamApi } from '../providers/steam-api.ts';
@@ -71,4 +71,4 @@ export async function saveFlags(browser: Browser, number: number, ticked: FlagBo
   return browser.post(`${path}/flags`, { ...ticked, shown_flags: shown });
 }
 
-type FlagBoxes = Partial<Record<(typeof USER_FLAGS)[number], 'on'>>;
+type FlagBoxes = Partial<Record<UserFlagColumn, 'on'>>;

@@ -116,7 +116,7 @@ describe('GET /players/search', () => {
 
   test('a player is seen by a sign-in too, and by a penalty under another name', async () => {
     await insertNames('ala one', 'ala two', 'ala three');
-    await saveSignIn(db, aSteamId(1), { profile: { nickname: 'Other' }, isOwner: false, now: at(20) });
+    await saveSignIn(db, aSteamId(1), { profile: { nickname: 'Other' }, now: at(20) });
     await insertPenalties(db, [{ playerSteamId: aSteamId(2), playerName: 'Another', createdAt: at(10) }]);
     expect(await search('ala')).toMatchObject([
       {
@@ -136,7 +136,7 @@ describe('GET /players/search', () => {
   });
 
   test('finds users without penalties by their nickname, seen or not', async () => {
-    await saveSignIn(db, aSteamId(1), { profile: { nickname: 'Nicknamed' }, isOwner: false, now: at(3) });
+    await saveSignIn(db, aSteamId(1), { profile: { nickname: 'Nicknamed' }, now: at(3) });
     await saveUser(db, aSteamId(2), { changes: { nickname: 'Nicknamed too' }, actor: 'operator' });
     expect(await search('nicknamed')).toEqual([
       {

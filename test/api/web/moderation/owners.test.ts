@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { saveConfiguredOwners } from '../../../../src/queries/users/owners.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { saveConfiguredFlags } from '../../../../src/queries/users/configured-flags.ts';
+import { saveUser, type UserChanges } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
 const { db, as, owner, admin, userOf } = await openModeration();
+
+const saveOwners = (ownerSteamIds: SteamId64[]) =>
+  saveConfiguredFlags(db, { ownerSteamIds, moderatorSteamIds: [] }, new Date());
 
 describe('an owner', () => {
   test('grants and revokes flags; only changes are in the audit log', async () => {
@@ -46,11 +50,8 @@ describe('an owner', () => {
 
   test('changes no flag by an outdated page unless they changed it there', async () => {
     const path = `/account/moderation/users/${aSteamId(17)}`;
-    const set = (number: number, flags: Partial<typeof users.$inferInsert>) =>
-      db
-        .update(users)
-        .set(flags)
-        .where(eq(users.steamId64, aSteamId(number)));
+    const set = (number: number, changes: UserChanges) =>
+      saveUser(db, aSteamId(number), { changes, actor: 'operator' });
     await set(17, { isAdmin: true });
     await set(18, { isOwner: true });
     const second = await as(18);
@@ -82,12 +83,12 @@ describe('an owner', () => {
 
 describe('the audit log', () => {
   test('names the configuration where it made somebody owner, and where that ended', async () => {
-    await saveConfiguredOwners(db, [OWNER, aSteamId(60)]);
+    await saveOwners([OWNER, aSteamId(60)]);
     const granted = (await admin.get('/account/moderation/audit')).text;
     expect(granted).toContain('<span class="hint">configuration</span>');
     expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
     expect(granted).toContain('Admin: yes · Owner: yes');
-    await saveConfiguredOwners(db, [OWNER]);
+    await saveOwners([OWNER]);
     expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: no · Owner: no');
     const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
     expect(polish.text).toContain('<span class="hint">konfiguracja</span>');

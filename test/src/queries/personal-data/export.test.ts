@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
-import { apiTokens, sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { apiTokens, sessions, userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { discordFeeds } from '../../../../src/db/schema/discord.ts';
 import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
@@ -39,6 +39,7 @@ const PARTS = {
   penaltyTallies,
   names: playerNames,
   steamBans,
+  userFlags,
   discordFeeds,
   auditLog,
   erasure: erasedPeople,

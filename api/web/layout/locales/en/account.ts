@@ -7,7 +7,25 @@ export const account = {
   accountId: 'Account ID',
   memberSince: 'Member since',
   steamProfile: 'Steam profile',
-  badges: { isOwner: 'Owner', isAdmin: 'Admin', hasSvip: 'SVIP', isServiceplus: 'Premium' },
+  badges: {
+    isOwner: 'Owner',
+    isAdmin: 'Admin',
+    isModerator: 'Moderator',
+    hasSvip: 'SVIP',
+    isServiceplus: 'Premium',
+  },
+  /** Where a flag comes from. */
+  flagSources: {
+    hand: 'by hand',
+    configuration: 'configuration of this site',
+    simpleadmin: 'CS2-SimpleAdmin',
+    sourcebans: 'SourceBans++',
+    iks: 'IKS Admin',
+    vipcore: 'VIPCore',
+    discord: 'Discord role',
+  },
+  /** Before a date. */
+  until: 'until',
   onThisPage: 'On this page',
 };
 

@@ -8,7 +8,23 @@ export const account: Texts['account'] = {
   accountId: 'ID konta',
   memberSince: 'W społeczności od',
   steamProfile: 'Profil Steam',
-  badges: { isOwner: 'Właściciel', isAdmin: 'Admin', hasSvip: 'SVIP', isServiceplus: 'Premium' },
+  badges: {
+    isOwner: 'Właściciel',
+    isAdmin: 'Admin',
+    isModerator: 'Moderator',
+    hasSvip: 'SVIP',
+    isServiceplus: 'Premium',
+  },
+  flagSources: {
+    hand: 'nadane ręcznie',
+    configuration: 'konfiguracja strony',
+    simpleadmin: 'CS2-SimpleAdmin',
+    sourcebans: 'SourceBans++',
+    iks: 'IKS Admin',
+    vipcore: 'VIPCore',
+    discord: 'rola na Discordzie',
+  },
+  until: 'do',
   onThisPage: 'Na tej stronie',
 };
 

@@ -1,0 +1,60 @@
+import { InvalidInput } from '../errors.ts';
+
+/** What a SteamID may be to the community, as the API names it, and its column of a user. */
+export const USER_FLAGS = {
+  is_owner: 'isOwner',
+  is_admin: 'isAdmin',
+  is_moderator: 'isModerator',
+  has_svip: 'hasSvip',
+  is_serviceplus: 'isServiceplus',
+} as const;
+export type UserFlag = keyof typeof USER_FLAGS;
+/** A flag by its column of a user. */
+export type UserFlagColumn = (typeof USER_FLAGS)[UserFlag];
+export const USER_FLAG_COLUMNS: readonly UserFlagColumn[] = Object.values(USER_FLAGS);
+export const USER_FLAG_NAMES = Object.keys(USER_FLAGS) as UserFlag[];
+
+/** Sources that give flags by a mapping, in rounds. */
+export const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
+export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
+/** Everything that gives flags: somebody by hand, `OWNER_STEAMIDS` and `MODERATOR_STEAMIDS`, other systems. */
+export type FlagSource = 'hand' | 'configuration' | FlagSystem;
+
+/** Flags that other systems may give: owners are only named here. */
+const MAPPED_FLAGS = ['is_admin', 'is_moderator', 'has_svip', 'is_serviceplus'] as const satisfies UserFlag[];
+
+/** Which permissions, groups or roles of another system give which flag: any of those listed is enough. */
+export type FlagMapping = readonly { flag: UserFlag; permissions: readonly string[] }[];
+
+/**
+ * Reads a mapping such as `is_admin=@css/ban,@css/root;has_svip=@css/vip`; spaces around names do not count.
+ * @throws {InvalidInput} for another form, a flag that is unknown or named twice.
+ */
+export function parseFlagMapping(text: string): FlagMapping {
+  const mapping: { flag: UserFlag; permissions: string[] }[] = [];
+  for (const part of text.split(';').filter((each) => each.trim() !== '')) {
+    const [name = '', list = '', ...rest] = part.split('=').map((each) => each.trim());
+    const flag = MAPPED_FLAGS.find((each) => each === name);
+    const permissions = list.split(',').map((each) => each.trim());
+    if (!flag) throw new InvalidInput(`"${name}" is none of ${MAPPED_FLAGS.join(', ')}`);
+    if (rest.length > 0 || permissions.includes(''))
+      throw new InvalidInput(`"${part.trim()}" names no permissions`);
+    if (mapping.some((each) => each.flag === flag)) throw new InvalidInput(`${flag} is there twice`);
+    mapping.push({ flag, permissions });
+  }
+  return mapping;
+}
+
+/** A flag that a source gives to a SteamID, whether or not they have an account; `endsAt` null: for ever. */
+export type FlagGrant<Id = string> = { steamId64: Id; flag: UserFlag; endsAt: Date | null };
+
+/** The flags that a mapping gives for permissions, all until the same end. */
+export function mapPermissions<Id>(
+  mapping: FlagMapping,
+  steamId64: Id,
+  { permissions, endsAt }: { permissions: ReadonlySet<string>; endsAt: Date | null },
+): FlagGrant<Id>[] {
+  return mapping
+    .filter((each) => each.permissions.some((permission) => permissions.has(permission)))
+    .map(({ flag }) => ({ steamId64, flag, endsAt }));
+}

@@ -1,0 +1,165 @@
+import { and, asc, eq, inArray, lte, min, sql } from 'drizzle-orm';
+import type { Db, Reads } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
+import { userFlags, users } from '../../db/schema/accounts.ts';
+import { arrayLiteral } from '../../db/select.ts';
+import {
+  type FlagGrant,
+  type FlagSource,
+  USER_FLAG_NAMES,
+  USER_FLAGS,
+  type UserFlag,
+  type UserFlagColumn,
+} from '../../domain/rights/user-flags.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
+import { recordAudits } from '../audit-log.ts';
+import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
+
+/** Where somebody has a flag from, and until when; `endsAt` null: until the source no longer gives it. */
+export type GivenFlag = { flag: UserFlag; source: FlagSource; endsAt: Date | null };
+
+/** Where somebody has flags from, in the order of names. */
+export async function listGivenFlags(db: Db | Reads, steamId64: SteamId64): Promise<GivenFlag[]> {
+  return db
+    .select({ flag: userFlags.flag, source: userFlags.source, endsAt: userFlags.endsAt })
+    .from(userFlags)
+    .where(eq(userFlags.steamId64, steamId64))
+    .orderBy(asc(userFlags.flag), asc(userFlags.source));
+}
+
+/** Whether flags are given by hand; absent ones stay as they are. @param tx a transaction that has locked the user. */
+export async function saveFlagsByHand(
+  tx: Db,
+  steamId64: SteamId64,
+  flags: { [column in UserFlagColumn]?: boolean | undefined },
+): Promise<void> {
+  const ofValue = (value: boolean) => USER_FLAG_NAMES.filter((flag) => flags[USER_FLAGS[flag]] === value);
+  const [given, taken] = [ofValue(true), ofValue(false)];
+  if (given.length > 0) await giveFlags(tx, steamId64, 'hand', given);
+  if (taken.length === 0) return;
+  const isTaken = and(inArray(userFlags.flag, taken), eq(userFlags.source, 'hand'));
+  await tx.delete(userFlags).where(and(eq(userFlags.steamId64, steamId64), isTaken));
+}
+
+/** Gives somebody flags of a source, besides those that it gives already. */
+export async function giveFlags(
+  tx: Db,
+  steamId64: SteamId64,
+  source: FlagSource,
+  flags: readonly UserFlag[],
+): Promise<void> {
+  await tx
+    .insert(userFlags)
+    .values(flags.map((flag) => ({ steamId64, flag, source })))
+    .onConflictDoNothing();
+}
+
+/**
+ * Saves everything that a source gives, as read in one complete round: what it no longer gives ends, and what other sources
+ * give stays. Erased people without a new account get nothing. The audit log records which flags came and went.
+ * @param tx a transaction that has taken no lock yet.
+ * @param grants those that have ended do not count; of several for one flag, the longest.
+ */
+export async function saveFlagRound(
+  tx: Db,
+  source: FlagSource,
+  { grants, now }: { grants: readonly FlagGrant<SteamId64>[]; now: Date },
+): Promise<{ given: number; taken: number }> {
+  await lockFlags(tx);
+  const erased = await listErasedWithoutAccount(tx, [...new Set(grants.map(({ steamId64 }) => steamId64))]);
+  const longest = new Map<string, FlagGrant<SteamId64>>();
+  for (const grant of grants) {
+    if ((grant.endsAt && grant.endsAt <= now) || erased.has(grant.steamId64)) continue;
+    const key = `${grant.steamId64} ${grant.flag}`;
+    if (!endsLater(longest.get(key), grant)) longest.set(key, grant);
+  }
+  const rows = JSON.stringify(
+    [...longest.values()].map(({ steamId64, flag, endsAt }) => ({ id: steamId64, flag, ends: endsAt })),
+  );
+  const round = sql`(select id as steamid64, flag, ends as ends_at
+    from jsonb_to_recordset(${rows}::text::jsonb) as given (id bigint, flag text, ends timestamptz(3)))`;
+  const isOnlySource = sql`not exists (select from user_flags as other
+    where other.steamid64 = changed.steamid64 and other.flag = changed.flag and other.source <> ${source})`;
+  const taken = await tx.execute<FlagChange>(sql`
+    with changed as (
+      delete from user_flags where source = ${source}
+        and not exists (select from ${round} as given where given.steamid64 = user_flags.steamid64 and given.flag = user_flags.flag)
+      returning steamid64, flag
+    ) select steamid64::text as "steamId64", flag from changed where ${isOnlySource}`);
+  const given = await tx.execute<FlagChange>(sql`
+    with changed as (
+      insert into user_flags (steamid64, flag, source, ends_at, seen_at)
+      select steamid64, flag, ${source}, ends_at, ${now.toISOString()}::timestamptz from ${round} as given
+      on conflict (steamid64, flag, source) do update set ends_at = excluded.ends_at, seen_at = excluded.seen_at
+        where user_flags.ends_at is distinct from excluded.ends_at
+          or user_flags.seen_at < excluded.seen_at - interval '1 hour'
+      returning steamid64, flag, xmax = 0 as is_new
+    ) select steamid64::text as "steamId64", flag from changed where is_new and ${isOnlySource}`);
+  await recordChanges(tx, source, { given, taken });
+  return { given: given.length, taken: taken.length };
+}
+
+type FlagChange = { steamId64: SteamId64; flag: UserFlag };
+
+/** One entry for each person, in which each flag that changed is true or false. */
+async function recordChanges(
+  tx: Db,
+  source: FlagSource,
+  { given, taken }: { given: readonly FlagChange[]; taken: readonly FlagChange[] },
+): Promise<void> {
+  const byPerson = new Map<SteamId64, Partial<Record<UserFlagColumn, boolean>>>();
+  for (const [changes, value] of [[taken, false] as const, [given, true] as const]) {
+    for (const { steamId64, flag } of changes) {
+      byPerson.set(steamId64, { ...byPerson.get(steamId64), [USER_FLAGS[flag]]: value });
+    }
+  }
+  await recordAudits(
+    tx,
+    [...byPerson].map(([subject, details]) => ({
+      actor: 'configuration',
+      action: 'user.flags-set',
+      subject,
+      details: { ...details, ...(source !== 'configuration' && { source }) },
+    })),
+  );
+}
+
+/** Ends the flags whose time has run out. @returns when the next one ends. */
+export async function endTimedFlags(db: Db, now: Date): Promise<Date | undefined> {
+  const next = await findNextEnd(db);
+  if (!next || next > now) return next;
+  await db.transaction(async (tx) => {
+    await lockFlags(tx);
+    await tx.delete(userFlags).where(lte(userFlags.endsAt, now));
+  });
+  return findNextEnd(db);
+}
+
+async function findNextEnd(db: Db): Promise<Date | undefined> {
+  const [row] = await db.select({ endsAt: min(userFlags.endsAt) }).from(userFlags);
+  return row?.endsAt ?? undefined;
+}
+
+/** @param tx a transaction that has taken no lock yet. */
+async function lockFlags(tx: Db): Promise<void> {
+  await holdOffErasures(tx);
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.flags})`);
+}
+
+async function listErasedWithoutAccount(
+  tx: Db,
+  steamIds: readonly SteamId64[],
+): Promise<ReadonlySet<SteamId64>> {
+  const erased = await listErased(tx, steamIds);
+  if (erased.size === 0) return erased;
+  const accounts = await tx
+    .select({ steamId64: users.steamId64 })
+    .from(users)
+    .where(sql`${users.steamId64} = any(${arrayLiteral([...erased])})`);
+  return erased.difference(new Set(accounts.map(({ steamId64 }) => steamId64)));
+}
+
+function endsLater(kept: FlagGrant | undefined, { endsAt }: FlagGrant): boolean {
+  if (!kept) return false;
+  return kept.endsAt === null || (endsAt !== null && kept.endsAt >= endsAt);
+}

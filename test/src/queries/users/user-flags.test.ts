@@ -1,0 +1,145 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { asc, eq } from 'drizzle-orm';
+import { userFlags, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import type { FlagSource, UserFlag } from '../../../../src/domain/rights/user-flags.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
+import { saveSignIn, saveUser } from '../../../../src/queries/users/user-changes.ts';
+import { endTimedFlags, listGivenFlags, saveFlagRound } from '../../../../src/queries/users/user-flags.ts';
+import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { readPerson } from '../../../support/database/person-export.ts';
+
+const { db } = await createTestDatabase();
+const PLAYER = aSteamId(1);
+const NOW = new Date('2026-11-25T12:00:00Z');
+const SOON = new Date('2026-11-25T12:00:01Z');
+
+beforeEach(async () => {
+  await db.delete(auditLog);
+  await db.delete(users);
+  await db.delete(userFlags);
+});
+
+type Given = [flag: UserFlag, endsAt?: Date];
+
+/** Saves a round in which a source gives these flags to one player. */
+function saveRound(source: FlagSource, given: readonly Given[], { to = PLAYER, now = NOW } = {}) {
+  const grants = given.map(([flag, endsAt = null]) => ({ steamId64: to, flag, endsAt }));
+  return db.transaction((tx) => saveFlagRound(tx, source, { grants, now }));
+}
+
+async function flagsOf(steamId64: SteamId64) {
+  const { isAdmin, isModerator, hasSvip } = (await findUserBySteamId(db, steamId64)) ?? {};
+  return { isAdmin, isModerator, hasSvip };
+}
+
+const listEntries = async () =>
+  (
+    await db.select().from(auditLog).where(eq(auditLog.action, 'user.flags-set')).orderBy(asc(auditLog.id))
+  ).map(({ subject, details }) => ({ subject, details }));
+
+describe('a flag', () => {
+  test('holds while any source gives it; the audit log has when it came and went', async () => {
+    await insertUser(db, 1);
+    await saveRound('vipcore', [['has_svip']]);
+    await saveRound('simpleadmin', [['has_svip'], ['is_admin']]);
+    await saveUser(db, PLAYER, { changes: { hasSvip: true }, actor: 'operator' });
+    expect(await flagsOf(PLAYER)).toEqual({ isAdmin: true, isModerator: false, hasSvip: true });
+    await saveRound('vipcore', []);
+    await saveUser(db, PLAYER, { changes: { hasSvip: false }, actor: 'operator' });
+    expect(await flagsOf(PLAYER)).toMatchObject({ hasSvip: true });
+    await saveRound('simpleadmin', [['is_moderator']]);
+    expect(await flagsOf(PLAYER)).toEqual({ isAdmin: false, isModerator: true, hasSvip: false });
+    expect(await listEntries()).toEqual([
+      { subject: PLAYER, details: { hasSvip: true, source: 'vipcore' } },
+      { subject: PLAYER, details: { isAdmin: true, source: 'simpleadmin' } },
+      {
+        subject: PLAYER,
+        details: { isAdmin: false, hasSvip: false, isModerator: true, source: 'simpleadmin' },
+      },
+    ]);
+  });
+
+  test('is remembered for a SteamID without an account, and there with the first sign-in', async () => {
+    await saveRound('iks', [['is_admin']]);
+    const user = await saveSignIn(db, PLAYER, { now: NOW });
+    expect(user).toMatchObject({ isAdmin: true, hasSvip: false });
+  });
+
+  test('ends at its second without an entry; the longest of several ends counts, and none is the longest', async () => {
+    await insertUser(db, 1);
+    const past = new Date(NOW.getTime() - 1000);
+    await saveRound('vipcore', [
+      ['has_svip', past],
+      ['is_admin', past],
+      ['is_admin', SOON],
+      ['is_moderator', SOON],
+      ['is_moderator'],
+    ]);
+    expect(await listGivenFlags(db, PLAYER)).toEqual([
+      { flag: 'is_admin', source: 'vipcore', endsAt: SOON },
+      { flag: 'is_moderator', source: 'vipcore', endsAt: null },
+    ]);
+    await endTimedFlags(db, new Date(SOON.getTime() - 1));
+    expect(await flagsOf(PLAYER)).toMatchObject({ isAdmin: true });
+    await endTimedFlags(db, SOON);
+    expect(await flagsOf(PLAYER)).toEqual({ isAdmin: false, isModerator: true, hasSvip: false });
+    expect(await listEntries()).toHaveLength(1);
+  });
+
+  test('follows a source that gives it longer, and writes nothing else in rounds without changes', async () => {
+    await saveRound('vipcore', [['has_svip', SOON]]);
+    const later = new Date(NOW.getTime() + 60_000);
+    await saveRound('vipcore', [['has_svip', later]]);
+    const read = async () => (await db.execute('select *, xmin::text from user_flags'))[0];
+    const before = await read();
+    await saveRound('vipcore', [['has_svip', later]], { now: SOON });
+    expect(await read()).toEqual(before);
+    expect(await listGivenFlags(db, PLAYER)).toMatchObject([{ endsAt: later }]);
+  });
+
+  test('is decided by both of two sources that end it at the same time', async () => {
+    await insertUser(db, 1);
+    for (let repeat = 0; repeat < 5; repeat++) {
+      await Promise.all([
+        saveRound('iks', [['is_admin']]),
+        saveUser(db, PLAYER, { changes: { isAdmin: true }, actor: 'operator' }),
+      ]);
+      expect(await flagsOf(PLAYER)).toMatchObject({ isAdmin: true });
+      await Promise.all([
+        saveRound('iks', []),
+        saveUser(db, PLAYER, { changes: { isAdmin: false }, actor: 'operator' }),
+      ]);
+      expect(await flagsOf(PLAYER)).toMatchObject({ isAdmin: false });
+    }
+  });
+
+  test('reaches an account that is created while the round is saved', async () => {
+    for (let number = 100; number < 110; number++) {
+      const to = aSteamId(number);
+      await Promise.all([saveRound('vipcore', [['has_svip']], { to }), saveSignIn(db, to, { now: NOW })]);
+      expect(await flagsOf(to)).toMatchObject({ hasSvip: true });
+    }
+  });
+});
+
+describe('personal data', () => {
+  test('contains flags of people without an account; an erasure ends them until the next sign-in', async () => {
+    await saveRound('vipcore', [['has_svip', SOON]]);
+    expect(await isPersonKnown(db, PLAYER)).toBe(true);
+    expect(await readPerson(db, PLAYER, { actor: 'operator', now: NOW })).toMatchObject({
+      account: null,
+      userFlags: [{ flag: 'has_svip', source: 'vipcore', endsAt: SOON.toISOString() }],
+    });
+    await erasePerson(db, PLAYER, { withPenalties: false, actor: 'operator', removeSounds: async () => {} });
+    await saveRound('vipcore', [['has_svip']]);
+    expect(await db.select().from(userFlags)).toEqual([]);
+    expect(await saveSignIn(db, PLAYER, { now: NOW })).toMatchObject({ hasSvip: false });
+    await saveRound('vipcore', [['has_svip']]);
+    expect(await flagsOf(PLAYER)).toMatchObject({ hasSvip: true });
+  });
+});
