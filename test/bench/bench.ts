@@ -72,6 +72,71 @@ export function formatRatio(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
 
+/** A limit on a figure or a ratio. */
+type Limit = { atMost: number } | { atLeast: number };
+
+function isWithin(limit: Limit, value: number): boolean {
+  return 'atMost' in limit ? value <= limit.atMost : value >= limit.atLeast;
+}
+
+function describeLimit(limit: Limit, format: (value: number) => string): string {
+  return 'atMost' in limit ? `≤ ${format(limit.atMost)}` : `≥ ${format(limit.atLeast)}`;
+}
+
+/** A row that compares ours with a floor, by their ratio; without a limit, for information. */
+export function compare(
+  what: string,
+  {
+    ours,
+    floor,
+    name,
+    format = formatMs,
+  }: {
+    ours: number;
+    floor: number;
+    /** Of the floor. */
+    name: string;
+    format?: (value: number) => string;
+  },
+  limit?: Limit,
+): Row {
+  return {
+    what,
+    ours: format(ours),
+    floor: `${name}: ${format(floor)}`,
+    ratio: formatRatio(ours / floor),
+    target: limit ? describeLimit(limit, formatRatio) : 'for information',
+    isReached: limit === undefined || isWithin(limit, ours / floor),
+  };
+}
+
+/** A row whose figure has a limit of its own. */
+export function limitFigure(
+  what: string,
+  {
+    value,
+    floor = '–',
+    ratio = '–',
+    format = formatMs,
+  }: {
+    value: number;
+    /** What is told beside it. */
+    floor?: string;
+    ratio?: string;
+    format?: (value: number) => string;
+  },
+  limit: Limit,
+): Row {
+  return {
+    what,
+    ours: format(value),
+    floor,
+    ratio,
+    target: describeLimit(limit, format),
+    isReached: isWithin(limit, value),
+  };
+}
+
 /** The path of a tool. @throws {NotMeasured} when it is not installed. */
 export function requireTool(name: string): string {
   const path = Bun.which(name);

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
 import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { anonymous } from './benches/anonymous.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
+import { history } from './benches/history.ts';
 import { http } from './benches/http.ts';
 import { importBench } from './benches/import.ts';
+import { lookups } from './benches/lookups.ts';
+import { pages } from './benches/pages.ts';
 import { penalties } from './benches/penalties.ts';
 import { poll } from './benches/poll.ts';
 import { search } from './benches/search.ts';
@@ -14,15 +18,19 @@ import { formatNotes, formatTable, type Outcome, saveResults } from './results.t
 
 /** In the order they run. */
 const BENCHES: readonly Bench[] = [
-  http,
   small,
+  http,
   penalties,
+  lookups,
   search,
-  exportBench,
-  importBench,
+  history,
+  pages,
+  anonymous,
   poll,
-  events,
+  importBench,
   sounds,
+  exportBench,
+  events,
   soak,
 ];
 

@@ -1,4 +1,4 @@
-import { type Bench, formatMs, formatRatio, percentile, type Row } from '../bench.ts';
+import { type Bench, compare, limitFigure, percentile, type Row } from '../bench.ts';
 import { type Child, readResidentMb } from '../support/child.ts';
 import { type TokenHeaders, withDatasetService } from '../support/dataset-service.ts';
 
@@ -75,34 +75,29 @@ function toRows({
   const early = Math.ceil(busy.heldMb.length / 10);
   const earlyMb = Math.max(...busy.heldMb.slice(0, early));
   const peakMb = Math.max(...busy.heldMb.slice(early));
-  const growthMb = peakMb - earlyMb;
-  const [quietMs, busyMs] = [quiet, busy].map(({ waitsMs }) => percentile(waitsMs, 0.99));
-  const ratio = (busyMs ?? Number.NaN) / (quietMs ?? Number.NaN);
   return [
-    {
-      what: `export of ${rows} penalties`,
-      ours: `${Math.round(perSecond)} a second`,
-      floor: '–',
-      ratio: `${seconds.toFixed(1)} s`,
-      target: `≥ ${FEWEST_PER_SECOND} a second`,
-      isReached: perSecond >= FEWEST_PER_SECOND,
-    },
-    {
-      what: '… memory of the process',
-      ours: `${peakMb.toFixed(0)} MB at most`,
-      floor: `in its first tenth: ${earlyMb.toFixed(0)} MB`,
-      ratio: `${growthMb >= 0 ? '+' : ''}${growthMb.toFixed(0)} MB`,
-      target: `≤ +${MAX_GROWTH_MB} MB`,
-      isReached: growthMb <= MAX_GROWTH_MB,
-      note: `a process that has done nothing else yet holds ${Math.max(...quiet.heldMb).toFixed(0)} MB`,
-    },
-    {
-      what: '… a page of penalties meanwhile',
-      ours: `p99 ${formatMs(busyMs ?? Number.NaN)}`,
-      floor: `without it: p99 ${formatMs(quietMs ?? Number.NaN)}`,
-      ratio: formatRatio(ratio),
-      target: '≤ 2×',
-      isReached: ratio <= 2,
-    },
+    limitFigure(
+      `export of ${rows} penalties`,
+      {
+        value: perSecond,
+        ratio: `${seconds.toFixed(1)} s`,
+        format: (count) => `${Math.round(count)} a second`,
+      },
+      { atLeast: FEWEST_PER_SECOND },
+    ),
+    limitFigure(
+      '… growth of memory',
+      {
+        value: peakMb - earlyMb,
+        floor: `${earlyMb.toFixed(0)} MB in its first tenth; before it, ${Math.max(...quiet.heldMb).toFixed(0)} MB`,
+        format: (mb) => `${mb.toFixed(0)} MB`,
+      },
+      { atMost: MAX_GROWTH_MB },
+    ),
+    compare(
+      '… a page of penalties meanwhile, p99',
+      { ours: percentile(busy.waitsMs, 0.99), floor: percentile(quiet.waitsMs, 0.99), name: 'without it' },
+      { atMost: 2 },
+    ),
   ];
 }

@@ -5,25 +5,15 @@ import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
-import { type Bench, formatRatio, median, NotMeasured, type Row } from '../bench.ts';
+import { type Bench, compare, median, NotMeasured, type Row } from '../bench.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const MAX_ROWS = 1_000_000;
 const ROUNDS = 2;
 const MEGABYTE = 1_048_576;
 
-/** What one round measured, in seconds. */
-type Round = {
-  import: number;
-  /** Between the two that follow, as the first import of a round also warms everything up. */
-  importAgain: number;
-  importUnnamed: number;
-  importUnrecorded: number;
-  copy: number;
-  copyIndexed: number;
-  copyBare: number;
-  repeat: number;
-};
+/** Seconds that each took. */
+type Round = { ours: number; floor: number };
 /** Resident memory of this process in MB: at the first tenth of an import, and the most after it. */
 type Memory = { earlyMb: number; peakMb: number };
 
@@ -77,9 +67,6 @@ async function playRound(
       actor: 'operator' as const,
     };
     const importSeconds = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl, onProgress }));
-    const importUnnamed = await importWithout(NAME_TRIGGERS, sourceUrl, serverUrl);
-    const importAgain = await importWithout([], sourceUrl, serverUrl);
-    const importUnrecorded = await importWithout(EVENT_TRIGGERS, sourceUrl, serverUrl);
     const [settings] = await copied`select current_setting('data_directory') as folder`;
     const file = `${settings?.folder}/bench-penalties.copy`;
     const names = await copied`select column_name as name from information_schema.columns
@@ -87,107 +74,30 @@ async function playRound(
     const columns = names.map((row) => row.name).join(', ');
     await exporter.unsafe(`copy (select ${columns} from penalties order by id) to '${file}'`);
     const copySeconds = await secondsOf(() => copied.unsafe(`copy penalties (${columns}) from '${file}'`));
-    await copied`truncate penalties`;
-    await copied`alter table penalties disable trigger user`;
-    const copyIndexed = await secondsOf(() => copied.unsafe(`copy penalties (${columns}) from '${file}'`));
-    await copied.unsafe(`create table bare as select ${columns} from penalties with no data`);
-    const copyBare = await secondsOf(() => copied.unsafe(`copy bare from '${file}'`));
-    const repeat = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
     await rm(file);
-    return {
-      import: importSeconds,
-      importAgain,
-      importUnnamed,
-      importUnrecorded,
-      copy: copySeconds,
-      copyIndexed,
-      copyBare,
-      repeat,
-    };
+    return { ours: importSeconds, floor: copySeconds };
   } finally {
     await Promise.all([imported.close(), exporter.end(), copied.end()]);
   }
 }
 
-/** Keep the names by which players are searched. */
-const NAME_TRIGGERS = ['penalties_name_inserted', 'penalties_name_updated'];
-/** Record the events of penalties. */
-const EVENT_TRIGGERS = ['penalties_record_inserted', 'penalties_record_updated', 'penalties_record_deleted'];
-
-/** @returns how long an import takes while some triggers are disabled. */
-async function importWithout(
-  triggers: readonly string[],
-  sourceUrl: string,
-  serverUrl: string,
-): Promise<number> {
-  const url = await createDatabase(serverUrl, 'bench_import_without');
-  const { db, connection, close } = openDatabase(url, { max: 2 });
-  const deps = { db, databaseUrl: url, now: () => new Date(), actor: 'operator' as const };
-  try {
-    for (const trigger of triggers)
-      await connection`alter table penalties disable trigger ${connection(trigger)}`;
-    return await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl }));
-  } finally {
-    await close();
-  }
-}
-
 function toRows(rows: number, rounds: readonly Round[], { earlyMb, peakMb }: Memory): Row[] {
-  const of = (key: keyof Round) => median(rounds.map((round) => round[key]));
-  const seconds = (value: number) => `${value.toFixed(1)} s`;
-  const against = (what: string, floor: number, target: string, isReached: boolean, note?: string): Row => ({
-    what,
-    ours: seconds(of('import')),
-    floor: `${seconds(floor)} COPY`,
-    ratio: formatRatio(of('import') / floor),
-    target,
-    isReached,
-    ...(note !== undefined && { note }),
-  });
-  const without = (what: string, key: keyof Round, most: number): Row => {
-    const ratio = of('importAgain') / of(key);
-    return {
-      what: `the same without ${what}`,
-      ours: seconds(of('importAgain')),
-      floor: seconds(of(key)),
-      ratio: formatRatio(ratio),
-      target: `≤ ${most.toFixed(2)}×`,
-      isReached: ratio <= most,
-    };
-  };
   return [
-    against(
-      `import of ${rows} rows, same table, indexes and triggers`,
-      of('copy'),
-      '≤ 4×',
-      of('import') <= 4 * of('copy'),
-      'COPY is one statement, whose trigger counts all rows at once; the import writes ten thousand rows a statement.',
+    compare(
+      `import of ${rows} rows`,
+      {
+        ours: median(rounds.map(({ ours }) => ours)),
+        floor: median(rounds.map(({ floor }) => floor)),
+        name: 'COPY into the same table, with its indexes and triggers',
+        format: (seconds) => `${seconds.toFixed(1)} s`,
+      },
+      { atMost: 2 },
     ),
-    against(
-      'the same, COPY without the triggers',
-      of('copyIndexed'),
-      '≤ 4×',
-      of('import') <= 4 * of('copyIndexed'),
+    compare(
+      'memory while importing, at most',
+      { ours: peakMb, floor: earlyMb, name: 'in the first tenth', format: (mb) => `${mb.toFixed(0)} MB` },
+      { atMost: 1.25 },
     ),
-    without('keeping names for the search', 'importUnnamed', 1.15),
-    without('recording events', 'importUnrecorded', 1.2),
-    against('the same, COPY into a bare table', of('copyBare'), 'for information', true),
-    {
-      what: 'importing the same again, nothing changed',
-      ours: seconds(of('repeat')),
-      floor: `${seconds(of('import'))} first import`,
-      ratio: formatRatio(of('repeat') / of('import')),
-      target: 'for information',
-      isReached: true,
-    },
-    {
-      what: 'memory while importing',
-      ours: `${peakMb.toFixed(0)} MB at most`,
-      floor: `${earlyMb.toFixed(0)} MB in the first tenth`,
-      ratio: formatRatio(peakMb / earlyMb),
-      target: '≤ 1.25×',
-      isReached: peakMb <= 1.25 * earlyMb,
-    },
   ];
 }
 

@@ -7,7 +7,7 @@ import { startSimulatedGameServer } from '../../../src/demo/simulated-game-serve
 import { insertServer } from '../../support/database/builders.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { type Bench, NotMeasured, type Row } from '../bench.ts';
-import { readProcessorMs, startChild } from '../support/child.ts';
+import { listFamily, readProcessorMs, startChild } from '../support/child.ts';
 import { START_COMMAND, serviceEnv } from '../support/service.ts';
 
 const SERVERS = 10;
@@ -111,21 +111,6 @@ async function look(url: string, roots: readonly number[]) {
 /** What the processes have used since; sessions of the database that ended meanwhile are left out. */
 function growth(before: Map<number, Process>, after: Map<number, Process>, key: keyof Process): number {
   return [...after].reduce((sum, [pid, process]) => sum + process[key] - (before.get(pid)?.[key] ?? 0), 0);
-}
-
-/** The processes, and all that they have started. */
-async function listFamily(roots: readonly number[]): Promise<Set<number>> {
-  const family = new Set(roots);
-  const pids = (await readdir('/proc'))
-    .map(Number)
-    .filter(Boolean)
-    .sort((a, b) => a - b);
-  for (const pid of pids) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-    if (family.has(parent)) family.add(pid);
-  }
-  return family;
 }
 
 function aRow(what: string, value: number, target: number, unit: string): Row {

@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** A server in a process of its own. */
@@ -34,11 +35,34 @@ export async function readResidentMb(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-/** The processor time of a process in milliseconds, to a hundredth of a second. Works on Linux only. */
+/** The processor time of a process and of the children it has waited for, in ms, to a hundredth of a second. Linux only. */
 export async function readProcessorMs(pid: number): Promise<number> {
-  const stat = await Bun.file(`/proc/${pid}/stat`).text();
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const fields = await readStat(pid);
+  return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * 10;
+}
+
+/** The same of processes and all that they have started. */
+export async function readFamilyProcessorMs(roots: readonly number[]): Promise<number> {
+  let sum = 0;
+  for (const pid of await listFamily(roots)) sum += await readProcessorMs(pid).catch(() => 0);
+  return sum;
+}
+
+/** The processes, and all that they have started. Linux only. */
+export async function listFamily(roots: readonly number[]): Promise<Set<number>> {
+  const family = new Set(roots);
+  const pids = (await readdir('/proc')).map(Number).filter(Boolean);
+  for (const pid of pids.sort((a, b) => a - b)) {
+    const [, parent] = await readStat(pid).catch(() => []);
+    if (family.has(Number(parent))) family.add(pid);
+  }
+  return family;
+}
+
+/** The fields of a process's stat file that follow its name. */
+async function readStat(pid: number): Promise<string[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Reads on in the background afterwards, so that the pipe never fills. */

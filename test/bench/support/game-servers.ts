@@ -1,19 +1,26 @@
 import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
 
-/** `bun test/bench/support/game-servers.ts COUNT`: that many game servers with twelve players each, until the process is ended. */
-const count = Number(process.argv[2]);
-const servers = await Promise.all(
-  Array.from({ length: count }, (_, number) =>
-    startSimulatedGameServer({
-      game: {
-        hostname: `Bench server ${number}`,
-        players: Array.from({ length: 12 }, (_, player) => ({
-          name: `Player ${player} of ${number}`,
-          score: player,
-          joinedAt: Date.now(),
-        })),
-      },
-    }),
-  ),
-);
-console.log(JSON.stringify(servers.map(({ address }) => address)));
+/** Simulates so many game servers, with twelve players each, in a process of its own. */
+export async function startGameServers(count: number): Promise<Disposable & { addresses: string[] }> {
+  const child = Bun.spawn([process.execPath, import.meta.path, String(count)], { stdout: 'pipe' });
+  let text = '';
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    if (text.includes('\n')) break;
+  }
+  return { addresses: JSON.parse(text), [Symbol.dispose]: () => child.kill() };
+}
+
+if (import.meta.main) {
+  const players = Array.from({ length: 12 }, (_, number) => ({
+    name: `Player ${number}`,
+    score: number,
+    joinedAt: Date.now(),
+  }));
+  const servers = await Promise.all(
+    Array.from({ length: Number(process.argv[2]) }, (_, number) =>
+      startSimulatedGameServer({ game: { hostname: `Bench server ${number}`, players } }),
+    ),
+  );
+  console.log(JSON.stringify(servers.map(({ address }) => address)));
+}

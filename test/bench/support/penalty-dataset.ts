@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Connection, connect } from '../../../src/db/client.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { recountPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
 import { type BenchOptions, NotMeasured } from '../bench.ts';
 
 /** The moment the generated five years end, and at which no status lags behind the clock. */
 export const DATASET_END = new Date('2026-11-21T00:00:00Z');
+const SMALL_ROWS = 10_000;
 const YEARS = 5;
 const BATCH_ROWS = 250_000;
 /** Heap, indexes and the write-ahead log of a load, measured; with room to spare. */
@@ -20,41 +21,46 @@ const GENERATOR_VERSION = 4;
 /** Secondary indexes are made after a load: half the time of keeping them up row by row. */
 type IndexDefinition = { name: string; definition: string };
 
+/** The addresses of two databases: with ten thousand penalties, and with as many as were asked for. */
+export type Datasets = { small: string; large: string };
+
 /**
- * Starts the server that keeps generated data from one run to the next, in a folder of its own under the system's
- * temporary folder. Settings are the product's.
+ * Generates penalties of five years, once; the next run finds them, in a folder under the system's temporary folder.
+ * Settings of PostgreSQL are the product's. Five penalties a player, 1 % unknown players, about 20 servers, 200 admins and
+ * a busy console.
+ * @throws {NotMeasured} when the disk has too little room.
  */
-export async function startDatasetServer(): Promise<EmbeddedPostgres> {
+export async function withDatasets<T>(
+  { rows, say }: Pick<BenchOptions, 'rows' | 'say'>,
+  work: (datasets: Datasets) => Promise<T>,
+): Promise<T> {
   const dataDir = datasetFolder();
   await mkdir(dataDir, { recursive: true });
-  return startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  try {
+    const small = await ensureDataset(server.url, SMALL_ROWS, say);
+    return await work({ small, large: await ensureDataset(server.url, rows, say) });
+  } finally {
+    await server.stop();
+  }
 }
 
-function datasetFolder(): string {
-  return join(tmpdir(), 'community-api-bench');
-}
-
-/**
- * Makes a database with `rows` penalties of five years, once; the next run finds it.
- * Five rows a player, 1 % unknown players, about 20 servers, 200 admins and a busy console.
- * @returns its address.
- * @throws {Error} when the disk has too little room.
- */
-export async function ensurePenaltyDataset(
-  server: EmbeddedPostgres,
-  rows: number,
-  say: (line: string) => void,
-): Promise<string> {
+/** @returns the address of the database with so many penalties. */
+async function ensureDataset(serverUrl: string, rows: number, say: (line: string) => void): Promise<string> {
   const name = `penalties_${rows}_v${GENERATOR_VERSION}`;
-  const url = new URL(server.url);
+  const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  await withConnection(server.url, async (admin) => {
+  await withConnection(serverUrl, async (admin) => {
     const [made] = await admin`select 1 from pg_database where datname = ${name}`;
     if (!made) await makeDataset(admin, { name, url: url.href, rows, say });
   });
   await migrateDatabase(url.href);
   await withConnection(url.href, readIntoCache);
   return url.href;
+}
+
+function datasetFolder(): string {
+  return join(tmpdir(), 'community-api-bench');
 }
 
 /** Does work on a connection without statement timeout, since millions of rows take minutes. */
@@ -74,19 +80,6 @@ async function readIntoCache(connection: Connection): Promise<void> {
     select pg_prewarm(oid, 'read') from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'i')`;
 }
 
-/** The dataset of so many rows as a bench was asked for. @throws {NotMeasured} when the disk has too little room. */
-export async function prepareDataset(
-  server: EmbeddedPostgres,
-  { rows, say }: Pick<BenchOptions, 'rows' | 'say'>,
-): Promise<string> {
-  try {
-    return await ensurePenaltyDataset(server, rows, say);
-  } catch (error) {
-    if (error instanceof Error && error.message.includes('more room')) throw new NotMeasured(error.message);
-    throw error;
-  }
-}
-
 async function makeDataset(
   admin: Connection,
   { name, url, rows, say }: { name: string; url: string; rows: number; say: (line: string) => void },
@@ -94,7 +87,7 @@ async function makeDataset(
   const { bavail, bsize } = await statfs(datasetFolder());
   const missingBytes = rows * BYTES_PER_ROW * 2 - bavail * bsize;
   if (missingBytes > 0) {
-    throw new Error(
+    throw new NotMeasured(
       `${rows} penalties need ${Math.ceil(missingBytes / 2 ** 30)} GiB more room on the disk of ${tmpdir()}`,
     );
   }

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import packageJson from '../../../package.json';
+import type { Db } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
-import { serverSnapshots } from '../../../src/db/schema/servers.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
-import { aPenalty, aSteamId, insertServer } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertServer, saveServerPoll } from '../../support/database/builders.ts';
 
 /** `bun start`, whose shell becomes the service. */
 export const START_COMMAND = ['sh', '-c', `exec ${packageJson.scripts.start}`];
 const SERVERS = 20;
+const PENALTIES = 10_000;
 
 /** The service's environment: API alone, limits nobody reaches; without an address the embedded database of the folder. */
 export function serviceEnv(databaseUrl: string | undefined, folder: string): Record<string, string> {
@@ -26,36 +26,59 @@ export function serviceEnv(databaseUrl: string | undefined, folder: string): Rec
   };
 }
 
-/** Twenty polled servers, ten thousand penalties, sixty of them of one player, and a token. */
-export async function fillDatabase(url: string): Promise<{ token: string; player: string }> {
+/**
+ * Twenty servers `s1` to `s20` with a snapshot, ten thousand penalties, sixty of them of one player, and a token.
+ * @param addresses of the servers, for a service that polls.
+ */
+export async function fillDatabase(
+  url: string,
+  addresses: readonly string[] = [],
+): Promise<{ token: string; player: string }> {
   await migrateDatabase(url);
   const { db, close } = openDatabase(url);
   for (let number = 1; number <= SERVERS; number++) {
-    const server = await insertServer(db, { name: `Only Mirage #${number}` });
+    const address = addresses[number - 1];
+    const server = await insertServer(db, {
+      name: `Only Mirage #${number}`,
+      slug: `s${number}`,
+      ...(address !== undefined && { address }),
+    });
     const players = Array.from({ length: number % 10 }, (_, i) => ({ name: `Gracz ${i}`, score: 20 - i }));
-    await db.insert(serverSnapshots).values({
-      serverId: server.id,
-      isOnline: true,
+    const state = {
       hostname: `Only Mirage | ${number}`,
       map: 'de_mirage',
       players,
       playersCount: players.length,
       maxPlayers: 10,
       pingMs: 12,
-      polledAt: new Date(),
-    });
+    };
+    await saveServerPoll(db, server.id, { state, polledAt: new Date() });
   }
-  const createdAt = (i: number) => new Date(Date.UTC(2026, 0, 1) + i * 60_000);
-  const rows = Array.from({ length: 10_000 }, (_, i) =>
-    aPenalty({
-      playerSteamId: aSteamId(i < 60 ? 1 : 2 + (i % 2000)),
-      createdAt: createdAt((i * 37) % 10_000),
-    }),
-  );
-  for (let i = 0; i < rows.length; i += 1000) await db.insert(penalties).values(rows.slice(i, i + 1000));
+  const startMs = Date.UTC(2026, 0, 1);
+  for (let from = 0; from < PENALTIES; from += 1000) {
+    await insertPenalties(
+      db,
+      Array.from({ length: 1000 }, (_, i) => ({
+        playerSteamId: aSteamId(from + i < 60 ? 1 : 2 + (i % 2000)),
+        createdAt: new Date(startMs + (((from + i) * 37) % PENALTIES) * 60_000),
+      })),
+    );
+  }
   await db.execute('vacuum analyze');
-  const owner = await saveUser(db, aSteamId(900), { actor: 'operator' });
-  const { token } = await createApiToken(db, owner.id, { name: 'bench', now: new Date(), actor: 'operator' });
+  const token = await createOwnerToken(db);
   await close();
   return { token, player: aSteamId(1) };
+}
+
+/** A token of {@link aSteamId} of this number, who is created if there is none. It ends after two hours. */
+export async function createOwnerToken(db: Db, number = 900): Promise<string> {
+  const owner = await saveUser(db, aSteamId(number), { actor: 'operator' });
+  const now = new Date();
+  const { token } = await createApiToken(db, owner.id, {
+    name: `bench ${now.getTime()}`,
+    expiresAt: new Date(now.getTime() + 2 * 3_600_000),
+    now,
+    actor: 'operator',
+  });
+  return token;
 }

@@ -47,7 +47,7 @@ export async function startVisitors(
     const actor = anActor({ isModerator: true, locale: number % 2 ? 'pl' : 'en-US' });
     const steamid = aSteamId((number % 50) + 1);
     const { acknowledgedAt } = await (number % 3 === 0
-      ? discord.command('server', number % 2 ? { name: `soak-${number % 20}` } : {}, actor)
+      ? discord.command('server', number % 2 ? { name: `s${(number % 20) + 1}` } : {}, actor)
       : discord.command(number % 3 === 1 ? 'ban-check' : 'lookup', { steamid }, actor));
     counts.interactions += 1;
     if (acknowledgedAt === undefined) counts['lost interactions'] += 1;
@@ -93,16 +93,16 @@ export async function startVisitors(
 function pathsOf(player: string): string[] {
   return [
     '/api/v1/servers',
-    '/api/v1/servers/soak-3',
+    '/api/v1/servers/s3',
     '/',
     `/api/v1/penalties?steamid=${player}`,
     '/index.php/api/v1/servers',
     '/api/v1/penalties?page=7',
     `/api/v1/users/lookup?steamid64=${aSteamId(900)}`,
-    '/servers/soak-3',
-    '/servers/soak-3/banner.png',
+    '/servers/s3',
+    '/servers/s3/banner.png',
     `/api/v1/players/${aSteamId(2000)}/roundsound`,
-    '/api/v1/servers/soak-3/history?hours=24',
+    '/api/v1/servers/s3/history?hours=24',
     `/api/v1/penalties/active?steamids=${aSteamId(1)},${aSteamId(2)},${aSteamId(3)}`,
   ];
 }

@@ -1,6 +1,6 @@
 import { requireTool } from '../bench.ts';
 
-export type LoadFigures = { requestsPerSecond: number; p99Ms: number };
+export type LoadFigures = { requests: number; requestsPerSecond: number; p99Ms: number };
 
 type LoadOptions = { seconds: number; connections?: number; headers?: Record<string, string> };
 
@@ -19,7 +19,12 @@ export async function runWrk(
   const wrk = Bun.spawn([requireTool('wrk'), ...command], { stdout: 'pipe' });
   const output = await new Response(wrk.stdout).text();
   if (/Non-2xx|Socket errors/.test(output)) throw new Error(`wrk met errors at ${url}:\n${output}`);
-  const [, requests = ''] = /Requests\/sec:\s+([\d.]+)/.exec(output) ?? [];
+  const [, requests = ''] = /(\d+) requests in/.exec(output) ?? [];
+  const [, perSecond = ''] = /Requests\/sec:\s+([\d.]+)/.exec(output) ?? [];
   const [, p99 = '', unit = ''] = /99%\s+([\d.]+)(us|ms|s|m)/.exec(output) ?? [];
-  return { requestsPerSecond: Number(requests), p99Ms: Number(p99) * (UNIT_MS[unit] ?? Number.NaN) };
+  return {
+    requests: Number(requests),
+    requestsPerSecond: Number(perSecond),
+    p99Ms: Number(p99) * (UNIT_MS[unit] ?? Number.NaN),
+  };
 }
