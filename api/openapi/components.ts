@@ -1,8 +1,8 @@
 import type { DocumentedHeader, Operation } from '../http/route.ts';
 import { describeParameter, IF_NONE_MATCH } from './describe.ts';
-import { collectSchemas } from './dialect.ts';
 import type { RateLimits } from './headers.ts';
 import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
+import { collectSchemas } from './schemas.ts';
 
 /** The document's `components`, by kind and name. */
 export type Components = {
@@ -33,7 +33,7 @@ function collectParameters(operations: readonly Operation[]) {
     const same = known.get(parameter.id);
     if (same && same !== parameter) throw new Error(`two parameters are called ${parameter.id}`);
     known.set(parameter.id, parameter);
-    if (parameter.in !== 'path') components[parameter.id] = describeParameter(parameter);
+    components[parameter.id] = describeParameter(parameter);
   }
   return components;
 }

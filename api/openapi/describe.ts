@@ -1,9 +1,9 @@
 import type { DocumentDecoration } from 'elysia';
 import type { Parameter, ParameterSchema } from '../http/parameters.ts';
 import type { Operation } from '../http/route.ts';
-import { referTo } from './dialect.ts';
 import { EXAMPLE_ETAG } from './headers.ts';
 import { describeResponses, type Responses } from './responses.ts';
+import { referTo } from './schemas.ts';
 
 /** An Operation Object of OpenAPI. */
 export function describeOperation(operation: Operation): DocumentDecoration & { responses: Responses } {
@@ -19,7 +19,7 @@ export function describeOperation(operation: Operation): DocumentDecoration & { 
     summary,
     ...(description.length > 0 && { description: description.join(' ') }),
     parameters: [
-      ...Object.values(parameters).map(referToParameter),
+      ...Object.values(parameters).map((parameter) => referTo('parameters', parameter.id)),
       ...(policy === 'public' ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
     ],
     responses: describeResponses(operation),
@@ -64,9 +64,4 @@ export function describeParameter({
     schema: { ...rest, ...(values && { enum: [...values] }) },
     example,
   };
-}
-
-/** Path parameters are inlined: they belong to one path each. */
-function referToParameter(parameter: Parameter) {
-  return parameter.in === 'path' ? describeParameter(parameter) : referTo('parameters', parameter.id);
 }

@@ -52,6 +52,7 @@ async function buildDocument(
   const { swagger } = await import('@elysiajs/swagger');
   const plugin = swagger({
     documentation: {
+      openapi: '3.1.0',
       info: {
         title: 'Community API',
         version,

@@ -1,7 +1,7 @@
 import type { RateLimitVerdict } from '../http/limits/rate-limiter.ts';
 import { type Policy, rateLimitHeaders } from '../http/responses.ts';
 import type { DocumentedHeader } from '../http/route.ts';
-import { referTo } from './dialect.ts';
+import { referTo } from './schemas.ts';
 
 /** Names and values as they are sent. */
 type SentHeaders = Record<string, string>;

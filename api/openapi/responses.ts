@@ -21,7 +21,6 @@ import {
   PUBLIC_CACHE_CONTROL,
 } from '../http/responses.ts';
 import type { DocumentedHeader, Operation } from '../http/route.ts';
-import { referTo } from './dialect.ts';
 import {
   describeHeaders,
   EXAMPLE_ETAG,
@@ -31,6 +30,7 @@ import {
   referToHeaders,
   toKey,
 } from './headers.ts';
+import { referTo } from './schemas.ts';
 
 /** The body of every error: specification section 7. */
 export const ErrorModel = t.Object(

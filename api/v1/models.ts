@@ -12,8 +12,5 @@ export function successModel<Fields extends Parameters<typeof t.Object>[0]>(name
 
 /** A union of string literals. */
 export function oneOf<Word extends string>(words: readonly Word[]) {
-  return t.Union(
-    words.map((word) => t.Literal(word)),
-    { examples: [words[0]] },
-  );
+  return t.Unsafe<Word>({ type: 'string', enum: words, examples: [words[0]] });
 }

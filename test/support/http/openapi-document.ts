@@ -49,7 +49,7 @@ export async function readOpenApiDocument(service: TestService): Promise<{
 
 /** Validates values against a document's schemas; the functions return what is wrong. */
 export function createSchemaValidator(raw: OpenApiDocument) {
-  // OpenAPI's own keywords (`example`) mean nothing to a validator; it knows `nullable`.
+  // OpenAPI's own keywords (`example`) mean nothing to a validator.
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats(ajv);
   ajv.addSchema(raw, 'document');
