@@ -3,6 +3,7 @@ import { MUTE_TYPES, type PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 import { ACTIVE, type PenaltyState } from './checked-penalty.ts';
+import { readIksAdmins } from './iks-admins.ts';
 import { BAN_BY_ADDRESS, type ImportSummary } from './import-report.ts';
 import type { ImportDeps, ItemReport, Warn } from './import-run.ts';
 import { importSource, type SourceOptions } from './import-source.ts';
@@ -42,6 +43,7 @@ export const IKS: SourceSystem = {
   kind: 'iks',
   prefix: '',
   serverTable: SERVERS.name,
+  readAdmins: readIksAdmins,
   async openTables(run, database) {
     const found = await Promise.all(TABLES.map((name) => findTable(database, name)));
     const sources = found.filter((table) => table !== undefined);

@@ -3,8 +3,11 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership } from '../db/leader.ts';
 import { Conflict } from '../domain/errors.ts';
+import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
+import { saveFlagRound } from '../queries/users/user-flags.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
+import type { AdminRights } from './admin-rights.ts';
 import { importChanges, loadStateAfterSweep } from './changes.ts';
 import type { ImportSummary, RowReport } from './import-report.ts';
 import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
@@ -56,6 +59,8 @@ type Settings = {
   /** The zone of the nightly full read; UTC by default. */
   timezone?: string | undefined;
   intervalSeconds: number;
+  /** Which rights in the game give which flags here; none by default. */
+  flags?: FlagMapping | undefined;
 };
 
 /** The metrics of all mirrors of a process, labelled by the kind of their system. */
@@ -103,7 +108,7 @@ const LOST_ERASURES =
 export function createMirror(
   { db, databaseUrl, leaders, log, metrics, now = () => new Date() }: Deps,
   system: SourceSystem,
-  { url, source, timezone = 'UTC', intervalSeconds }: Settings,
+  { url, source, timezone = 'UTC', intervalSeconds, flags }: Settings,
 ): Mirror {
   const { kind } = system;
   const part: Mirror['part'] = `mirror_${kind}`;
@@ -120,6 +125,8 @@ export function createMirror(
   };
   /** When the last round succeeded, by a monotonic clock. */
   let lastRoundMs: number | undefined;
+  /** Whether the last round could not read admins: logged once. */
+  let isMissingAdmins = false;
   /** Whether lost erasures have been logged: once, until the loss is repaired. */
   let hasLoggedLoss = false;
   let leadership: Leadership | undefined;
@@ -222,6 +229,29 @@ export function createMirror(
     if (next) await saveMirrorState(db, kind, next);
     health.lastSweepAt = next?.sweptAt;
     report(summary, isSweep);
+    if (flags) await mirrorFlags(database, flags, signal);
+  }
+
+  /** Saves what rights in the game give here. Unless all of them were read, everybody keeps what they have. */
+  async function mirrorFlags(
+    database: SourceDatabase,
+    mapping: FlagMapping,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let admins: AdminRights[];
+    try {
+      admins = await system.readAdmins(database);
+    } catch (error) {
+      if (!isMissingAdmins)
+        log.warn({ err: error }, `admins of ${name} cannot be read: their flags stay as they are`);
+      isMissingAdmins = true;
+      return;
+    }
+    signal.throwIfAborted();
+    isMissingAdmins = false;
+    const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
+    const changed = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
+    if (changed.given + changed.taken > 0) log.info(changed, `flags of ${name} changed`);
   }
 
   /** Logs a row once, since it is read again in every round. */

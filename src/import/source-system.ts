@@ -1,5 +1,6 @@
 import type { PenaltyType } from '../domain/penalty.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
+import type { AdminRights } from './admin-rights.ts';
 import type { ImportRun, ItemParser } from './import-run.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import type { SourceTable } from './source/tables.ts';
@@ -34,4 +35,6 @@ export type SourceSystem = {
   serverTable: string;
   /** Finds the tables in a database, and our servers for its servers. @throws {InvalidInput} for a database of another kind. */
   openTables: (run: ImportRun, database: SourceDatabase) => Promise<PenaltyTable[]>;
+  /** Reads who may do what in its games. @throws {InvalidInput} when a table that this needs is missing. */
+  readAdmins: (database: SourceDatabase) => Promise<AdminRights[]>;
 };

@@ -3,6 +3,7 @@ import { InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
+import { type FlagMapping, MAPPED_FLAGS, tryParseFlagMapping } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
 import {
@@ -147,7 +148,18 @@ function penaltySource(env: Env, name: string, url: RegExp, form: string) {
     /** The source name that is part of the key of its penalties. */
     source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
     intervalSeconds: integer(env, `${name}_INTERVAL_SECONDS`, { byDefault: 60, min: 1, max: 86_400 }),
+    /** Which rights in its games give which flags; unset: none. */
+    flags: flagMapping(env, `${name}_FLAGS`),
   };
+}
+
+function flagMapping(env: Env, variable: string): FlagMapping | undefined {
+  const value = text(env, variable);
+  if (value === undefined) return undefined;
+  const mapping = tryParseFlagMapping(value);
+  if (mapping) return mapping;
+  const form = 'a mapping such as is_admin=NAME,NAME;has_svip=NAME';
+  throw refusal(variable, value, `${form}, of the flags ${MAPPED_FLAGS.join(', ')}`);
 }
 
 /**

@@ -135,7 +135,7 @@ export async function runService(
       await checkStorageIdentity(database.db, config.storageDir, log);
     }
     if (has('sync')) {
-      startSync(context);
+      await startSync(context);
       startWebhooks(context);
     }
     if (has('poller')) await startPolling(context);

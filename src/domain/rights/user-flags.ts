@@ -1,5 +1,3 @@
-import { InvalidInput } from '../errors.ts';
-
 /** What a SteamID may be to the community, as the API names it, and its column of a user. */
 export const USER_FLAGS = {
   is_owner: 'isOwner',
@@ -21,28 +19,31 @@ export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
 export type FlagSource = 'hand' | 'configuration' | FlagSystem;
 
 /** Flags that other systems may give: owners are only named here. */
-const MAPPED_FLAGS = ['is_admin', 'is_moderator', 'has_svip', 'is_serviceplus'] as const satisfies UserFlag[];
+export const MAPPED_FLAGS = [
+  'is_admin',
+  'is_moderator',
+  'has_svip',
+  'is_serviceplus',
+] as const satisfies UserFlag[];
 
 /** Which permissions, groups or roles of another system give which flag: any of those listed is enough. */
 export type FlagMapping = readonly { flag: UserFlag; permissions: readonly string[] }[];
 
 /**
  * Reads a mapping such as `is_admin=@css/ban,@css/root;has_svip=@css/vip`; spaces around names do not count.
- * @throws {InvalidInput} for another form, a flag that is unknown or named twice.
+ * @returns undefined for another form, and for a flag that is unknown or named twice.
  */
-export function parseFlagMapping(text: string): FlagMapping {
+export function tryParseFlagMapping(text: string): FlagMapping | undefined {
   const mapping: { flag: UserFlag; permissions: string[] }[] = [];
   for (const part of text.split(';').filter((each) => each.trim() !== '')) {
     const [name = '', list = '', ...rest] = part.split('=').map((each) => each.trim());
     const flag = MAPPED_FLAGS.find((each) => each === name);
     const permissions = list.split(',').map((each) => each.trim());
-    if (!flag) throw new InvalidInput(`"${name}" is none of ${MAPPED_FLAGS.join(', ')}`);
-    if (rest.length > 0 || permissions.includes(''))
-      throw new InvalidInput(`"${part.trim()}" names no permissions`);
-    if (mapping.some((each) => each.flag === flag)) throw new InvalidInput(`${flag} is there twice`);
+    const isTwice = mapping.some((each) => each.flag === flag);
+    if (!flag || isTwice || rest.length > 0 || permissions.includes('')) return undefined;
     mapping.push({ flag, permissions });
   }
-  return mapping;
+  return mapping.length === 0 ? undefined : mapping;
 }
 
 /** A flag that a source gives to a SteamID, whether or not they have an account; `endsAt` null: for ever. */

@@ -2,8 +2,10 @@ import type { ImportSummary } from '../import-report.ts';
 import type { ImportDeps } from '../import-run.ts';
 import { importSource, type SourceOptions } from '../import-source.ts';
 import { matchSourceServers, type SourceServerTable } from '../servers.ts';
+import type { SourceDatabase } from '../source/source-database.ts';
 import { wallClockToInstant } from '../source/wall-clock.ts';
 import type { SourceSystem } from '../source-system.ts';
+import { readSimpleAdmins } from './admins.ts';
 import { createSimpleAdminParser, findSimpleAdminTables } from './rows.ts';
 
 const SERVERS: SourceServerTable = {
@@ -44,14 +46,16 @@ export function simpleAdminSystem({
 }: SystemOptions): SourceSystem {
   const fromZone = wallClockToInstant(timezone);
   const fromUtc = wallClockToInstant('UTC');
+  const toInstantOf = ({ kind }: SourceDatabase) => (kind === 'sqlite' ? fromUtc : fromZone);
   return {
     kind: 'simpleadmin',
     prefix: '',
     serverTable: SERVERS.name,
+    readAdmins: (database) => readSimpleAdmins(database, toInstantOf(database)),
     async openTables(run, database) {
       const tables = await findSimpleAdminTables(database);
       const serverIds = await matchSourceServers(run, database, SERVERS);
-      const toInstant = database.kind === 'sqlite' ? fromUtc : fromZone;
+      const toInstant = toInstantOf(database);
       return tables.map((source) => ({
         source,
         key: 'id',

@@ -8,6 +8,7 @@ import { matchSourceServers, type SourceServerTable } from '../servers.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { findSourceTable, type SourceTable } from '../source/tables.ts';
 import type { PenaltyTable, SourceSystem } from '../source-system.ts';
+import { readSourcebansAdmins } from './admins.ts';
 import { parseSourcebansRow, parseSourcebansState, type SourcebansRowOptions } from './rows.ts';
 import { completeComms, readComms } from './silences.ts';
 
@@ -42,6 +43,7 @@ export function sourcebansSystem({ prefix: given = SOURCEBANS_PREFIX }: SystemOp
     kind: 'sourcebans',
     prefix,
     serverTable: servers.name,
+    readAdmins: (database) => readSourcebansAdmins(database, prefix),
     async openTables(run, database) {
       const bans = await findTable(database, prefix, 'bans');
       const comms = await findTable(database, prefix, 'comms');

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte, min, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, lte, min, notInArray, sql } from 'drizzle-orm';
 import type { Db, Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
@@ -122,6 +122,15 @@ async function recordChanges(
       details: { ...details, ...(source !== 'configuration' && { source }) },
     })),
   );
+}
+
+/** Ends the flags of systems that are no longer configured. */
+export async function endFlagsOfOthers(db: Db, configured: readonly FlagSource[], now: Date): Promise<void> {
+  const isOther = notInArray(userFlags.source, ['hand', 'configuration', ...configured]);
+  const others = await db.selectDistinct({ source: userFlags.source }).from(userFlags).where(isOther);
+  for (const { source } of others) {
+    await db.transaction((tx) => saveFlagRound(tx, source, { grants: [], now }));
+  }
 }
 
 /** Ends the flags whose time has run out. @returns when the next one ends. */

@@ -5,7 +5,7 @@ import { simpleAdminSystem } from '../../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../../import/source/open-source.ts';
 import { sourcebansSystem } from '../../import/sourcebans/sourcebans.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
-import { endTimedFlags } from '../../queries/users/user-flags.ts';
+import { endFlagsOfOthers, endTimedFlags } from '../../queries/users/user-flags.ts';
 import { startLoop } from '../../runtime/loop.ts';
 import type { Context } from '../context.ts';
 import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
@@ -18,7 +18,7 @@ export const EXPIRY_EVENTS_MS = 15_000;
 const MAX_FLAG_PAUSE_MS = 5000;
 
 /** Role `sync`: marks expired penalties, mirrors their sources, and deletes old rows. */
-export function startSync({
+export async function startSync({
   config,
   database,
   log,
@@ -27,7 +27,7 @@ export function startSync({
   onStopPart,
   leaders,
   health,
-}: Context): void {
+}: Context): Promise<void> {
   const sweep = createExpirySweep(database.db, now);
   onStopPart(
     'expiry',
@@ -46,6 +46,20 @@ export function startSync({
     }).stop,
   );
 
+  const { simpleadmin, sourcebans, iks } = config.sources;
+  const mirrored = [
+    { system: simpleAdminSystem(simpleadmin), settings: simpleadmin },
+    { system: sourcebansSystem(sourcebans), settings: sourcebans },
+    { system: IKS, settings: iks },
+  ];
+  const givesFlags = mirrored.filter(
+    ({ settings: { url, flags } }) => url !== undefined && flags !== undefined,
+  );
+  await endFlagsOfOthers(
+    database.db,
+    givesFlags.map(({ system }) => system.kind),
+    now(),
+  );
   let nextEnd: Date | undefined;
   onStopPart(
     'ending flags',
@@ -65,13 +79,7 @@ export function startSync({
   const retention = startRetention({ db: database.db, leaders, log });
   onStopPart('retention', retention.stop);
 
-  const { simpleadmin, sourcebans, iks } = config.sources;
   const mirrorMetrics = createMirrorMetrics(metrics);
-  const mirrored = [
-    { system: simpleAdminSystem(simpleadmin), settings: simpleadmin },
-    { system: sourcebansSystem(sourcebans), settings: sourcebans },
-    { system: IKS, settings: iks },
-  ];
   for (const { system, settings } of mirrored) {
     const { url } = settings;
     if (url === undefined) continue;

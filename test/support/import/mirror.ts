@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { Database } from '../../../src/db/database.ts';
 import { openLeaders } from '../../../src/db/leader.ts';
+import type { FlagMapping } from '../../../src/domain/rights/user-flags.ts';
 import { createMirror, createMirrorMetrics, type Mirror } from '../../../src/import/mirror.ts';
 import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
 import type { SourceSystem } from '../../../src/import/source-system.ts';
@@ -55,7 +56,14 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
       timezone = 'UTC',
       intervalSeconds = 0.02,
       system = simpleAdminSystem({ timezone }),
-    }: { source?: string; timezone?: string; intervalSeconds?: number; system?: SourceSystem } = {},
+      flags,
+    }: {
+      source?: string;
+      timezone?: string;
+      intervalSeconds?: number;
+      system?: SourceSystem;
+      flags?: FlagMapping;
+    } = {},
   ) {
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const metrics = createMetrics();
@@ -69,7 +77,7 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
         now: () => clock.now,
       },
       system,
-      { url, source, timezone, intervalSeconds },
+      { url, source, timezone, intervalSeconds, flags },
     );
     started.push(mirror);
     mirror.start();

@@ -7,7 +7,12 @@ import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import { saveSignIn, saveUser } from '../../../../src/queries/users/user-changes.ts';
-import { endTimedFlags, listGivenFlags, saveFlagRound } from '../../../../src/queries/users/user-flags.ts';
+import {
+  endFlagsOfOthers,
+  endTimedFlags,
+  listGivenFlags,
+  saveFlagRound,
+} from '../../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -125,6 +130,16 @@ describe('a flag', () => {
       expect(await flagsOf(to)).toMatchObject({ hasSvip: true });
     }
   });
+});
+
+test('flags of systems that are no longer configured end', async () => {
+  await insertUser(db, 1, { hasSvip: true });
+  await saveRound('configuration', [['is_moderator']]);
+  await saveRound('iks', [['is_admin']]);
+  await endFlagsOfOthers(db, ['iks'], NOW);
+  expect(await flagsOf(PLAYER)).toEqual({ isAdmin: true, isModerator: true, hasSvip: true });
+  await endFlagsOfOthers(db, ['vipcore'], NOW);
+  expect(await flagsOf(PLAYER)).toEqual({ isAdmin: false, isModerator: true, hasSvip: true });
 });
 
 describe('personal data', () => {

@@ -1,0 +1,93 @@
+import { InvalidInput } from '../../domain/errors.ts';
+import { type AdminRights, findRows, loadRows, toAdminRights, toGroupPermission } from '../admin-rights.ts';
+import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
+import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
+
+/**
+ * The admins of any server who are in force, with their own flags and those of their groups.
+ * @throws {InvalidInput} when a table that they need is missing.
+ */
+export async function readSimpleAdmins(
+  database: SourceDatabase,
+  toInstant: (wallClock: WallClock) => Date,
+): Promise<AdminRights[]> {
+  const admins = await loadRows(database, 'sa_admins', {
+    needed: ['id', 'player_steamid'],
+    wanted: ['ends', 'group_id', 'flags'],
+  });
+  const flags = await findRows(database, 'sa_admins_flags', { needed: ['admin_id', 'flag'] });
+  // Older versions, and css-bans, have flags as text in the table of admins.
+  if (!flags && admins.length > 0 && !admins.some((admin) => admin.flags)) {
+    throw new InvalidInput('the source has no flags of admins, or its user may not read sa_admins_flags');
+  }
+  const flagsOf = collect(flags ?? [], 'admin_id');
+  const groups = await loadGroups(database, admins, [...flagsOf.values()].flat());
+  return admins.flatMap((admin) => {
+    const endsAt = tryParseEnd(admin.ends, toInstant);
+    const own = [...(flagsOf.get(admin.id ?? '') ?? []), ...splitFlags(admin.flags)];
+    const named = groups.filter(
+      ({ id, permission }) =>
+        id === admin.group_id || own.some((flag) => isGroup(flag) && flag === permission),
+    );
+    const permissions = [...own, ...named.flatMap((group) => [group.permission, ...group.flags])];
+    return (endsAt !== undefined && toAdminRights(admin.player_steamid, { permissions, endsAt })) || [];
+  });
+}
+
+/** The groups that hold somewhere. */
+async function loadGroups(database: SourceDatabase, admins: readonly SourceRow[], flags: readonly string[]) {
+  const rows = await findRows(database, 'sa_groups', { needed: ['id', 'name'] });
+  if (!rows) {
+    if (!admins.some(({ group_id }) => group_id) && !flags.some(isGroup)) return [];
+    throw new InvalidInput('the source has no table sa_groups, or its user may not read it');
+  }
+  const flagsOf = collect(
+    await loadRows(database, 'sa_groups_flags', { needed: ['group_id', 'flag'] }),
+    'group_id',
+  );
+  const places = await findRows(database, 'sa_groups_servers', { needed: ['group_id'] });
+  const held = places && new Set(places.map(({ group_id }) => group_id));
+  return rows
+    .filter(({ id }) => held?.has(id ?? '') ?? true)
+    .map(({ id, name }) => ({
+      id,
+      permission: toGroupPermission(name ?? ''),
+      flags: flagsOf.get(id ?? '') ?? [],
+    }));
+}
+
+/** The flags of each owner, from a table with one flag a row. */
+function collect(rows: readonly SourceRow[], owner: 'admin_id' | 'group_id'): Map<string, string[]> {
+  const flagsOf = new Map<string, string[]>();
+  for (const row of rows) {
+    const id = row[owner] ?? '';
+    flagsOf.set(id, [...(flagsOf.get(id) ?? []), ...splitFlags(row.flag)]);
+  }
+  return flagsOf;
+}
+
+function splitFlags(text: string | null | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((flag) => flag.trim())
+    .filter((flag) => flag !== '');
+}
+
+function isGroup(flag: string): boolean {
+  return flag.startsWith('#');
+}
+
+/** @returns null for ever; undefined for what is no date, which the plugin takes as past. */
+function tryParseEnd(
+  text: string | null | undefined,
+  toInstant: (wallClock: WallClock) => Date,
+): Date | null | undefined {
+  if (text === null || text === undefined) return null;
+  try {
+    const wallClock = parseWallClock(text);
+    return wallClock === undefined ? undefined : toInstant(wallClock);
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
