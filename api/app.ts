@@ -5,9 +5,15 @@ import { withErrorPages } from './error-pages.ts';
 import { type HealthDeps, health } from './health.ts';
 import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
+import {
+  clientKey,
+  createPipeline,
+  type Incoming,
+  type Pipeline,
+  type PipelineDeps,
+} from './http/pipeline.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
 import type { Operation, Route } from './http/route.ts';
-import { clientKey, createRoutes, type Incoming, type RouteDeps, type Routes } from './http/routes.ts';
 import { openApi } from './openapi/document.ts';
 import type { RateLimits } from './openapi/headers.ts';
 import { pathOf, UNKNOWN_ROUTE, withPageMetrics } from './page-metrics.ts';
@@ -16,7 +22,7 @@ import { type EndpointDeps, ROUTES } from './v1/routes.ts';
 import { pages } from './web/pages.tsx';
 import type { PagesDeps } from './web/pages-deps.ts';
 
-export type ApiDeps = RouteDeps &
+export type ApiDeps = PipelineDeps &
   Omit<EndpointDeps, 'baseUrl'> & {
     version: string;
     /** The limits that the OpenAPI document states, in requests a minute. */
@@ -42,11 +48,11 @@ const PREFLIGHT_HEADERS = {
 
 /** Everything HTTP: the API under both bases, its document, health, sounds and pages. Not yet listening. */
 export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
-  const routes = createRoutes(deps);
+  const pipeline = createPipeline(deps);
   const bases = BASES.map((base) => {
     const endpoints = ROUTES.map(({ bind, ...route }) => ({
       ...route,
-      handle: bind(routes, { ...deps, baseUrl: `${deps.publicUrl}${base}` }),
+      handle: bind(pipeline, { ...deps, baseUrl: `${deps.publicUrl}${base}` }),
     }));
     return { base, endpoints };
   });
@@ -56,7 +62,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
     .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
     .use(web.app)
     .use(storage(deps.storage))
-    .use(bases.map(({ base, endpoints }) => version1(base, endpoints, routes)))
+    .use(bases.map(({ base, endpoints }) => version1(base, endpoints, pipeline)))
     .compile();
   const withPages = withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
   const templates = app.routes.map(({ path }) => path);
@@ -89,7 +95,7 @@ export function createApp(log: Logger) {
 type Endpoint = Operation & { handle: ReturnType<Route<never>['bind']> };
 
 /** Version 1 under one base, and its fallback: a rate-limited 404 in JSON, 405 for a known path. */
-function version1(prefix: string, endpoints: readonly Endpoint[], routes: Routes) {
+function version1(prefix: string, endpoints: readonly Endpoint[], pipeline: Pipeline) {
   const app = new Elysia({ prefix });
   for (const { path, success, handle } of endpoints) {
     app.get(path, ({ request, server, params }) => handle({ request, server, params }));
@@ -103,7 +109,7 @@ function version1(prefix: string, endpoints: readonly Endpoint[], routes: Routes
     const isKnown = known.some((pattern) => pattern.test(path));
     if (request.method === 'OPTIONS' && (isKnown || isPreflight(request)))
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
-    return routes.handlePublic({ request, server }, NO_OPERATION, () => {
+    return pipeline.handlePublic({ request, server }, NO_OPERATION, () => {
       throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
     });
   };

@@ -2,8 +2,8 @@ import type { TSchema } from 'elysia';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { Failure } from './failures.ts';
 import type { Parameters } from './parameters.ts';
+import type { Incoming, Pipeline, ProtectedWork, PublicWork } from './pipeline.ts';
 import type { Policy } from './responses.ts';
-import type { Incoming, ProtectedWork, PublicWork, Routes } from './routes.ts';
 
 /** The groups of the document, in their order, and their descriptions. */
 export const TAGS = {
@@ -68,7 +68,7 @@ export type Operation = Description<Parameters> & {
 
 /** A route that is mounted by being listed in `api/v1/routes.ts`. */
 export type Route<Deps> = Operation & {
-  bind: (routes: Routes, deps: Deps) => (incoming: Incoming) => Response | Promise<Response>;
+  bind: (pipeline: Pipeline, deps: Deps) => (incoming: Incoming) => Response | Promise<Response>;
 };
 
 /** Defines a route that needs no token and sends cached bodies. All routes are GET. */
@@ -79,9 +79,9 @@ export function publicRoute<P extends Parameters, Deps>({
   return {
     ...route,
     policy: 'public',
-    bind: (routes, deps) => {
+    bind: (pipeline, deps) => {
       const work = handle(deps);
-      return (incoming) => routes.handlePublic(incoming, route, work);
+      return (incoming) => pipeline.handlePublic(incoming, route, work);
     },
   };
 }
@@ -94,9 +94,9 @@ export function protectedRoute<P extends Parameters, Deps>({
   return {
     ...route,
     policy: 'protected',
-    bind: (routes, deps) => {
+    bind: (pipeline, deps) => {
       const work = handle(deps);
-      return (incoming) => routes.handleProtected(incoming, route, work);
+      return (incoming) => pipeline.handleProtected(incoming, route, work);
     },
   };
 }

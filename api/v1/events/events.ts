@@ -7,9 +7,9 @@ import { type ChangePage, cursorGone } from '../../../src/queries/penalties/even
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
+import { requireScope } from '../../http/pipeline.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { requireScope } from '../../http/routes.ts';
 import { limitParameter, notAllowed } from '../parameters.ts';
 import { ChangesModel, EVENT_TYPES, EventStreamModel, type EventType } from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';

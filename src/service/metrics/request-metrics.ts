@@ -1,4 +1,4 @@
-import type { RecordRequest } from '../../../api/http/routes.ts';
+import type { RecordRequest } from '../../../api/http/pipeline.ts';
 import { LATENCY_SECONDS, type Metrics } from '../../runtime/metrics.ts';
 
 type Kind = Parameters<RecordRequest>[0]['kind'];

@@ -3,7 +3,7 @@ import { eq, sql } from 'drizzle-orm';
 import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
-import { createRoutes } from '../../../api/http/routes.ts';
+import { createPipeline } from '../../../api/http/pipeline.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -156,7 +156,7 @@ describe('made-up tokens with a right checksum', () => {
       take: async (key) => redis.then(() => memory.take(key)),
       check: async (key) => redis.then(() => memory.check(key)),
     };
-    const { handleProtected } = createRoutes({
+    const { handleProtected } = createPipeline({
       log: pino({ level: 'silent' }),
       tokens: createTokenChecker(db, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },

@@ -3,14 +3,14 @@ import { Elysia } from 'elysia';
 import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { createMemoryRateLimiter } from '../../../api/http/limits/rate-limiter.ts';
-import { createRoutes } from '../../../api/http/routes.ts';
+import { createPipeline } from '../../../api/http/pipeline.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { aToken, bearer, NOW } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db } = await createTestDatabase();
 const { token } = await aToken(db, 1);
-const routes = createRoutes({
+const { handleProtected } = createPipeline({
   log: pino({ level: 'silent' }),
   tokens: createTokenChecker(db),
   limiters: { public: createMemoryRateLimiter(10), protected: createMemoryRateLimiter(10) },
@@ -21,29 +21,21 @@ const routes = createRoutes({
 let isCancelled = false;
 const app = new Elysia()
   .get('/linked', ({ request, server }) =>
-    routes.handleProtected(
-      { request, server },
-      { id: 'test', parameters: {}, scope: 'penalties' },
-      async () => ({
-        json: { success: true },
-        headers: { Link: '<https://play.example.org/api/v1/bans?page=2>; rel="next"' },
-      }),
-    ),
+    handleProtected({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
+      json: { success: true },
+      headers: { Link: '<https://play.example.org/api/v1/bans?page=2>; rel="next"' },
+    })),
   )
   .get('/stream', ({ request, server }) =>
-    routes.handleProtected(
-      { request, server },
-      { id: 'test', parameters: {}, scope: 'penalties' },
-      async () => ({
-        contentType: 'application/x-ndjson',
-        stream: new ReadableStream({
-          start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1}\n')),
-          cancel: () => {
-            isCancelled = true;
-          },
-        }),
+    handleProtected({ request, server }, { id: 'test', parameters: {}, scope: 'penalties' }, async () => ({
+      contentType: 'application/x-ndjson',
+      stream: new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":1}\n')),
+        cancel: () => {
+          isCancelled = true;
+        },
       }),
-    ),
+    })),
   )
   .listen({ hostname: '127.0.0.1', port: 0 });
 afterAll(() => app.stop(true));

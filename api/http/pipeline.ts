@@ -31,7 +31,7 @@ export type RecordRequest = (request: {
   seconds: number;
 }) => void;
 
-export type RouteDeps = {
+export type PipelineDeps = {
   log: Logger;
   tokens: TokenChecker;
   limiters: { public: RateLimiter; protected: RateLimiter };
@@ -48,7 +48,7 @@ export type Incoming = {
   params?: Readonly<Record<string, string>>;
 };
 
-/** The part of an operation that these wrappers use. */
+/** The part of an operation that the pipeline uses. */
 type Operation<P extends Parameters> = {
   /** Its `operationId`. */
   id: string;
@@ -73,7 +73,7 @@ export type ProtectedWork<P extends Parameters> = (
  * and schemas: `resolve` runs after validation, so that a request without a token would get 400, not 401; `t.Numeric`
  * accepts `1e3` and blanks; and NUL, which PostgreSQL refuses, passes them all.
  */
-export type Routes = {
+export type Pipeline = {
   /** For public routes. Synchronous for cached responses: a promise for each would cost throughput. */
   handlePublic: <P extends Parameters>(
     incoming: Incoming,
@@ -91,15 +91,15 @@ export type Routes = {
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export function clientKey(
   { request, server }: Incoming,
-  { isTrustedProxy }: Pick<RouteDeps, 'isTrustedProxy'>,
+  { isTrustedProxy }: Pick<PipelineDeps, 'isTrustedProxy'>,
 ): string {
   const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
   const forwardedFor = isTrustedProxy(peer) ? request.headers.get('x-forwarded-for') : null;
   return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
 }
 
-/** Creates the wrappers; the routes that they wrap share their limits. */
-export function createRoutes(deps: RouteDeps): Routes {
+/** Creates the pipeline; the routes behind it share its limits. */
+export function createPipeline(deps: PipelineDeps): Pipeline {
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps);
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
