@@ -96,7 +96,7 @@ function cardFields(server: ServerView, texts: Texts): APIEmbedField[] {
     ...inline(words.mode, escapeText(server.mode)),
     ...inline(words.region, escapeText(server.region)),
     ...(server.isOnline ? inline(words.players, occupancy(server)) : []),
-    ...(server.isOnline ? inline(words.ping, `${server.pingMs} ms`) : []),
+    ...(server.isOnline ? inline(words.ping, words.milliseconds(server.pingMs)) : []),
     ...inline(words.address, code(server.address)),
     ...(server.isOnline
       ? [{ name: words.playerCount(server.playersCount), value: playersValue(server, texts) }]

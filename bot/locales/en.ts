@@ -74,6 +74,7 @@ export const en = {
     region: 'Region',
     players: 'Players',
     ping: 'Ping',
+    milliseconds: (amount: number) => `${amount} ms`,
     address: 'Address',
     updated: (when: string) => `Updated ${when}`,
     offline: 'Offline',

@@ -75,6 +75,7 @@ export const pl: Texts = {
     region: 'Region',
     players: 'Gracze',
     ping: 'Ping',
+    milliseconds: (amount) => `${amount} ms`,
     address: 'Adres',
     updated: (when) => `Zaktualizowano ${when}`,
     offline: 'Offline',

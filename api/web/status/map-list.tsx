@@ -25,7 +25,7 @@ export function MapList({ played, visit }: { played: PlayedMaps | undefined; vis
               {mapNameOf(map) || '–'}
             </span>
             <span class="map-time">
-              {formatHours(seconds)} · {t.times(times)}
+              {formatHours(seconds, t)} · {t.times(times)}
             </span>
             <svg class="bar-fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
               <rect

@@ -8,11 +8,12 @@ export type ErrorKey = Exclude<
   'titles' | 'home' | 'toForm' | 'retry' | 'errorId' | 'because'
 >;
 
-const TEXTS: Record<Language, Texts> = { en, pl };
+/** Every sentence of the pages by language. */
+export const PAGE_TEXTS: Record<Language, Texts> = { en, pl };
 
 /** The sentences of all pages in a language. */
 export function textsOf(locale: Language): Texts {
-  return TEXTS[locale];
+  return PAGE_TEXTS[locale];
 }
 
 /** Whether there is a notice of this name: it comes from a cookie. */

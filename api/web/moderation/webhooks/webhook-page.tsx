@@ -113,7 +113,7 @@ function DeliveryTable({
   deliveries,
   visit,
 }: WebhookProps & { deliveries: Delivery[] }): JSX.Element {
-  const t = textsOf(visit.locale).webhooks;
+  const { webhooks: t, status } = textsOf(visit.locale);
   const columns = t.deliveryColumns;
   return (
     <table class="list">
@@ -143,7 +143,7 @@ function DeliveryTable({
             <td data-label={columns.at}>
               <FullMoment at={delivery.at} locale={visit.locale} />
             </td>
-            <td data-label={columns.duration}>{`${delivery.durationMs} ms`}</td>
+            <td data-label={columns.duration}>{status.milliseconds(delivery.durationMs)}</td>
             <td data-label={columns.messageId} class="list-words">
               <code>{delivery.messageId}</code>
             </td>

@@ -80,6 +80,8 @@ export const server = {
   maps: 'Maps, 30 days',
   mapsLead: 'How long and how often each map was played.',
   noMaps: 'No maps recorded yet.',
+  hours: (amount: number) => `${amount} h`,
+  minutes: (amount: number) => `${amount} min`,
   times: (count: number) => plural('en', count, { one: 'time', other: 'times' }),
   otherMaps: (count: number) => plural('en', count, { one: 'other map', other: 'other maps' }),
   banner: 'Banner for forums',

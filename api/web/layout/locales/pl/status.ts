@@ -83,6 +83,8 @@ export const server: Texts['server'] = {
   maps: 'Mapy, 30 dni',
   mapsLead: 'Jak długo i ile razy grano na każdej mapie.',
   noMaps: 'Nie ma jeszcze danych o mapach.',
+  hours: (amount) => `${amount} h`,
+  minutes: (amount) => `${amount} min`,
   times: (count) => plural('pl', count, { one: 'raz', other: 'razy' }),
   otherMaps: (count) => plural('pl', count, { one: 'inna mapa', few: 'inne mapy', other: 'innych map' }),
   banner: 'Baner na forum',
