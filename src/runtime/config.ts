@@ -13,10 +13,12 @@ import {
   integer,
   list,
   matching,
+  matchingSecret,
   network,
   oneOf,
   readEnvironment,
   refusal,
+  secret,
   secretUrl,
   text,
   timezone,
@@ -72,20 +74,20 @@ function readSettings(env: Env) {
     /** Unset: the embedded PostgreSQL under `dataDir`. */
     databaseUrl: secretUrl(env, 'DATABASE_URL', ['postgres', 'postgresql']),
     databaseReplicaUrls: list(env, 'DATABASE_REPLICA_URLS').map((value) =>
-      checkUrl('DATABASE_REPLICA_URLS', value, ['postgres', 'postgresql'], { secret: true }),
+      checkUrl('DATABASE_REPLICA_URLS', value, ['postgres', 'postgresql'], { hasPassword: true }),
     ),
     dataDir: text(env, 'DATA_DIR') ?? './data',
     storageDir: text(env, 'STORAGE_DIR') ?? './storage',
     discord: {
-      token: text(env, 'DISCORD_TOKEN'),
+      token: secret(env, 'DISCORD_TOKEN'),
       guildId: matching(env, 'DISCORD_GUILD_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       apiUrl: url(env, 'DISCORD_API_URL', ['http', 'https']) ?? 'https://discord.com/api',
       clientId: matching(env, 'DISCORD_CLIENT_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
-      clientSecret: text(env, 'DISCORD_CLIENT_SECRET'),
+      clientSecret: secret(env, 'DISCORD_CLIENT_SECRET'),
     },
     steam: {
       openIdUrl: url(env, 'STEAM_OPENID_URL', ['http', 'https']) ?? 'https://steamcommunity.com/openid/login',
-      apiKey: text(env, 'STEAM_API_KEY'),
+      apiKey: secret(env, 'STEAM_API_KEY'),
       apiUrl: url(env, 'STEAM_API_URL', ['http', 'https']) ?? 'https://api.steampowered.com',
     },
     ownerSteamIds: steamIds(env, 'OWNER_STEAMIDS'),
@@ -144,7 +146,7 @@ const MYSQL_FORM = 'mysql://user:password@host/database';
 function penaltySource(env: Env, name: string, url: RegExp, form: string) {
   return {
     /** The address of its database; unset: no mirror. */
-    url: matching(env, `${name}_URL`, url, form, { secret: true }),
+    url: matchingSecret(env, `${name}_URL`, url, form),
     /** The source name that is part of the key of its penalties. */
     source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
     intervalSeconds: integer(env, `${name}_INTERVAL_SECONDS`, { byDefault: 60, min: 1, max: 86_400 }),
@@ -215,7 +217,7 @@ function steamIds(env: Env, variable: string): SteamId64[] {
 }
 
 function sessionSecret(env: Env): string | undefined {
-  const value = text(env, 'SESSION_SECRET');
+  const value = secret(env, 'SESSION_SECRET');
   if (value === undefined || value.length >= 32) return value;
   throw new InvalidInput('SESSION_SECRET is too short: use at least 32 characters');
 }

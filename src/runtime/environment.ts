@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { InvalidInput } from '../domain/errors.ts';
 import { tryParseNetwork } from './network.ts';
 
@@ -16,6 +17,28 @@ export function readEnvironment(variables: Variables, defaults: Variables): Env 
 /** A variable that may have any value. */
 export function text(env: Env, name: string): string | undefined {
   return env(name);
+}
+
+/**
+ * A secret: the value of the variable, or the trimmed content of the file that `NAME_FILE` names.
+ * @throws {InvalidInput} when both are set, and when the file is empty or cannot be read.
+ */
+export function secret(env: Env, name: string): string | undefined {
+  const value = env(name);
+  const path = env(`${name}_FILE`);
+  if (path === undefined) return value;
+  if (value !== undefined) throw new InvalidInput(`${name} and ${name}_FILE are both set: use one of them`);
+  const content = readFile(`${name}_FILE`, path).trim();
+  if (content !== '') return content;
+  throw refusal(`${name}_FILE`, path, 'a file that is not empty');
+}
+
+function readFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw refusal(name, path, 'a file that this process may read', { cause });
+  }
 }
 
 /** The values between commas, without empty ones. */
@@ -56,16 +79,17 @@ export function oneOf<T extends string>(env: Env, name: string, allowed: readonl
 }
 
 /** A text that matches `pattern`; `allowed` describes the pattern in the error message. */
-export function matching(
-  env: Env,
-  name: string,
-  pattern: RegExp,
-  allowed: string,
-  { secret = false } = {},
-): string | undefined {
+export function matching(env: Env, name: string, pattern: RegExp, allowed: string): string | undefined {
   const value = text(env, name);
   if (value === undefined || pattern.test(value)) return value;
-  throw refusal(name, secret ? withoutPassword(value) : value, allowed);
+  throw refusal(name, value, allowed);
+}
+
+/** The same for a {@link secret}, whose password no message repeats. */
+export function matchingSecret(env: Env, name: string, pattern: RegExp, allowed: string): string | undefined {
+  const value = secret(env, name);
+  if (value === undefined || pattern.test(value)) return value;
+  throw refusal(name, withoutPassword(value), allowed);
 }
 
 /** A URL as it was given. @param schemes the allowed ones, without colon. */
@@ -81,19 +105,24 @@ export function url(
   return checkUrl(name, value, schemes);
 }
 
-/** A URL that may contain a password, which no message repeats. */
+/** A URL that is a {@link secret}: no message repeats its password. */
 export function secretUrl(env: Env, name: string, schemes: string[]): string | undefined {
-  const value = text(env, name);
-  return value === undefined ? undefined : checkUrl(name, value, schemes, { secret: true });
+  const value = secret(env, name);
+  return value === undefined ? undefined : checkUrl(name, value, schemes, { hasPassword: true });
 }
 
 /** The same check for one value of a list. */
-export function checkUrl(name: string, value: string, schemes: string[], { secret = false } = {}): string {
+export function checkUrl(
+  name: string,
+  value: string,
+  schemes: string[],
+  { hasPassword = false } = {},
+): string {
   const scheme = URL.canParse(value) ? new URL(value).protocol.slice(0, -1) : undefined;
   if (scheme !== undefined && schemes.includes(scheme)) return value;
   throw refusal(
     name,
-    secret ? withoutPassword(value) : value,
+    hasPassword ? withoutPassword(value) : value,
     `an address that begins with ${schemes.map((s) => `${s}://`).join(' or ')}`,
   );
 }
@@ -126,6 +155,6 @@ export function timezone(env: Env, name: string): string | undefined {
 }
 
 /** The error of a value that is not allowed. @param allowed what to give instead. */
-export function refusal(name: string, value: string, allowed: string): InvalidInput {
-  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`);
+export function refusal(name: string, value: string, allowed: string, options?: ErrorOptions): InvalidInput {
+  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`, options);
 }

@@ -158,6 +158,18 @@ describe('a bad value ends with one line that names variable, value and what is 
     }
   });
 
+  test('a secret that is set twice, or whose file is missing or empty', () => {
+    expect(refusalOf({ DISCORD_TOKEN: 'hunter2', DISCORD_TOKEN_FILE: '/run/secrets/token' })).toBe(
+      'DISCORD_TOKEN and DISCORD_TOKEN_FILE are both set: use one of them',
+    );
+    expect(refusalOf({ DATABASE_URL_FILE: '/run/absent' })).toBe(
+      'DATABASE_URL_FILE="/run/absent" isn\'t valid: use a file that this process may read',
+    );
+    expect(refusalOf({ REDIS_URL_FILE: '/dev/null' })).toBe(
+      'REDIS_URL_FILE="/dev/null" isn\'t valid: use a file that is not empty',
+    );
+  });
+
   test('never in more than one line', () => {
     expect(refusalOf({ HOST: 'x', PORT: '1\n2' })).not.toContain('\n');
     expect(refusalOf({ LOG_LEVEL: 'a\r\nb' })).toBe(

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { parseConfig } from '../../../src/runtime/config.ts';
+import { unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, parseConfig } from '../../../src/runtime/config.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 
 describe('without any variable', () => {
@@ -94,6 +97,24 @@ describe('without any variable', () => {
 });
 
 describe('a good value', () => {
+  test.each([
+    ['DATABASE_URL', 'postgres://user:secret@db/x', (config: Config) => config.databaseUrl],
+    ['REDIS_URL', 'redis://:secret@redis', (config: Config) => config.redisUrl],
+    ['SESSION_SECRET', 's'.repeat(32), (config: Config) => config.sessionSecret],
+    ['STEAM_API_KEY', 'KEY', (config: Config) => config.steam.apiKey],
+    ['DISCORD_TOKEN', 'token', (config: Config) => config.discord.token],
+    ['DISCORD_CLIENT_SECRET', 'secret', (config: Config) => config.discord.clientSecret],
+    ['SIMPLEADMIN_URL', 'sqlite:/srv/x.db', (config: Config) => config.sources.simpleadmin.url],
+    ['SOURCEBANS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.sourcebans.url],
+    ['IKS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.iks.url],
+  ] as const)('%s is read from a file', async (name, value, read) => {
+    const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
+    await Bun.write(path, `${value}\n`);
+    const config = parseConfig({ [`${name}_FILE`]: path });
+    expect(read(config)).toBe(value);
+    await unlink(path);
+  });
+
   test('is taken, spaces around it left out', () => {
     const config = parseConfig({
       HOST: ' ::1 ',
