@@ -58,8 +58,8 @@ type Operation<P extends Parameters> = {
   /** For protected operations: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
 };
-/** `scope`: the scope that the token needs. */
-type ProtectedOperation<P extends Parameters> = Operation<P> & { scope: TokenScope };
+/** `scope`: the scope that the token needs, if any. */
+type ProtectedOperation<P extends Parameters> = Operation<P> & { scope?: TokenScope };
 
 export type PublicWork<P extends Parameters> = (values: Values<P>) => JsonBody | Promise<JsonBody>;
 export type ProtectedWork<P extends Parameters> = (
@@ -188,7 +188,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       if (!presented) throw TOKEN_REQUIRED.error();
       if (!found.token) throw TOKEN_INVALID.error();
       const { token } = found;
-      requireScope(token, operation.scope);
+      if (operation.scope) requireScope(token, operation.scope);
       const given = parseParameters(operation.parameters, incoming);
       const begin = () => work(given, { token, now, isHead: request.method === 'HEAD' });
       const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs: startedMs }));

@@ -52,8 +52,8 @@ type PublicRoute<P extends Parameters, Deps> = Description<P> & {
 };
 
 type ProtectedRoute<P extends Parameters, Deps> = Description<P> & {
-  /** The scope that a token needs. */
-  scope: TokenScope;
+  /** The scope that a token needs; any token will do without it. */
+  scope?: TokenScope;
   /** For routes that wait for more than the database: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
   handle: (deps: Deps) => ProtectedWork<P>;

@@ -9,6 +9,7 @@ import { getRoundSound } from './players/round-sounds.ts';
 import { getSteamBans } from './players/steam-bans.ts';
 import { getServerHistory } from './servers/server-history.ts';
 import { getServer, listServerPlayers, listServers } from './servers/servers.ts';
+import { getToken } from './users/token.ts';
 import { lookupUser, lookupUsers } from './users/users.ts';
 
 /** Every route of the API, in the order of the OpenAPI document. */
@@ -29,6 +30,7 @@ export const ROUTES = [
   lookupUser,
   lookupUsers,
   searchPlayers,
+  getToken,
   listPenaltyChanges,
   streamEvents,
 ] as const;

@@ -34,7 +34,8 @@ export const GUIDE_EN: Guide = {
           <p>
             If you cannot send a header, put the token in the query as <code>api_token</code>; a header takes
             priority. Tick only the scopes that your program needs. A request for which the token lacks a
-            scope gets status 403, and the message names the scope.
+            scope gets status 403, and the message names the scope. <code>/token</code> shows the scopes of a
+            token, when it expires and its limit.
           </p>
         </>
       ),

@@ -34,7 +34,8 @@ export const GUIDE_PL: Guide = {
           <p>
             Jeśli nie możesz wysłać nagłówka, podaj token w adresie jako <code>api_token</code>; nagłówek ma
             pierwszeństwo. Zaznacz tylko te zakresy, których program potrzebuje: gdy jakiegoś brakuje,
-            odpowiedź ma status 403, a komunikat podaje jego nazwę.
+            odpowiedź ma status 403, a komunikat podaje jego nazwę. Zakresy, termin ważności i limit tokena
+            podaje <code>/token</code>.
           </p>
         </>
       ),

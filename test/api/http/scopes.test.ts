@@ -6,7 +6,7 @@ import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { openEventStream } from '../../support/http/event-stream.ts';
-import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { aToken, bearer, NOW, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -78,9 +78,39 @@ describe('a token with fewer scopes', () => {
   });
 });
 
-test('every protected operation of the document names its scope', async () => {
+describe('GET /token', () => {
+  test.each(TOKEN_SCOPES.map((scope, index) => [scope, index] as const))(
+    'shows a token with the scope %s to whoever has it',
+    async (scope, index) => {
+      const expiresAt = index === 0 ? null : new Date(NOW.getTime() + 3_600_000);
+      const { token } = await aToken(db, 210 + index, { scopes: [scope], expiresAt, now: NOW });
+      const { status, body } = await scarce.ask('/api/v1/token', bearer(token));
+      expect([status, body]).toStrictEqual([
+        200,
+        {
+          success: true,
+          data: {
+            name: 'test',
+            owner_steamid64: aSteamId(210 + index),
+            scopes: [scope],
+            created_at: '2026-11-21T10:00:00+00:00',
+            expires_at: expiresAt && '2026-11-21T11:00:00+00:00',
+            limit_per_minute: 1,
+          },
+        },
+      ]);
+    },
+  );
+
+  test('is 401 without a token', async () => {
+    const { status, body } = await service.get('/token');
+    expect([status, body]).toEqual([401, { success: false, message: 'An API token is required' }]);
+  });
+});
+
+test('every protected operation of the document but /token names its scope', async () => {
   const nameless = ROUTES.filter(({ policy, scope }) => (policy === 'protected') !== (scope !== undefined));
-  expect(nameless.map(({ id }) => id)).toEqual([]);
+  expect(nameless.map(({ id }) => id)).toEqual(['getToken']);
   const { body } = await service.ask('/swagger/json');
   const { paths } = body as { paths: Record<string, { get: { 'x-scope'?: string; security?: unknown[] } }> };
   for (const [path, scope] of PATHS) {

@@ -111,6 +111,7 @@ test('a client generated from the document type-checks with every route, and wor
     exported: 2,
     user: 'Rzeźnik',
     users: true,
+    token: 4,
     changes: false,
     stream: true,
     wrong: expect.stringContaining('steamid "nobody"'),

@@ -25,6 +25,7 @@ const PROTECTED_PATHS = [
   '/users/lookup',
   '/users/lookup/batch',
   '/players/search',
+  '/token',
   '/penalties/changes',
   '/events',
 ];
@@ -84,6 +85,7 @@ test('names every operation by a verb and a noun', () => {
     '/penalties/active': 'listActivePenalties',
     '/penalties/export': 'exportPenalties',
     '/players/search': 'searchPlayers',
+    '/token': 'getToken',
     '/users/lookup': 'lookupUser',
     '/users/lookup/batch': 'lookupUsers',
   });
@@ -112,6 +114,7 @@ test('marks the extensions of the specification', () => {
     'exportPenalties',
     'lookupUsers',
     'searchPlayers',
+    'getToken',
     'listPenaltyChanges',
     'streamEvents',
   ]);

@@ -113,12 +113,13 @@ async function send(base: string, request: ApiRequest): Promise<Received> {
     : service.ask(`${base}${target}`, { method, headers, ...(body !== undefined && { body }) });
 }
 
-/** Whether a protected response may be sent: the token that takes precedence is live and has the scope. */
-function isEntitled({ headers, target }: ApiRequest, scope: string): boolean {
+/** Whether a protected response may be sent: the token that takes precedence is live and has the scope, if one is needed. */
+function isEntitled({ headers, target }: ApiRequest, scope: string | undefined): boolean {
   const start = target.indexOf('?');
   const query = new URLSearchParams(start === -1 ? '' : target.slice(start + 1, start + 1 + 8192));
   const shown = /^Bearer +(.+)$/i.exec(headers.Authorization ?? '')?.[1] ?? query.getAll('api_token').at(-1);
-  return shown !== undefined && (shown === live.live || shown === live[scope]);
+  const able = scope === undefined ? Object.values(live) : [live.live, live[scope]];
+  return shown !== undefined && able.includes(shown);
 }
 
 /** The operation of a path, with dots resolved as `URL` does; undefined if there is none. */
@@ -139,7 +140,7 @@ function findFaults(request: ApiRequest, { status, headers, text }: Received): s
   if (headers.has('x-evil')) faults.push('a header was smuggled in');
   const isAsked = request.method === 'GET' || request.method === 'HEAD';
   if (own?.policy === 'protected' && isAsked) {
-    const mayRead = isEntitled(request, own.scope ?? '');
+    const mayRead = isEntitled(request, own.scope);
     if (status < 400 && !mayRead) faults.push('authentication was bypassed');
     if ((status === 401 || status === 403) && mayRead && !text.includes('scope "servers"') && text !== '')
       faults.push(`a live token was refused: ${text}`);

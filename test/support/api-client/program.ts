@@ -60,6 +60,7 @@ const exported: string = must(
 
 const user = must(await api.GET('/api/v1/users/lookup', { params: { query: { steamid64: PLAYER } } }));
 const users = must(await api.GET('/api/v1/users/lookup/batch', { params: { query: { steamids: PLAYER } } }));
+const own = must(await api.GET('/api/v1/token'));
 
 const present = must(await api.GET('/api/v1/penalties/changes'));
 const changes = must(
@@ -99,6 +100,7 @@ console.log(
     exported: exported.trimEnd().split('\n').length,
     user: user.user.nickname,
     users: users.data[0]?.user?.steamid64 === PLAYER,
+    token: own.data.scopes.length,
     changes: changes.meta.has_more,
     stream: new TextDecoder().decode(beginning?.value).startsWith('retry:'),
     wrong: wrong.error?.message,
