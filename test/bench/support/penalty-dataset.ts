@@ -5,6 +5,7 @@ import pino from 'pino';
 import { type Connection, connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import { recountPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
 import { type BenchOptions, NotMeasured } from '../bench.ts';
 
@@ -51,16 +52,27 @@ async function ensureDataset(serverUrl: string, rows: number, say: (line: string
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   await withConnection(serverUrl, async (admin) => {
-    const [made] = await admin`select 1 from pg_database where datname = ${name}`;
-    if (!made) await makeDataset(admin, { name, url: url.href, rows, say });
+    const [existing] = await admin`select 1 from pg_database where datname = ${name}`;
+    if (existing && (await hasOurSchema(url.href))) return;
+    await makeDataset(admin, { name, url: url.href, rows, say });
   });
-  await migrateDatabase(url.href);
   await withConnection(url.href, readIntoCache);
   return url.href;
 }
 
 function datasetFolder(): string {
   return join(tmpdir(), 'community-api-bench');
+}
+
+/** Updates the schema. @returns false for one whose migrations have since been rewritten. */
+async function hasOurSchema(url: string): Promise<boolean> {
+  try {
+    await migrateDatabase(url);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidInput) return false;
+    throw error;
+  }
 }
 
 /** Does work on a connection without statement timeout, since millions of rows take minutes. */
@@ -103,6 +115,7 @@ async function makeDataset(
     await recountPenaltyTallies(partialUrl.href);
     await tidy(connection);
   });
+  await admin.unsafe(`drop database if exists ${name} with (force)`);
   await admin.unsafe(`alter database ${partial} rename to ${name}`);
 }
 
