@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { FakeComponent, FakeEmbed } from '../support/discord/message-form.ts';
+import type { APIEmbed } from 'discord.js';
+import type { FakeComponent } from '../support/discord/message-form.ts';
 import type { FakeMessage } from '../support/discord/messages.ts';
 
 /** Characters that a plain machine has no fonts for: emoji and Asian scripts. */
@@ -45,7 +46,7 @@ const CSS = `
   .row .select { flex: 1; background: #1e1f22; color: #949ba4; }
   p { margin: 0; }`;
 
-function renderEmbed(embed: FakeEmbed, files: Map<string, string>): string {
+function renderEmbed(embed: APIEmbed, files: Map<string, string>): string {
   const colour = `#${(embed.color ?? 0).toString(16).padStart(6, '0')}`;
   const fields = (embed.fields ?? []).map(
     ({ name, value, inline }) =>

@@ -9,7 +9,7 @@ type Options = {
   applicationId: string;
   guildIds: readonly string[];
   messages: MessageStore;
-  state: { refusesLocalLinks: boolean; guildAccess: boolean };
+  state: { guildAccess: boolean };
 };
 
 /** Discord's endpoints with the bot's token: the commands of the application, and the messages of channels and users. */
@@ -83,7 +83,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         return restError(404, RESTJSONErrorCodes.UnknownChannel, 'Unknown Channel');
       }
       if (call.method === 'POST') {
-        const complaint = checkMessage(call.body, call.files, state);
+        const complaint = checkMessage(call.body, call.files);
         if (complaint) return json(400, complaint);
         const { nonce, enforce_nonce: isEnforced } = call.body;
         const earlier = isEnforced && nonce !== undefined ? remembered.get(nonce) : undefined;
@@ -110,7 +110,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       if (archivedThreads.has(channelId)) {
         return restError(400, RESTJSONErrorCodes.InvalidActionOnArchivedThread, 'Thread is archived');
       }
-      const complaint = checkMessage(call.body, call.files, { ...state, isEdit: true });
+      const complaint = checkMessage(call.body, call.files, { isEdit: true });
       return complaint ? json(400, complaint) : json(200, messages.edit(message, call.body, call.files));
     },
   };

@@ -1,3 +1,9 @@
+import {
+  ApplicationCommandOptionType,
+  ApplicationCommandType,
+  ContextMenuCommandAssertions,
+  SlashCommandAssertions,
+} from 'discord.js';
 import { FormErrors } from './form-errors.ts';
 
 export type FakeCommandOption = {
@@ -28,19 +34,10 @@ export type FakeCommand = {
   nsfw?: boolean;
 };
 
-const CHAT_INPUT = 1;
-const SUBCOMMAND = 1;
-/** https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming */
-const CHAT_INPUT_NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
-/** https://docs.discord.com/developers/reference#locales */
-const LOCALES = new Set(
-  'id da de en-GB en-US es-ES es-419 fr hr it lt hu nl no pl pt-BR ro fi sv-SE vi tr cs el bg ru uk hi th zh-CN ja zh-TW ko'.split(
-    ' ',
-  ),
-);
+const { ChatInput } = ApplicationCommandType;
 
 /**
- * What Discord refuses in a bulk overwrite of commands.
+ * What Discord refuses in a bulk overwrite of commands, by the validators of discord.js's builders and its documentation.
  * @see https://docs.discord.com/developers/interactions/application-commands#application-command-object
  */
 export function checkCommands(
@@ -48,107 +45,71 @@ export function checkCommands(
   { isGuild }: { isGuild: boolean },
 ): Record<string, unknown> | undefined {
   const errors = new FormErrors();
-  const limits: Record<number, number> = { 1: 100, 2: 15, 3: 15 };
-  for (const [type, limit] of Object.entries(limits)) {
-    const count = commands.filter((command) => (command.type ?? CHAT_INPUT) === Number(type)).length;
-    if (count > limit)
-      errors.add('commands', 'APPLICATION_COMMAND_TOO_MANY', `At most ${limit} of type ${type}`);
+  for (const [type, most] of [
+    [ChatInput, 100],
+    [ApplicationCommandType.User, 15],
+    [ApplicationCommandType.Message, 15],
+  ] as const) {
+    const ofType = commands.filter((command) => (command.type ?? ChatInput) === type);
+    errors.require('commands', ofType.length <= most, `At most ${most} of type ${type}`);
+    requireUniqueNames(errors, 'commands', ofType);
   }
-  const names = new Set<string>();
-  for (const [index, command] of commands.entries()) {
-    checkCommand(errors, String(index), command, isGuild);
-    const key = `${command.type ?? CHAT_INPUT}:${command.name}`;
-    if (names.has(key))
-      errors.add(`${index}.name`, 'APPLICATION_COMMANDS_DUPLICATE_NAME', 'Command names must be unique');
-    names.add(key);
-  }
+  for (const [index, command] of commands.entries()) checkCommand(errors, String(index), command, isGuild);
   return errors.body();
 }
 
 function checkCommand(errors: FormErrors, at: string, command: FakeCommand, isGuild: boolean): void {
-  const isChatInput = (command.type ?? CHAT_INPUT) === CHAT_INPUT;
-  checkName(errors, `${at}.name`, command.name, isChatInput);
-  for (const [locale, name] of Object.entries(command.name_localizations ?? {})) {
-    checkLocale(errors, `${at}.name_localizations`, locale);
-    checkName(errors, `${at}.name_localizations.${locale}`, name, isChatInput);
+  const { type = ChatInput, options = [] } = command;
+  if (type === ChatInput) {
+    checkTexts(errors, at, command);
+    checkOptions(errors, at, options);
+  } else {
+    errors.check(at, () => ContextMenuCommandAssertions.validateRequiredParameters(command.name, type));
+    errors.require(at, !command.description && options.length === 0, 'A menu has no description or options');
   }
-  if (isChatInput) errors.text(`${at}.description`, command.description, { max: 100 });
-  else if (command.description) {
-    errors.add(
-      `${at}.description`,
-      'CONTEXT_MENU_DESCRIPTION',
-      'Context menu commands cannot have description',
-    );
+  errors.check(at, () =>
+    SlashCommandAssertions.validateDefaultMemberPermissions(command.default_member_permissions),
+  );
+  const hasContexts = Boolean(command.contexts?.length || command.integration_types?.length);
+  errors.require(at, !isGuild || !hasContexts, 'Contexts are for global commands only');
+  errors.require(at, countCharacters(command) <= 8000, 'At most 8000 characters');
+}
+
+/** The name and description, in every language. */
+function checkTexts(errors: FormErrors, at: string, texts: FakeCommand | FakeCommandOption): void {
+  const { name_localizations: names, description_localizations: descriptions } = texts;
+  for (const name of [texts.name, ...Object.values(names ?? {})]) {
+    errors.check(`${at}.name`, () => SlashCommandAssertions.validateName(name));
   }
-  for (const [locale, text] of Object.entries(command.description_localizations ?? {})) {
-    checkLocale(errors, `${at}.description_localizations`, locale);
-    errors.text(`${at}.description_localizations.${locale}`, text, { max: 100 });
+  for (const description of [texts.description, ...Object.values(descriptions ?? {})]) {
+    errors.check(`${at}.description`, () => SlashCommandAssertions.validateDescription(description));
   }
-  if (!isChatInput && command.options?.length) {
-    errors.add(`${at}.options`, 'CONTEXT_MENU_OPTIONS', 'Context menu commands cannot have options');
-  }
-  checkOptions(errors, `${at}.options`, command.options ?? []);
-  const permissions = command.default_member_permissions;
-  if (typeof permissions === 'string' && !/^[0-9]+$/.test(permissions)) {
-    errors.add(`${at}.default_member_permissions`, 'INVALID_BITWISE', 'Not a bit set');
-  }
-  if (isGuild && (command.contexts?.length || command.integration_types?.length)) {
-    errors.add(at, 'APPLICATION_COMMAND_CONTEXTS_NOT_ALLOWED', 'Contexts are for global commands only');
-  }
-  if (countCharacters(command) > 8000) {
-    errors.add(at, 'APPLICATION_COMMAND_TOO_LARGE', 'Command exceeds maximum size (8000)');
+  for (const locale of Object.keys({ ...names, ...descriptions })) {
+    errors.check(`${at}.${locale}`, () => SlashCommandAssertions.validateLocale(locale));
   }
 }
 
 function checkOptions(errors: FormErrors, at: string, options: FakeCommandOption[]): void {
-  errors.count(at, options, { max: 25 });
-  const names = new Set<string>();
-  let optionalSeen = false;
+  errors.check(at, () => SlashCommandAssertions.validateMaxOptionsLength(options));
+  requireUniqueNames(errors, at, options);
+  const firstOptional = options.findIndex(({ required }) => !required);
+  const lastRequired = options.findLastIndex(({ required }) => required);
+  errors.require(at, firstOptional === -1 || lastRequired < firstOptional, 'Required options come first');
+  const subcommands = options.filter(({ type }) => type === ApplicationCommandOptionType.Subcommand).length;
+  errors.require(at, subcommands === 0 || subcommands === options.length, 'Subcommands stand alone');
   for (const [index, option] of options.entries()) {
-    const path = `${at}.${index}`;
-    checkName(errors, `${path}.name`, option.name, true);
-    errors.text(`${path}.description`, option.description, { max: 100 });
-    for (const [locale, name] of Object.entries(option.name_localizations ?? {})) {
-      checkLocale(errors, `${path}.name_localizations`, locale);
-      checkName(errors, `${path}.name_localizations.${locale}`, name, true);
-    }
-    for (const [locale, text] of Object.entries(option.description_localizations ?? {})) {
-      checkLocale(errors, `${path}.description_localizations`, locale);
-      errors.text(`${path}.description_localizations.${locale}`, text, { max: 100 });
-    }
-    errors.count(`${path}.choices`, option.choices ?? [], { max: 25 });
-    if (option.autocomplete && option.choices?.length) {
-      errors.add(path, 'APPLICATION_COMMAND_AUTOCOMPLETE_CHOICES', 'Autocomplete excludes choices');
-    }
-    if (option.required && optionalSeen) {
-      errors.add(
-        path,
-        'APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID',
-        'Required options must be placed before non-required options',
-      );
-    }
-    optionalSeen ||= !option.required;
-    checkOptions(errors, `${path}.options`, option.options ?? []);
-    const isSubcommand = option.type === SUBCOMMAND;
-    if (isSubcommand !== (options[0]?.type === SUBCOMMAND)) {
-      errors.add(path, 'APPLICATION_COMMAND_OPTIONS_TYPE_INVALID', 'Subcommands stand alone');
-    }
-    if (names.has(option.name))
-      errors.add(`${path}.name`, 'APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS', 'Duplicate');
-    names.add(option.name);
+    const path = `${at}.options.${index}`;
+    const { choices = [] } = option;
+    checkTexts(errors, path, option);
+    errors.check(path, () => SlashCommandAssertions.validateChoicesLength(choices.length));
+    errors.require(path, !option.autocomplete || choices.length === 0, 'Autocomplete excludes choices');
+    checkOptions(errors, path, option.options ?? []);
   }
 }
 
-function checkName(errors: FormErrors, at: string, name: unknown, isChatInput: boolean): void {
-  errors.text(at, name, { max: 32 });
-  if (!isChatInput || typeof name !== 'string') return;
-  if (!CHAT_INPUT_NAME.test(name) || name !== name.toLowerCase()) {
-    errors.add(at, 'APPLICATION_COMMAND_INVALID_NAME', 'Command name is invalid');
-  }
-}
-
-function checkLocale(errors: FormErrors, at: string, locale: string): void {
-  if (!LOCALES.has(locale)) errors.add(at, 'DICT_TYPE_CONVERT_KEY', `${locale} is not a locale`);
+function requireUniqueNames(errors: FormErrors, at: string, parts: readonly { name: string }[]): void {
+  const names = new Set(parts.map(({ name }) => name));
+  errors.require(at, names.size === parts.length, 'The same name twice');
 }
 
 /** The longest localisation of each text counts. */

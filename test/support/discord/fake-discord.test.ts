@@ -7,8 +7,6 @@ import { checkMessage, type MessageForm } from './message-form.ts';
 const fake = await startFakeDiscord();
 afterAll(() => fake.stop());
 
-const codesOf = (body: Record<string, unknown> | undefined) =>
-  [...JSON.stringify(body ?? {}).matchAll(/"code":"([A-Z_]+)"/g)].map(([, code]) => code);
 const button = (values: object) => ({
   components: [{ type: 1, components: [{ type: 2, style: 2, ...values }] }],
 });
@@ -18,45 +16,23 @@ const menu = (values: object) => ({
 
 describe('a message is refused', () => {
   test.each([
-    ['a title over 256', { embeds: [{ title: 'x'.repeat(257) }] }, 'BASE_TYPE_BAD_LENGTH'],
-    [
-      'a field over 1024',
-      { embeds: [{ fields: [{ name: 'x', value: 'x'.repeat(1025) }] }] },
-      'BASE_TYPE_BAD_LENGTH',
-    ],
-    ['an empty field', { embeds: [{ fields: [{ name: 'x', value: ' ' }] }] }, 'BASE_TYPE_BAD_LENGTH'],
-    [
-      '26 fields',
-      { embeds: [{ fields: Array.from({ length: 26 }, () => ({ name: 'x', value: 'x' })) }] },
-      'BASE_TYPE_BAD_LENGTH',
-    ],
+    ['a title over 256', { embeds: [{ title: 'x'.repeat(257) }] }],
+    ['a field over 1024', { embeds: [{ fields: [{ name: 'x', value: 'x'.repeat(1025) }] }] }],
+    ['an empty field', { embeds: [{ fields: [{ name: 'x', value: ' ' }] }] }],
+    ['26 fields', { embeds: [{ fields: Array.from({ length: 26 }, () => ({ name: 'x', value: 'x' })) }] }],
     [
       '6001 characters over all embeds',
       { embeds: [{ description: 'x'.repeat(4000) }, { description: 'x'.repeat(2001) }] },
-      'MAX_EMBED_SIZE_EXCEEDED',
     ],
-    [
-      'a file that is not there',
-      { embeds: [{ image: { url: 'attachment://a.png' } }] },
-      'ATTACHMENT_NOT_FOUND',
-    ],
-    ['a custom_id over 100', button({ label: 'x', custom_id: 'x'.repeat(101) }), 'BASE_TYPE_BAD_LENGTH'],
-    ['a label over 80', button({ label: 'x'.repeat(81), custom_id: 'x' }), 'BASE_TYPE_BAD_LENGTH'],
-    [
-      'steam:// in a button',
-      button({ label: 'x', style: 5, url: 'steam://connect/1.2.3.4' }),
-      'URL_TYPE_INVALID_SCHEME',
-    ],
-    [
-      'localhost in a button',
-      button({ label: 'x', style: 5, url: 'http://localhost:3000' }),
-      'URL_TYPE_INVALID_URL',
-    ],
-    ['a button without a custom_id', button({ label: 'x' }), 'BASE_TYPE_REQUIRED'],
+    ['a file that is not there', { embeds: [{ image: { url: 'attachment://a.png' } }] }],
+    ['a custom_id over 100', button({ label: 'x', custom_id: 'x'.repeat(101) })],
+    ['a label over 80', button({ label: 'x'.repeat(81), custom_id: 'x' })],
+    ['steam:// in a button', button({ label: 'x', style: 5, url: 'steam://connect/1.2.3.4' })],
+    ['localhost in a button', button({ label: 'x', style: 5, url: 'http://localhost:3000' })],
+    ['a button without a custom_id', button({ label: 'x' })],
     [
       '26 options',
       menu({ options: Array.from({ length: 26 }, (_, at) => ({ label: 'x', value: `${at}` })) }),
-      'BASE_TYPE_BAD_LENGTH',
     ],
     [
       'the same option twice',
@@ -66,7 +42,6 @@ describe('a message is refused', () => {
           { label: 'y', value: 'x' },
         ],
       }),
-      'SELECT_COMPONENT_OPTION_VALUE_DUPLICATED',
     ],
     [
       'the same custom_id twice',
@@ -76,7 +51,6 @@ describe('a message is refused', () => {
           ...menu({ options: [{ label: 'x', value: 'x' }] }).components,
         ],
       },
-      'COMPONENT_CUSTOM_ID_DUPLICATED',
     ],
     [
       'six rows',
@@ -86,28 +60,41 @@ describe('a message is refused', () => {
           (_, at) => button({ label: 'x', custom_id: `${at}` }).components[0],
         ),
       },
-      'BASE_TYPE_BAD_LENGTH',
     ],
-  ] as [string, MessageForm, string][])('for %s', (_, form, code) => {
-    expect(codesOf(checkMessage(form, []))).toContain(code);
+  ] as [string, MessageForm][])('for %s', (_, form) => {
+    expect(checkMessage(form, [])).toMatchObject({ code: 50035 });
   });
 
   test('when there is nothing in it', () => {
     expect(checkMessage({}, [])).toMatchObject({ code: 50006 });
     expect(checkMessage({ content: 'x' }, [])).toBeUndefined();
   });
+
+  test.each<[string, MessageForm]>([
+    ['texts', { embeds: [{ title: 'x'.repeat(256), fields: [{ name: 'x', value: 'x'.repeat(1024) }] }] }],
+    ['a button', button({ label: 'x'.repeat(80), custom_id: 'x'.repeat(100) })],
+    ['a link', button({ label: 'x', style: 5, url: 'https://example.org' })],
+    ['a menu', menu({ options: [{ label: 'x', value: 'x' }] })],
+  ])('but not for %s within the limits', (_, form) => {
+    expect(checkMessage(form, [])).toBeUndefined();
+  });
 });
 
 describe('commands are refused', () => {
   const command = { name: 'a', description: 'b' };
+
+  test('only when something is wrong', () => {
+    expect(checkCommands([command], { isGuild: true })).toBeUndefined();
+  });
+
   test.each([
-    ['upper case', [{ ...command, name: 'Server' }], 'APPLICATION_COMMAND_INVALID_NAME'],
-    ['a name over 32', [{ ...command, name: 'x'.repeat(33) }], 'BASE_TYPE_BAD_LENGTH'],
-    ['a description over 100', [{ ...command, description: 'x'.repeat(101) }], 'BASE_TYPE_BAD_LENGTH'],
-    ['no description', [{ name: 'a' }], 'BASE_TYPE_REQUIRED'],
-    ['an unknown locale', [{ ...command, name_localizations: { xx: 'a' } }], 'DICT_TYPE_CONVERT_KEY'],
-    ['the same name twice', [command, command], 'APPLICATION_COMMANDS_DUPLICATE_NAME'],
-    ['contexts in a guild', [{ ...command, contexts: [0] }], 'APPLICATION_COMMAND_CONTEXTS_NOT_ALLOWED'],
+    ['upper case', [{ ...command, name: 'Server' }]],
+    ['a name over 32', [{ ...command, name: 'x'.repeat(33) }]],
+    ['a description over 100', [{ ...command, description: 'x'.repeat(101) }]],
+    ['no description', [{ name: 'a' }]],
+    ['an unknown locale', [{ ...command, name_localizations: { xx: 'a' } }]],
+    ['the same name twice', [command, command]],
+    ['contexts in a guild', [{ ...command, contexts: [0] }]],
     [
       'more than 8000 characters',
       [
@@ -121,10 +108,9 @@ describe('commands are refused', () => {
           })),
         },
       ],
-      'APPLICATION_COMMAND_TOO_LARGE',
     ],
-  ] as [string, Parameters<typeof checkCommands>[0], string][])('for %s', (_, commands, code) => {
-    expect(codesOf(checkCommands(commands, { isGuild: true }))).toContain(code);
+  ] as [string, Parameters<typeof checkCommands>[0]][])('for %s', (_, commands) => {
+    expect(checkCommands(commands, { isGuild: true })).toMatchObject({ code: 50035 });
   });
 });
 

@@ -43,7 +43,6 @@ export async function startFakeDiscord({
   };
   const state = {
     token,
-    refusesLocalLinks: true,
     guildAccess: true,
     botIsPublic,
     /** Raised by tests of what must not depend on how fast the machine is. */

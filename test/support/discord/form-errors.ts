@@ -1,48 +1,41 @@
-/** One complaint as Discord nests it under `errors`, by path. */
-export type FormError = { path: string; code: string; message: string };
+type Problem = { path: string; code: string; message: string };
 
-/** Collects what Discord would complain about in a request body, and formats it as its error 50035. */
+/** Collects what is wrong with a request body, and formats it as Discord's error 50035. */
 export class FormErrors {
-  readonly all: FormError[] = [];
+  readonly #problems: Problem[] = [];
 
-  add(path: string, code: string, message: string): void {
-    this.all.push({ path, code, message });
+  get isEmpty(): boolean {
+    return this.#problems.length === 0;
   }
 
-  /** A required text within bounds, counted in UTF-16 units: never laxer than Discord's code points. */
-  text(path: string, value: unknown, { min = 1, max }: { min?: number; max: number }): void {
-    if (typeof value !== 'string') {
-      this.add(path, 'BASE_TYPE_REQUIRED', 'This field is required');
-      return;
-    }
-    const length = value.trim().length;
-    if (length < min || value.length > max) {
-      this.add(path, 'BASE_TYPE_BAD_LENGTH', `Must be between ${min} and ${max} in length.`);
-    }
-  }
-
-  optionalText(path: string, value: unknown, max: number): void {
-    if (value !== undefined && value !== null) this.text(path, value, { max });
-  }
-
-  count(path: string, value: readonly unknown[], { min = 0, max }: { min?: number; max: number }): void {
-    if (value.length < min || value.length > max) {
-      this.add(path, 'BASE_TYPE_BAD_LENGTH', `Must be between ${min} and ${max} in length.`);
+  /**
+   * @param validate throws when the value is refused, as the validators of discord.js do.
+   * @param code Discord's, where the bot reads it.
+   */
+  check(path: string, validate: () => unknown, code = 'INVALID'): void {
+    try {
+      validate();
+    } catch (error) {
+      this.#problems.push({ path, code, message: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  /** The body of Discord's error response; undefined when there is nothing to complain about. */
+  /** For rules that discord.js does not know. */
+  require(path: string, isFulfilled: boolean, message: string, code = 'INVALID'): void {
+    if (!isFulfilled) this.#problems.push({ path, code, message });
+  }
+
+  /** The body of Discord's error response; undefined when nothing is wrong. */
   body(): Record<string, unknown> | undefined {
-    if (this.all.length === 0) return undefined;
+    if (this.isEmpty) return undefined;
     const errors: Record<string, unknown> = {};
-    for (const { path, code, message } of this.all) {
-      let node = errors;
-      for (const key of path.split('.')) {
-        const next: Record<string, unknown> = isRecord(node[key]) ? node[key] : {};
-        node[key] = next;
-        node = next;
-      }
-      node._errors = [...(Array.isArray(node._errors) ? node._errors : []), { code, message }];
+    for (const { path, ...problem } of this.#problems) {
+      const node = path.split('.').reduce<Record<string, unknown>>((parent, key) => {
+        const child = isRecord(parent[key]) ? parent[key] : {};
+        parent[key] = child;
+        return child;
+      }, errors);
+      node._errors = [...(Array.isArray(node._errors) ? node._errors : []), problem];
     }
     return { message: 'Invalid Form Body', code: 50035, errors };
   }

@@ -1,4 +1,10 @@
-import { InteractionResponseType, InteractionType, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
+import {
+  InteractionResponseType,
+  InteractionType,
+  MessageFlags,
+  RESTJSONErrorCodes,
+  SlashCommandAssertions,
+} from 'discord.js';
 import type { Exchange } from './exchange.ts';
 import { FormErrors } from './form-errors.ts';
 import { checkMessage, type MessageForm } from './message-form.ts';
@@ -31,7 +37,7 @@ type Options = {
   /** By token. */
   exchanges: Map<string, Exchange>;
   messages: MessageStore;
-  state: { refusesLocalLinks: boolean; acknowledgeWithinMs: number };
+  state: { acknowledgeWithinMs: number };
   onAcknowledged: (exchange: Exchange) => void;
 };
 
@@ -90,7 +96,6 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
         : undefined) ??
       (hasMessage(type)
         ? checkMessage(data, call.files, {
-            refusesLocalLinks: state.refusesLocalLinks,
             isEdit: type === InteractionResponseType.UpdateMessage,
             prefix: 'data.',
           })
@@ -121,14 +126,14 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
       messages.all.delete(target.id);
       return new Response(null, { status: 204 });
     }
-    const complaint = checkMessage(call.body, call.files, { ...state, isEdit: target.content !== '' });
+    const complaint = checkMessage(call.body, call.files, { isEdit: target.content !== '' });
     if (complaint) return json(400, complaint);
     target.flags &= ~MessageFlags.Loading;
     return json(200, messages.edit(target, call.body, call.files));
   }
 
   function followUp(call: RestCall, exchange: Exchange): Response {
-    const complaint = checkMessage(call.body, call.files, state);
+    const complaint = checkMessage(call.body, call.files);
     if (complaint) return json(400, complaint);
     const message = messages.create(exchange.actor.channelId, call.body, call.files, exchange);
     // The first follow-up of a deferred response takes its place, with the visibility it was deferred with.
@@ -160,18 +165,15 @@ function isLoading(message: FakeMessage | undefined): message is FakeMessage {
 function checkType(exchange: Exchange, type: number): Record<string, unknown> | undefined {
   const allowed = CALLBACKS[exchange.type] ?? [];
   const errors = new FormErrors();
-  if (!allowed.includes(type)) {
-    errors.add('type', 'INTERACTION_APPLICATION_COMMAND_INVALID_RESPONSE', `Value must be one of ${allowed}`);
-  }
+  errors.require('type', allowed.includes(type), `Value must be one of ${allowed}`);
   return errors.body();
 }
 
 function checkChoices(choices: Choice[]): Record<string, unknown> | undefined {
   const errors = new FormErrors();
-  errors.count('data.choices', choices, { max: 25 });
-  for (const [index, { name, value }] of choices.entries()) {
-    errors.text(`data.choices.${index}.name`, name, { max: 100 });
-    errors.text(`data.choices.${index}.value`, value, { max: 100 });
+  errors.check('data.choices', () => SlashCommandAssertions.validateChoicesLength(choices.length));
+  for (const text of choices.flatMap(({ name, value }) => [name, value])) {
+    errors.require('data.choices', text.length >= 1 && text.length <= 100, '1 to 100 characters');
   }
   return errors.body();
 }

@@ -1,13 +1,13 @@
-import { MessageFlags, MessageType } from 'discord.js';
+import { type APIEmbed, MessageFlags, MessageType } from 'discord.js';
 import type { Actor, FakeUser } from './actor.ts';
-import type { FakeComponent, FakeEmbed, MessageForm, UploadedFile } from './message-form.ts';
+import type { FakeComponent, MessageForm, UploadedFile } from './message-form.ts';
 import { nextSnowflake } from './snowflake.ts';
 
 export type FakeMessage = {
   id: string;
   channel_id: string;
   content: string;
-  embeds: FakeEmbed[];
+  embeds: APIEmbed[];
   components: FakeComponent[];
   attachments: { id: string; filename: string; description?: string; url: string; size: number }[];
   flags: number;
