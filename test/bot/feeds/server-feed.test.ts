@@ -106,6 +106,8 @@ describe('a feed of servers', () => {
     expect(await db.select().from(discordFeedServers)).toMatchObject([
       { serverId: ids[0], isOnline: false, pending: 'down' },
     ]);
+    // A message that was being repeated when the settings changed would still name both.
+    await settle();
     fake.clearFaults();
     await waitFor(() => feed.messages().length > 0);
     expect(feed.titles()).toEqual(['🔴 Alpha is offline']);
