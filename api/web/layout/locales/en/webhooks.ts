@@ -59,5 +59,5 @@ export const webhooks = {
     unreachable: 'no connection',
   },
   resend: 'Send again',
-  resendNamed: (messageId: string) => `Send ${messageId} again`,
+  resendNamed: (messageId: string) => `Send again: ${messageId}`,
 };
