@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { fileURLToPath } from 'node:url';
+import { eq } from 'drizzle-orm';
+import type { Browser, Page } from 'playwright-core';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { openBrowser } from '../../../support/web/browser.ts';
+import { measureSpill, savePicture } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
+import { openEveryPage, seedEveryPage } from '../../../support/web/every-page.ts';
+
+const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+if (!isPossible) console.warn('SKIPPED: every page in a real browser, since there is no Chromium here');
+
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
+/** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
+const RUN_AXE = `axe.run().then(({ violations, passes }) =>
+  (passes.length > 10 ? violations.map(({ id, nodes }) => [id, nodes[0].html]) : 'axe did not run'))`;
+
+/** Elements that overflow the window or their card. */
+const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) => {
+  const { right, left, width } = element.getBoundingClientRect();
+  const card = element.closest('.card, dialog')?.getBoundingClientRect();
+  const isHidden = width <= 1 || element.closest('.sr-only, thead, .skip') !== null && innerWidth < 768;
+  return !isHidden && (right > innerWidth + 1 || left < -1 || (card && right > card.right + 1));
+}).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))`;
+
+/** The words in buttons, tables of charts and the profile of a player that are broken across lines. */
+const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table table, .person-card')].flatMap((element) => {
+  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  while (nodes.nextNode()) {
+    if (nodes.currentNode.parentElement.closest('.sr-only')) continue;
+    for (const { 0: word, index } of nodes.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(nodes.currentNode, index);
+      range.setEnd(nodes.currentNode, index + word.length);
+      if (range.getClientRects().length > 1) broken.push(word);
+    }
+  }
+  return broken;
+})`;
+
+/** Ordinary names, by which words are judged, and the widest and longest that are allowed. */
+const [ORDINARY, WIDEST, ORNATE] = ['Żółw Ninja', 'W'.repeat(128), 'ﷺ'.repeat(64)];
+
+const steam = startSteamOpenIdProvider();
+const label = 'w'.repeat(63);
+/** Gives the styles; its own name is as long as may be. */
+const site = startAccountSite({
+  db: (await createTestDatabase({ max: 3 })).db,
+  steam,
+  publicUrl: `http://${label}.${label}.${label}.example.org`,
+});
+
+describe.skipIf(!isPossible)('on every page', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await site.stop();
+    await steam.stop();
+  });
+
+  async function openWindows(): Promise<Page[]> {
+    const looks = [
+      { width: 320, colorScheme: 'light' },
+      { width: 1280, colorScheme: 'dark' },
+    ] as const;
+    return Promise.all(
+      looks.map(async ({ width, colorScheme }) => {
+        const context = await browser.newContext({
+          viewport: { width, height: 900 },
+          colorScheme,
+          reducedMotion: 'reduce',
+        });
+        return context.newPage();
+      }),
+    );
+  }
+
+  /** Shows a page as it was sent, with its styles, and without pictures and scripts, which load later. */
+  async function show(window: Page, html: string): Promise<void> {
+    await window.route('**', (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (pathname === '/shown')
+        return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
+      return pathname.endsWith('.css') ? route.continue() : route.abort();
+    });
+    await window.goto(`${site.origin}/shown`);
+  }
+
+  describe.each(['en', 'pl'])('in %s', (language) => {
+    test.each([ORDINARY, WIDEST, ORNATE])(
+      'nothing spills and no word breaks, with names like %s',
+      async (text) => {
+        const { db } = await createTestDatabase({ max: 3 });
+        await seedEveryPage(db, text);
+        // No action has a name of somebody's choice.
+        await db.delete(auditLog).where(eq(auditLog.action, text));
+        const pages = await openEveryPage(db, text, { language });
+        for (const window of await openWindows()) {
+          for (const { name, page } of pages) {
+            await show(window, page.text);
+            await window.evaluate(
+              "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
+            );
+            const { width } = window.viewportSize() ?? {};
+            await savePicture(window, `${name}-${language}-${width}-${text.slice(0, 1)}`, { fullPage: true });
+            expect({
+              name,
+              width,
+              spill: await measureSpill(window),
+              spills: await window.evaluate(LIST_SPILLS),
+              ...(text === ORDINARY && { broken: await window.evaluate(LIST_BROKEN_WORDS) }),
+            }).toEqual({ name, width, spill: 0, spills: [], ...(text === ORDINARY && { broken: [] }) });
+          }
+          await window.context().close();
+        }
+      },
+    );
+
+    test('axe finds nothing', async () => {
+      const { db } = await createTestDatabase({ max: 3 });
+      await seedEveryPage(db, ORDINARY);
+      const pages = await openEveryPage(db, ORDINARY, { language });
+      for (const window of await openWindows()) {
+        for (const { name, page } of pages) {
+          await show(window, page.text);
+          await window.evaluate(AXE);
+          expect([name, await window.evaluate(RUN_AXE)]).toEqual([name, []]);
+        }
+        await window.context().close();
+      }
+    });
+  });
+
+  test('nothing spills where the site itself has a long name', async () => {
+    const { text } = await openBrowser(site.origin).get('/account');
+    for (const window of await openWindows()) {
+      await show(window, text);
+      expect([await measureSpill(window), await window.evaluate(LIST_SPILLS)]).toEqual([0, []]);
+      await window.context().close();
+    }
+  });
+});
