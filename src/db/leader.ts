@@ -11,6 +11,7 @@ export const PARTS = [
   'mirror_simpleadmin',
   'mirror_sourcebans',
   'mirror_iks',
+  'mirror_vipcore',
   'webhooks',
   'retention',
 ] as const;

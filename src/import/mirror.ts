@@ -1,54 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import type { Leaders, Leadership } from '../db/leader.ts';
-import { Conflict } from '../domain/errors.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
-import type { Count, Metrics } from '../runtime/metrics.ts';
 import type { AdminRights } from './admin-rights.ts';
 import { importChanges, loadStateAfterSweep } from './changes.ts';
 import type { ImportSummary, RowReport } from './import-report.ts';
 import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
 import { identifySource, importTables } from './import-source.ts';
 import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
+import { createRounds, type Rounds, type RoundsDeps, type RoundsHealth } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
-import { openSourceDatabase } from './source/open-source.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import type { SourceSystem } from './source-system.ts';
 
-export type Mirror = {
-  /** The part that one process leads, and its name in the health report. */
-  part: `mirror_${SourceSystem['kind']}`;
-  start: () => void;
-  /** Aborts the running round; settles within three seconds. */
-  stop: () => Promise<void>;
-  health: () => MirrorHealth;
+export type Mirror = Omit<Rounds, 'health'> & {
+  health: () => RoundsHealth & { lastSweepAt: Date | undefined };
 };
 
-export type MirrorHealth = {
-  /** False while another process mirrors. */
-  isMirroring: boolean;
-  /** Whether the last round succeeded; undefined before the first. */
-  isUp: boolean | undefined;
-  /** Failed rounds in a row. */
-  failures: number;
-  /** Why nothing is mirrored until an operator decides how to continue. */
-  refusal: string | undefined;
-  lastRoundAt: Date | undefined;
-  lastSweepAt: Date | undefined;
-};
-
-type Deps = {
+type Deps = RoundsDeps & {
   db: Db;
   /** For the connection that holds the source's lock. */
   databaseUrl: string;
-  /** Only one process mirrors a source. */
-  leaders: Leaders;
-  log: Logger;
-  metrics: MirrorMetrics;
-  now?: () => Date;
 };
 
 type Settings = {
@@ -63,35 +35,6 @@ type Settings = {
   flags?: FlagMapping | undefined;
 };
 
-/** The metrics of all mirrors of a process, labelled by the kind of their system. */
-export type MirrorMetrics = {
-  add: (system: SourceSystem['kind'], read: () => { isUp: boolean; ageSeconds: number }) => void;
-  countRows: Count<'system' | 'change'>;
-};
-
-/** Registers the metrics of mirrors, once for a process. */
-export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
-  const mirrors = new Map<SourceSystem['kind'], () => { isUp: boolean; ageSeconds: number }>();
-  const readAll = () => [...mirrors].map(([system, read]) => ({ labels: { system }, ...read() }));
-  // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
-  metrics.addGauges(
-    'mirror_up',
-    '1 while this process mirrors the system and its last round succeeded, else 0.',
-    ['system'],
-    () => readAll().map(({ labels, isUp }) => ({ labels, value: isUp ? 1 : 0 })),
-  );
-  metrics.addGauges(
-    'mirror_age_seconds',
-    'Time since the last successful round of the mirror.',
-    ['system'],
-    () => readAll().map(({ labels, ageSeconds }) => ({ labels, value: ageSeconds })),
-  );
-  return {
-    add: (system, read) => void mirrors.set(system, read),
-    countRows: metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['system', 'change']),
-  };
-}
-
 /** Small pages, so that the process can handle requests between them. */
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
@@ -102,97 +45,39 @@ const LOST_ERASURES =
 
 /**
  * Mirrors the penalties of a system's database: a first full read, then the changes of each interval, and a full
- * read each night, which finds what the rounds miss. One process mirrors; another takes over when it dies. An outage of
- * the source causes one log line and a metric, and affects nothing else.
+ * read each night, which finds what the rounds miss; see {@link createRounds}.
  */
 export function createMirror(
-  { db, databaseUrl, leaders, log, metrics, now = () => new Date() }: Deps,
+  { db, databaseUrl, ...deps }: Deps,
   system: SourceSystem,
   { url, source, timezone = 'UTC', intervalSeconds, flags }: Settings,
 ): Mirror {
+  const { log, metrics, now = () => new Date() } = deps;
   const { kind } = system;
-  const part: Mirror['part'] = `mirror_${kind}`;
   const name = SYSTEM_NAMES[kind];
   const setting = kind.toUpperCase();
-  const refusal = `${setting}_URL names a different database from the one its penalties came from: nothing is mirrored`;
+  const reason = `${setting}_URL names a different database from the one its penalties came from: nothing is mirrored`;
   const warned = new Set<string>();
-  const health: Omit<MirrorHealth, 'isMirroring'> = {
-    isUp: undefined,
-    failures: 0,
-    refusal: undefined,
-    lastRoundAt: undefined,
-    lastSweepAt: undefined,
-  };
-  /** When the last round succeeded, by a monotonic clock. */
-  let lastRoundMs: number | undefined;
+  let lastSweepAt: Date | undefined;
   /** Whether the last round could not read admins: logged once. */
   let isMissingAdmins = false;
   /** Whether lost erasures have been logged: once, until the loss is repaired. */
   let hasLoggedLoss = false;
-  let leadership: Leadership | undefined;
-  const isMirroring = () => leadership?.isLeader() ?? false;
-  metrics.add(kind, () => ({
-    isUp: health.isUp === true && isMirroring(),
-    ageSeconds: lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,
-  }));
 
-  async function lead(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const startedMs = performance.now();
-      await runRound(signal);
-      const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
-      await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
-    }
-  }
-
-  async function runRound(signal: AbortSignal): Promise<void> {
-    try {
-      const database = await openSourceDatabase(url);
-      try {
-        await importRound(signal, database);
-      } finally {
-        await database.close();
-      }
-      if (health.isUp === false) log.info(`mirroring ${name} works again`);
-      health.isUp = true;
-      health.failures = 0;
-      health.refusal = undefined;
-      health.lastRoundAt = now();
-      lastRoundMs = performance.now();
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof OtherSource) refuse(error);
-      // On a Conflict, an operator's import of the same source is running.
-      else if (!(error instanceof Conflict)) fail(error);
-    }
-  }
-
-  function fail(error: unknown): void {
-    if (health.isUp !== false || health.refusal !== undefined)
-      log.warn({ err: error }, `mirroring ${name} failed: retrying`);
-    health.isUp = false;
-    health.failures += 1;
-    health.refusal = undefined;
-  }
-
-  function refuse({ known, given }: OtherSource): void {
-    if (health.refusal === undefined) {
-      const waysOn =
-        `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
-        '--replace-source` if it is the same database at a new address';
-      log.error({ source, known, given }, `${refusal}: ${waysOn}`);
-    }
-    health.isUp = false;
-    health.failures += 1;
-    // Without the addresses, which are only logged: anybody may read /readyz.
-    health.refusal = refusal;
+  function refusalOf(error: unknown) {
+    if (!(error instanceof OtherSource)) return undefined;
+    const { known, given } = error;
+    const waysOn =
+      `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
+      '--replace-source` if it is the same database at a new address';
+    return { reason, details: { source, known, given }, waysOn };
   }
 
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
     const identity = identifySource(system, source, database);
     const sourceHash = hashOf(identity);
     const state = await loadMirrorState(db, { kind, sourceHash });
-    health.lastSweepAt = state?.sweptAt;
+    lastSweepAt = state?.sweptAt;
     const isSweep = state === undefined || dayOf(now(), timezone) !== dayOf(state.sweptAt, timezone);
     let next: MirrorState | undefined;
     const importAll = async (importRun: ImportRun) => {
@@ -227,7 +112,7 @@ export function createMirror(
       importAll,
     );
     if (next) await saveMirrorState(db, kind, next);
-    health.lastSweepAt = next?.sweptAt;
+    lastSweepAt = next?.sweptAt;
     report(summary, isSweep);
     if (flags) await mirrorFlags(database, flags, signal);
   }
@@ -285,16 +170,12 @@ export function createMirror(
     log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
   }
 
-  return {
-    part,
-    start() {
-      leadership = leaders.run(part, lead);
-    },
-    async stop() {
-      await leadership?.stop();
-    },
-    health: () => ({ ...health, isMirroring: isMirroring() }),
-  };
+  const rounds = createRounds(
+    deps,
+    { system: kind, name, url, intervalSeconds },
+    { run: importRound, refusalOf },
+  );
+  return { ...rounds, health: () => ({ ...rounds.health(), lastSweepAt }) };
 }
 
 function hashOf({ name, address, prefix }: PenaltySource): string {

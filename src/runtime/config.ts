@@ -132,6 +132,11 @@ function readSettings(env: Env) {
       },
       iks: penaltySource(env, 'IKS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
     },
+    vipcore: {
+      /** VIPCore's database, whose VIPs get flags; unset: none. */
+      url: matchingSecret(env, 'VIPCORE_URL', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
+      flags: flagMapping(env, 'VIPCORE_FLAGS') ?? [{ flag: 'has_svip' as const, permissions: ['*'] }],
+    },
     sessionSecret: sessionSecret(env),
     /** How long HTTP keeps serving after SIGTERM. */
     drainSeconds: integer(env, 'DRAIN_SECONDS', { byDefault: 3, min: 0, max: 300 }),

@@ -1,9 +1,11 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { IKS } from '../../import/iks.ts';
-import { createMirror, createMirrorMetrics } from '../../import/mirror.ts';
+import { createMirror } from '../../import/mirror.ts';
+import { createMirrorMetrics, type Rounds } from '../../import/rounds.ts';
 import { simpleAdminSystem } from '../../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../../import/source/open-source.ts';
 import { sourcebansSystem } from '../../import/sourcebans/sourcebans.ts';
+import { createVipMirror } from '../../import/vipcore.ts';
 import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
 import { endFlagsOfOthers, endTimedFlags } from '../../queries/users/user-flags.ts';
 import { startLoop } from '../../runtime/loop.ts';
@@ -17,7 +19,7 @@ export const EXPIRY_EVENTS_MS = 15_000;
 /** How late a flag may be found that was given until an earlier end than all others. */
 const MAX_FLAG_PAUSE_MS = 5000;
 
-/** Role `sync`: marks expired penalties, mirrors their sources, and deletes old rows. */
+/** Role `sync`: marks expired penalties, mirrors their sources, gives flags, and deletes old rows. */
 export async function startSync({
   config,
   database,
@@ -52,9 +54,10 @@ export async function startSync({
     { system: sourcebansSystem(sourcebans), settings: sourcebans },
     { system: IKS, settings: iks },
   ];
-  const givesFlags = mirrored.filter(
-    ({ settings: { url, flags } }) => url !== undefined && flags !== undefined,
-  );
+  const givesFlags = [
+    ...mirrored.filter(({ settings: { url, flags } }) => url !== undefined && flags !== undefined),
+    ...(config.vipcore.url === undefined ? [] : [{ system: { kind: 'vipcore' as const } }]),
+  ];
   await endFlagsOfOthers(
     database.db,
     givesFlags.map(({ system }) => system.kind),
@@ -79,19 +82,23 @@ export async function startSync({
   const retention = startRetention({ db: database.db, leaders, log });
   onStopPart('retention', retention.stop);
 
-  const mirrorMetrics = createMirrorMetrics(metrics);
+  const deps = { db: database.db, leaders, log, metrics: createMirrorMetrics(metrics), now };
+  const mirrors: Rounds[] = [];
   for (const { system, settings } of mirrored) {
     const { url } = settings;
     if (url === undefined) continue;
     checkUrl(`${system.kind.toUpperCase()}_URL`, url);
-    const mirror = createMirror(
-      { db: database.db, databaseUrl: database.url, leaders, log, metrics: mirrorMetrics, now },
-      system,
-      { ...settings, url },
-    );
-    onStopPart(mirror.part, mirror.stop);
-    health.set(mirror.part, mirror.health);
-    mirror.start();
+    mirrors.push(createMirror({ ...deps, databaseUrl: database.url }, system, { ...settings, url }));
+  }
+  const { url: vipUrl, flags } = config.vipcore;
+  if (vipUrl !== undefined) {
+    checkUrl('VIPCORE_URL', vipUrl);
+    mirrors.push(createVipMirror(deps, { url: vipUrl, flags }));
+  }
+  for (const { part, health: report, start, stop } of mirrors) {
+    onStopPart(part, stop);
+    health.set(part, report);
+    start();
   }
 }
 

@@ -61,6 +61,7 @@ describe('without any variable', () => {
         },
         iks: { url: undefined, source: 'iks', intervalSeconds: 60, flags: undefined },
       },
+      vipcore: { url: undefined, flags: [{ flag: 'has_svip', permissions: ['*'] }] },
       sessionSecret: undefined,
       roles: ['api', 'bot', 'poller', 'media', 'sync'],
       drainSeconds: 3,
@@ -107,6 +108,7 @@ describe('a good value', () => {
     ['SIMPLEADMIN_URL', 'sqlite:/srv/x.db', (config: Config) => config.sources.simpleadmin.url],
     ['SOURCEBANS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.sourcebans.url],
     ['IKS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.iks.url],
+    ['VIPCORE_URL', 'mysql://u:secret@db/x', (config: Config) => config.vipcore.url],
   ] as const)('%s is read from a file', async (name, value, read) => {
     const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
     await Bun.write(path, `${value}\n`);
@@ -165,6 +167,8 @@ describe('a good value', () => {
       SOURCEBANS_INTERVAL_SECONDS: '30',
       IKS_URL: 'mariadb://reader@db/iks',
       IKS_SOURCE: 'iks-2',
+      VIPCORE_URL: 'mysql://reader@db/vip',
+      VIPCORE_FLAGS: 'is_serviceplus=PREMIUM',
       IKS_INTERVAL_SECONDS: '86400',
       SESSION_SECRET: 'x'.repeat(32),
       ROLES: 'api, poller',
@@ -232,6 +236,10 @@ describe('a good value', () => {
           flags: undefined,
         },
         iks: { url: 'mariadb://reader@db/iks', source: 'iks-2', intervalSeconds: 86_400, flags: undefined },
+      },
+      vipcore: {
+        url: 'mysql://reader@db/vip',
+        flags: [{ flag: 'is_serviceplus', permissions: ['PREMIUM'] }],
       },
       sessionSecret: 'x'.repeat(32),
       roles: ['api', 'poller'],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { userFlags } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { saveConfiguredFlags } from '../../../../src/queries/users/configured-flags.ts';
@@ -72,6 +73,25 @@ describe('an owner', () => {
     const page = await owner.post(`/account/moderation/users/${aSteamId(19)}/flags`, { isAdmin: 'on' });
     expect(page.status).toBe(303);
     expect(await userOf(19)).toMatchObject({ isAdmin: true, hasSvip: false });
+  });
+
+  test('sees where each flag comes from, and so do members their own; ticked is what is given by hand', async () => {
+    const endsAt = new Date('2030-01-02T03:04:05Z');
+    await saveFlags(owner, 20, { isAdmin: 'on' });
+    await db.insert(userFlags).values([
+      { steamId64: aSteamId(20), flag: 'is_admin', source: 'simpleadmin' },
+      { steamId64: aSteamId(20), flag: 'has_svip', source: 'vipcore', endsAt },
+    ]);
+    const { text } = await owner.get(`/account/moderation/users/${aSteamId(20)}`);
+    expect(text).toMatch(/name="isAdmin" checked/);
+    expect(text).not.toMatch(/name="hasSvip" checked/);
+    const own = (await (await as(20)).get('/account')).text;
+    for (const page of [text, own]) {
+      expect(textOf(page)).toContain('by hand · CS2-SimpleAdmin');
+      expect(textOf(page)).toMatch(/VIPCore, until 2 Jan 2030/);
+    }
+    await saveFlags(owner, 20);
+    expect(await userOf(20)).toMatchObject({ isAdmin: true, hasSvip: true });
   });
 
   test('gets 404 for unknown users', async () => {

@@ -1,0 +1,84 @@
+import type { Db } from '../db/client.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
+import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import { saveFlagRound } from '../queries/users/user-flags.ts';
+import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
+import type { SourceDatabase } from './source/source-database.ts';
+import { readPages } from './source/tables.ts';
+import { parseUnixSeconds } from './source/values.ts';
+
+const INTERVAL_SECONDS = 60;
+const PAGE_ROWS = 5000;
+
+/** The name of every group, in a mapping. */
+const ANY_GROUP = '*';
+
+/** Gives flags to VIPs by VIPCore's table of them, which is read whole once a minute. */
+export function createVipMirror(
+  { db, ...deps }: RoundsDeps & { db: Db },
+  {
+    url,
+    flags,
+    intervalSeconds = INTERVAL_SECONDS,
+  }: { url: string; flags: FlagMapping; intervalSeconds?: number },
+): Rounds {
+  const { log, now = () => new Date() } = deps;
+  return createRounds(
+    deps,
+    { system: 'vipcore', name: 'VIPCore', url, intervalSeconds },
+    {
+      async run(signal, database) {
+        const grants = await readVips(database, flags);
+        signal.throwIfAborted();
+        const changed = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
+        if (changed.given + changed.taken > 0) log.info(changed, 'flags of VIPCore changed');
+      },
+    },
+  );
+}
+
+/**
+ * The flags of everybody in `vip_users`, which has one row for each server and account.
+ * @throws {Unavailable} when the table is missing.
+ */
+export async function readVips(
+  database: SourceDatabase,
+  mapping: FlagMapping,
+  { pageRows = PAGE_ROWS }: { pageRows?: number } = {},
+): Promise<FlagGrant<SteamId64>[]> {
+  const columns = 'account_id, sid, `group` as vip_group, expires';
+  const grants: FlagGrant<SteamId64>[] = [];
+  const pages = readPages((last) =>
+    database.select(
+      `select ${columns} from vip_users
+       where ${last ? 'account_id > ? or (account_id = ? and sid > ?)' : 'true'}
+       order by account_id, sid limit ${pageRows}`,
+      last ? [Number(last.account_id), Number(last.account_id), Number(last.sid)] : [],
+    ),
+  );
+  for await (const page of pages) {
+    for (const { account_id, vip_group, expires } of page) {
+      // Steam's own number of the account.
+      const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
+      const endsAt = tryParseEnd(expires);
+      const group = vip_group?.trim();
+      if (!steamId64 || endsAt === undefined || !group) continue;
+      grants.push(
+        ...mapPermissions(mapping, steamId64, { permissions: new Set([group, ANY_GROUP]), endsAt }),
+      );
+    }
+  }
+  return grants;
+}
+
+/** @returns null for 0, which is for ever; undefined for what is no time. */
+function tryParseEnd(text: string | null | undefined): Date | null | undefined {
+  if (!text) return undefined;
+  try {
+    return parseUnixSeconds(text) ?? null;
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import pino from 'pino';
+import { openLeaders } from '../../../src/db/leader.ts';
+import { userFlags } from '../../../src/db/schema/accounts.ts';
+import { createMirrorMetrics } from '../../../src/import/rounds.ts';
+import { createVipMirror } from '../../../src/import/vipcore.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { createSourceFiles } from '../../support/import/source-file.ts';
+import { readVipFlags, VIP_FLAGS, VIP_USERS } from '../../support/import/vip-users.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const { db, url: databaseUrl } = await createTestDatabase();
+const createSource = createSourceFiles();
+
+test('reads the VIPs of all servers', async () => {
+  expect(await readVipFlags(createSource(VIP_USERS))).toEqual(VIP_FLAGS);
+});
+
+test('gives VIPs flags until they end; without the table everybody keeps theirs, and it is said once', async () => {
+  const url = createSource(VIP_USERS);
+  const run = (statement: string) => {
+    const file = new Database(url.replace('sqlite:', ''));
+    file.run('pragma busy_timeout = 5000');
+    file.run(statement);
+    file.close();
+  };
+  const warnings: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
+  const metrics = createMetrics();
+  const mirror = createVipMirror(
+    {
+      db,
+      leaders: openLeaders(databaseUrl, { log, everyMs: 20 }),
+      log,
+      metrics: createMirrorMetrics(metrics),
+    },
+    { url, flags: [{ flag: 'has_svip', permissions: ['*'] }], intervalSeconds: 0.02 },
+  );
+  const listSvips = async () =>
+    (await db.select().from(userFlags)).map(({ steamId64 }) => String(steamId64)).sort();
+  mirror.start();
+  await waitFor(() => mirror.health().isUp);
+  const all = [aSteamId(1), '76561200107749376', '76561202255233023'];
+  expect(await listSvips()).toEqual(all.toSorted());
+  expect((await metrics.render()).text).toContain('mirror_up{system="vipcore"} 1');
+  run('alter table vip_users rename to gone');
+  await waitFor(() => mirror.health().failures > 1);
+  expect(await listSvips()).toEqual(all.toSorted());
+  run('delete from gone where account_id > 2147483648');
+  run('alter table gone rename to vip_users');
+  await waitFor(() => mirror.health().isUp);
+  expect(await listSvips()).toEqual([aSteamId(1), '76561200107749376'].toSorted());
+  expect(warnings).toEqual(['mirroring VIPCore failed: retrying']);
+  await mirror.stop();
+});
