@@ -15,6 +15,7 @@ import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
+import { invitationTo } from './invitation.ts';
 import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
 import { createModeratorRule } from './moderators.ts';
@@ -155,7 +156,11 @@ export function createBot(deps: BotDeps): Bot {
     timings,
     onLoginAttempt: deps.countLogin,
     onInteraction: dispatcher.dispatch,
-    onLogin: () => {
+    onLogin: ({ applicationId, guilds }) => {
+      if (guilds === 0) {
+        const invitation = invitationTo({ applicationId, guildId });
+        log.warn({ invitation }, 'the bot is in no guild yet: open the invitation to add it');
+      }
       liveStatus.start();
       moderators.start();
       feeds.start();

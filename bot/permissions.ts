@@ -4,3 +4,9 @@ import { PermissionFlagsBits } from 'discord.js';
 export const MODERATOR_PERMISSION = PermissionFlagsBits.ModerateMembers;
 /** What lets a member manage feeds: "Manage Server" in Discord's settings, `MANAGE_GUILD` in its API. */
 export const MANAGER_PERMISSION = PermissionFlagsBits.ManageGuild;
+/** What the bot needs in the channels of live status messages and feeds. Commands need no permission. */
+export const BOT_PERMISSIONS =
+  PermissionFlagsBits.ViewChannel |
+  PermissionFlagsBits.SendMessages |
+  PermissionFlagsBits.SendMessagesInThreads |
+  PermissionFlagsBits.EmbedLinks;

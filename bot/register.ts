@@ -106,7 +106,7 @@ export async function registerCommands(
     await saveSetting(db, SETTING, `${wanted} ${writeIds(ids)}`);
     return { isChanged: true, commands, scope, ids };
   } catch (error) {
-    throw toRegisterFailure(error);
+    throw toDiscordFailure(error);
   }
 }
 
@@ -190,7 +190,8 @@ function hashOf(definitions: unknown): string {
   return createHash('sha256').update(JSON.stringify(definitions)).digest('hex');
 }
 
-function toRegisterFailure(error: unknown): unknown {
+/** The error for an operator whose request Discord refused, or who cannot reach it. */
+export function toDiscordFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
   if ('status' in error && error.status === 401) {
     return new InvalidInput(
@@ -204,10 +205,10 @@ function toRegisterFailure(error: unknown): unknown {
     const hint = isDiscordError(error, RESTJSONErrorCodes.MissingAccess)
       ? ': invite the application to the guild of DISCORD_GUILD_ID first'
       : '';
-    return new InvalidInput(`Discord rejected the commands (${error.message})${hint}`, { cause: error });
+    return new InvalidInput(`Discord rejected the request (${error.message})${hint}`, { cause: error });
   }
   if ('code' in error || 'status' in error || error.name === 'AbortError') {
-    return new Unavailable(`Discord cannot be reached to register the commands (${error.message})`, {
+    return new Unavailable(`Discord cannot be reached (${error.message})`, {
       cause: error,
     });
   }

@@ -18,8 +18,8 @@ export type SessionDeps = {
   log: Logger;
   timings: SessionTimings;
   onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
-  /** The login succeeded; once in a session. */
-  onLogin: () => void;
+  /** The login succeeded; once in a session. `guilds`: how many the bot is in. */
+  onLogin: (bot: { applicationId: string; guilds: number }) => void;
   /** Connected: after the login, and after each resume. */
   onReady: () => void;
   /** The connection broke, and the library tries to resume it. */
@@ -91,10 +91,10 @@ export function openSession(deps: SessionDeps): Session {
     // The library caches a channel for each user who has ever written to the bot, and nothing reads these.
     if (!interaction.inGuild() && interaction.channelId) client.channels.cache.delete(interaction.channelId);
   });
-  client.on(Events.ClientReady, () => {
+  client.on(Events.ClientReady, ({ application, guilds }) => {
     wasReady = true;
     enterReady();
-    deps.onLogin();
+    deps.onLogin({ applicationId: application.id, guilds: guilds.cache.size });
   });
   client.on(Events.ShardReady, () => wasReady && enterReady());
   client.on(Events.ShardResume, enterReady);

@@ -3,27 +3,38 @@ import { InvalidInput } from '../domain/errors.ts';
 import { print } from './output/print.ts';
 import type { Session } from './session.ts';
 
-/** `bot register`. */
+/** `bot register` and `invite`. Both import the bot when they run: discord.js would slow down every other command. */
 export function addBotCommands(program: Command, session: Session): void {
   const bot = program.command('bot').description('the Discord bot');
   bot
     .command('register')
     .description('register the slash commands, in the guild of DISCORD_GUILD_ID or in every guild')
     .action(async (_: unknown, command: Command) => {
-      const { token, apiUrl, guildId } = session.config().discord;
-      if (token === undefined) {
-        throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
-      }
-      // Imported here, because loading discord.js would slow down every other command.
       const { registerCommands } = await import('../../bot/register.ts');
-      const { createRest } = await import('../../bot/rest.ts');
+      const { rest, guildId } = await openDiscord(session);
       const { db } = await session.database();
-      const registration = await registerCommands(
-        { rest: createRest({ apiUrl, token }), db },
-        { guildId, isForced: true },
-      );
+      const registration = await registerCommands({ rest, db }, { guildId, isForced: true });
       const { commands, scope } = registration;
       const where = guildId === undefined ? 'globally' : `in guild ${scope}`;
       print(command, { commands, scope }, `Registered ${commands} commands ${where}`);
     });
+  bot
+    .command('invite')
+    .description('print the address that adds the bot to a guild, with the permissions it needs')
+    .action(async (_: unknown, command: Command) => {
+      const { findInvitation } = await import('../../bot/invitation.ts');
+      const { rest, guildId } = await openDiscord(session);
+      const url = await findInvitation(rest, guildId);
+      print(command, { url }, url);
+    });
+}
+
+/** @throws {InvalidInput} without `DISCORD_TOKEN`. */
+async function openDiscord(session: Session) {
+  const { token, apiUrl, guildId } = session.config().discord;
+  if (token === undefined) {
+    throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
+  }
+  const { createRest } = await import('../../bot/rest.ts');
+  return { rest: createRest({ apiUrl, token }), guildId };
 }

@@ -161,7 +161,7 @@ test('keeps the commands where they are when Discord refuses them in another gui
 test('says what is wrong when Discord refuses, and when it is unreachable', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
-    'Discord rejected the commands (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
+    'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
   );
   await expect(
     registerCommands(
