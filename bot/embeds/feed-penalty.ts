@@ -18,7 +18,10 @@ export function feedPenalty(
   { texts, now }: { texts: Texts; now: Date },
 ): MessageView {
   const { feed: words } = texts;
-  const removed = { title: `🗑️ ${words.removed} · ${texts.record.entry(penalty)}`, color: COLOURS.offline };
+  const removed = {
+    title: `🗑️ ${texts.record.entry(penalty)} · ${texts.record.statusOf(penalty.type, 'REMOVED')}`,
+    color: COLOURS.offline,
+  };
   if (isDeleted) return { embeds: [removed], components: [] };
   const { playerName, playerSteamId, serverId } = penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);

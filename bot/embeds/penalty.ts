@@ -23,7 +23,7 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
   const { emoji, colour } = STATUS_LOOKS[penalty.status];
   const field = (name: string, value: string): APIEmbedField => ({ name, value, inline: true });
   return {
-    title: `${emoji} ${words.statuses[penalty.status]} · ${words.entry(penalty)}`,
+    title: `${emoji} ${words.entry(penalty)} · ${words.statusOf(penalty.type, penalty.status)}`,
     color: colour,
     description: quote(escapeText(penalty.reason, { max: 300, fallback: words.noReason })),
     fields: [
@@ -79,5 +79,8 @@ function liftedValue(penalty: PenaltyView, texts: Texts): string {
     .filter(Boolean)
     .join(' ');
   const reason = escapeText(liftReason ?? '', { max: 200 });
-  return [head, reason === '' ? '' : quote(reason)].filter(Boolean).join('\n') || words.statuses.UNBANNED;
+  return (
+    [head, reason === '' ? '' : quote(reason)].filter(Boolean).join('\n') ||
+    words.statusOf(penalty.type, 'UNBANNED')
+  );
 }

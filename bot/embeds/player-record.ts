@@ -77,7 +77,7 @@ function entryLines(penalty: PenaltyView, texts: Texts, textShare: number): stri
   const { emoji } = STATUS_LOOKS[penalty.status];
   const line = isActive(penalty)
     ? inForce(penalty, texts, textShare)
-    : `${texts.record.types[penalty.type]} · ${over(penalty, texts, textShare)}: ${reasonOf(penalty, texts, textShare)}`;
+    : `${texts.record.types[penalty.type]}: ${reasonOf(penalty, texts, textShare)} – ${over(penalty, texts, textShare)}`;
   return [`${emoji} ${line}`, subtext(details(penalty, texts, textShare))];
 }
 
@@ -96,13 +96,13 @@ function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
     : words.inForce[type].until(absoluteAndRelativeTime(endsAt, TimestampStyles.LongDate));
 }
 
-/** `Expired 2 days ago`, `Lifted 3 hours ago by Ola` */
+/** `expired 2 days ago`, `lifted 3 hours ago by Ola` */
 function over(penalty: PenaltyView, texts: Texts, textShare: number): string {
   const { record: words } = texts;
-  const { status, endsAt, liftedAt } = penalty;
+  const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
   const by = status === 'UNBANNED' ? lifterOf(penalty, texts, upTo(64, textShare)) : '';
-  return [words.statuses[status], at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
+  return [words.statusOf(type, status), at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
 }

@@ -47,20 +47,20 @@ export const en = {
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
         user: { name: 'user', description: 'Discord user with a linked Steam account' },
-        player: { name: 'player', description: 'Moderators: nickname of a known player' },
+        player: { name: 'player', description: 'Moderators: nickname of a player seen here before' },
         show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
     lookup: {
       name: 'lookup',
-      description: 'Look up a community member',
+      description: 'Look up a player',
       options: {
         user: { name: 'user', description: 'Discord user; takes precedence over a SteamID' },
         steamid: {
           name: 'steamid',
           description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
         },
-        player: { name: 'player', description: 'Nickname of a known player' },
+        player: { name: 'player', description: 'Nickname of a player seen here before' },
         show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
       },
     },
@@ -123,7 +123,11 @@ export const en = {
     total: (summary: string) => `**On record:** ${summary}`,
     count: (type: PenaltyType, amount: number) => count(amount, type),
     types: penaltyTypes,
+    /** The choices of the filter. */
     statuses,
+    /** The status after the penalty's type; in some languages it agrees with the type's gender. */
+    statusOf: (_type: PenaltyType, status: PenaltyStatus | 'REMOVED') =>
+      status === 'REMOVED' ? 'removed' : statuses[status].toLowerCase(),
     entry: ({ type, id }: { type: PenaltyType; id: number }) => `${penaltyTypes[type]} #${id}`,
     reason: 'Reason',
     noReason: 'no reason given',
@@ -208,8 +212,9 @@ export const en = {
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
-    userNotFound: 'There is no such community member.',
-    playerNotFound: (name: string) => `No known player is called **${name}**. Pick one from the list.`,
+    userNotFound: 'This player has never signed in here.',
+    playerNotFound: (name: string) =>
+      `No player called **${name}** has been seen here. Pick one from the list.`,
     severalPlayers: (name: string) => `Several players are called **${name}**. Pick one from the list.`,
     whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
     moderateMembersRequired: (banCheck: string) =>

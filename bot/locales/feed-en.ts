@@ -51,7 +51,6 @@ export const feedEn = {
   subjects,
   player: 'Player',
   unknownPlayer: 'unknown player',
-  removed: 'Removed',
   summaryTitle: (amount: number) => count(amount, 'newPenalty'),
   summary: ({ since, counts }: { since: string; counts: string }) =>
     `${counts}\nThe first came ${since}. There were too many to post one by one.`,

@@ -51,7 +51,6 @@ export const feedPl: FeedTexts = {
   subjects: { penalties: 'Kary', servers: 'Serwery' },
   player: 'Gracz',
   unknownPlayer: 'nieznany gracz',
-  removed: 'Usunięta',
   summaryTitle: (amount) => count(amount, 'newPenalty'),
   summary: ({ since, counts }) => `${counts}\nPierwsza: ${since}. Tylu kar naraz nie pokazuję pojedynczo.`,
   lastSeen: (when) => `Ostatnio widziany ${when}`,
@@ -80,7 +79,7 @@ export const feedPl: FeedTexts = {
   cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
   cannotMention: (role) =>
     `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
-  notEveryone: 'Powiadomienie oznacza jedną rolę, nigdy wszystkich. Wybierz inną.',
+  notEveryone: 'W powiadomieniu można oznaczyć jedną rolę, nigdy wszystkich. Wybierz inną.',
   unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
   forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
   forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',

@@ -1,6 +1,7 @@
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
+import { polishPenaltyStatus } from '../../src/domain/text/polish-status.ts';
 import type { Texts } from './en.ts';
 import { feedCommandPl, feedPl, postingPermissionsPl } from './feed-pl.ts';
 
@@ -28,7 +29,7 @@ const penaltyTypes: Record<PenaltyType, string> = {
   silence: 'Pełne wyciszenie',
   warn: 'Ostrzeżenie',
 };
-/** In the feminine, to agree with *kara*. */
+/** The choices of the filter: in the feminine, to agree with *kara*. */
 const statuses: Record<PenaltyStatus, string> = {
   ACTIVE: 'Aktywna',
   EXPIRED: 'Wygasła',
@@ -51,17 +52,17 @@ export const pl: Texts = {
       options: {
         steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
         user: { name: 'użytkownik', description: 'Użytkownik Discorda z połączonym kontem Steam' },
-        player: { name: 'gracz', description: 'Moderatorzy: nick znanego gracza' },
+        player: { name: 'gracz', description: 'Moderatorzy: nick gracza, który był już na serwerach' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
       },
     },
     lookup: {
       name: 'wyszukaj',
-      description: 'Wyszukaj członka społeczności',
+      description: 'Profil użytkownika',
       options: {
         user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
         steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
-        player: { name: 'gracz', description: 'Nick znanego gracza' },
+        player: { name: 'gracz', description: 'Nick gracza, który był już na serwerach' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
       },
     },
@@ -114,16 +115,17 @@ export const pl: Texts = {
     nothingMatches: 'Żadna kara nie pasuje do tych filtrów.',
     noneActive: 'Brak aktywnych kar',
     inForce: {
-      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban bezterminowy' },
-      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu bezterminowe' },
-      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu bezterminowa' },
-      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie bezterminowe' },
-      warn: { until: (end) => `Ostrzeżenie do ${end}`, permanently: 'Ostrzeżenie' },
+      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban na stałe' },
+      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu na stałe' },
+      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu na stałe' },
+      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie na stałe' },
+      warn: { until: (end) => `Ostrzeżenie ważne do ${end}`, permanently: 'Ostrzeżenie' },
     },
     total: (summary) => `**W historii:** ${summary}`,
     count: (type, amount) => count(amount, type),
     types: penaltyTypes,
     statuses,
+    statusOf: polishPenaltyStatus,
     entry: ({ type, id }) => `${penaltyTypes[type]} #${id}`,
     reason: 'Powód',
     noReason: 'nie podano powodu',
@@ -134,7 +136,7 @@ export const pl: Texts = {
     allServers: 'wszystkie serwery',
     duration: 'Czas trwania',
     durationInWords: (minutes) => durationInWords('pl', minutes),
-    permanent: 'bezterminowo',
+    permanent: 'na stałe',
     onlineTime: (duration) => `${duration} gry`,
     issued: 'Nałożono',
     ends: 'Kończy się',
@@ -176,7 +178,7 @@ export const pl: Texts = {
     banned: 'Zbanowany',
     memberSince: 'W społeczności od',
     discordSince: 'Na Discordzie od',
-    unnamed: 'Gracz bez nazwy',
+    unnamed: 'Gracz bez nicku',
   },
 
   feed: feedPl,
@@ -206,7 +208,7 @@ export const pl: Texts = {
       'Własnych adresów profili nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
-    userNotFound: 'Nie ma takiego członka społeczności.',
+    userNotFound: 'Ta osoba nigdy się tu nie logowała.',
     playerNotFound: (name) => `Nie znam gracza **${name}**. Wybierz kogoś z listy.`,
     severalPlayers: (name) => `Jest kilku graczy o nicku **${name}**. Wybierz jednego z listy.`,
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',

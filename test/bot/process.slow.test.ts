@@ -83,7 +83,7 @@ test('a feed tells a channel about a ban that somebody wrote into the database',
   const [ban] = await insertPenalties(database.db, [{}]);
   const posted = () => fake.messagesIn(manager.channelId).slice(1);
   await waitFor(() => posted().length === 1);
-  expect(posted()[0]?.embeds[0]?.title).toBe(`🔴 Active · Ban #${ban?.id}`);
+  expect(posted()[0]?.embeds[0]?.title).toBe(`🔴 Ban #${ban?.id} · active`);
 });
 
 test('/readyz and /metrics say how the bot is', async () => {

@@ -71,12 +71,12 @@ export const GUIDE_EN: Guide = {
             heads={['Status', 'Meaning', 'What to do']}
             rows={[
               ['400', "A parameter isn't valid.", 'Correct it: the message says how.'],
-              ['401', "No token was given, or it isn't valid.", 'Create a new one.'],
+              ['401', "No token was given, or it isn't valid.", 'Create one on the account page.'],
               ['403', 'The token lacks a scope.', 'Create one that has it.'],
-              ['404', 'It does not exist.', 'Check the address and the id.'],
+              ['404', 'Not found.', 'Check the address and the id.'],
               ['410', 'The cursor is too old or unknown.', 'Start again with an export.'],
               ['429', 'Too many requests.', 'Wait as long as Retry-After says.'],
-              ['500, 503', 'The service has a problem.', 'Try again after a pause.'],
+              ['500, 503', 'A problem on our side.', 'Try again after a pause.'],
             ]}
           />
         </>
@@ -84,11 +84,11 @@ export const GUIDE_EN: Guide = {
     },
     {
       id: 'paging',
-      title: 'Pages of lists',
+      title: 'Pagination',
       body: () => (
         <p>
-          Lists of penalties come in pages: <code>page</code> counts from 1, <code>per_page</code> is 50 by
-          default and at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
+          Lists of penalties are paginated: <code>page</code> starts at 1, <code>per_page</code> defaults to
+          50 and is at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
           <code>Link</code> header leads to the first, previous, next and last page. To keep a copy of all
           penalties, don't walk the pages: <a href="#changes">export them once and follow the changes</a>.
         </p>
@@ -96,7 +96,7 @@ export const GUIDE_EN: Guide = {
     },
     {
       id: 'changes',
-      title: 'Follow what happens',
+      title: 'Follow changes',
       body: ({ publicUrl }) => (
         <>
           <p>

@@ -46,15 +46,15 @@ export const GUIDE_PL: Guide = {
       body: ({ limits }) => (
         <>
           <p>
-            Ścieżki publiczne: {limits.public} zapytań na minutę z jednego adresu IP. Ścieżki, które wymagają
+            Endpointy publiczne: {limits.public} zapytań na minutę z jednego adresu IP. Endpointy wymagające
             tokena: {limits.protected} na minutę dla jednego właściciela, bez względu na liczbę tokenów. Każda
             odpowiedź podaje w nagłówku <code>X-RateLimit-Remaining</code>, ile zapytań jeszcze zostało. Po
             przekroczeniu limitu dostaniesz status 429: odczekaj tyle sekund, ile podaje{' '}
             <code>Retry-After</code>.
           </p>
           <p>
-            Ścieżki, które przyjmują listę identyfikatorów, obejmują do 100 graczy w jednym zapytaniu. Pytaj o
-            wielu naraz, a nie o każdego z osobna.
+            Endpointy, które przyjmują listę identyfikatorów, obejmują do 100 graczy w jednym zapytaniu. Pytaj
+            o wielu naraz, a nie o każdego z osobna.
           </p>
         </>
       ),
@@ -72,12 +72,12 @@ export const GUIDE_PL: Guide = {
             heads={['Status', 'Znaczenie', 'Co zrobić']}
             rows={[
               ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi, jak.'],
-              ['401', 'Brak tokena albo token jest nieważny.', 'Utwórz nowy.'],
+              ['401', 'Brak tokena albo token jest nieważny.', 'Utwórz nowy na stronie konta.'],
               ['403', 'Token nie ma potrzebnego zakresu.', 'Utwórz taki, który go ma.'],
-              ['404', 'Coś takiego nie istnieje.', 'Sprawdź adres i identyfikator.'],
+              ['404', 'Nie znaleziono.', 'Sprawdź adres i identyfikator.'],
               ['410', 'Kursor jest za stary albo nieznany.', 'Zacznij od nowa od eksportu.'],
               ['429', 'Za dużo zapytań.', 'Odczekaj tyle, ile podaje Retry-After.'],
-              ['500, 503', 'Usługa ma problem.', 'Spróbuj ponownie po chwili.'],
+              ['500, 503', 'Błąd po stronie usługi.', 'Spróbuj ponownie po chwili.'],
             ]}
           />
         </>
@@ -85,11 +85,11 @@ export const GUIDE_PL: Guide = {
     },
     {
       id: 'paging',
-      title: 'Strony list',
+      title: 'Stronicowanie',
       body: () => (
         <p>
-          Listy kar są podzielone na strony: <code>page</code> liczy się od 1, a <code>per_page</code> wynosi
-          domyślnie 50 i najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
+          Listy kar są podzielone na strony, numerowane od 1 (<code>page</code>); <code>per_page</code> to
+          domyślnie 50, najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
           nagłówek <code>Link</code> prowadzi do pierwszej, poprzedniej, następnej i ostatniej strony. Jeśli
           chcesz mieć kopię wszystkich kar, nie przeglądaj stron:{' '}
           <a href="#changes">pobierz eksport, a potem zmiany</a>.
@@ -98,7 +98,7 @@ export const GUIDE_PL: Guide = {
     },
     {
       id: 'changes',
-      title: 'Na bieżąco',
+      title: 'Śledzenie zmian',
       body: ({ publicUrl }) => (
         <>
           <p>
@@ -155,8 +155,8 @@ export const GUIDE_PL: Guide = {
           nazwy, typy i znaczenie. Operacje oznaczone jako rozszerzenia mogą dostać nowe pola i parametry,
           mogą też pojawić się nowe operacje i typy zdarzeń: pomijaj to, czego nie znasz. Wszystko, co mogłoby
           zepsuć działające programy, dostanie nową ścieżkę bazową, np. <code>/api/v2</code>.{' '}
-          <a href="/swagger/json">Dokument OpenAPI</a> powstaje z działającego programu; można z niego
-          wygenerować klienta.
+          <a href="/swagger/json">Dokument OpenAPI</a> generuje działający program; można z niego wygenerować
+          klienta.
         </p>
       ),
     },

@@ -37,29 +37,24 @@ export function withoutEnd(penalty: DurationProps, visit: Visit): string {
   return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently;
 }
 
-type EndProps = { penalty: Pick<Penalty, 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'> };
+type EndProps = {
+  penalty: Pick<Penalty, 'type' | 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'>;
+};
 
-/** When a penalty ended, and whether it expired or was lifted, by whom and why. */
+/** Whether a penalty expired or was lifted, and when; then by whom it was lifted and why. */
 export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const { status, endsAt, liftedAt, liftReason } = penalty;
+  const { type, status, endsAt, liftedAt, liftReason } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
   const lifter = lifterNameOf(penalty, t);
-  const lifted = hasVisibleCharacter(lifter) ? t.liftedBy(isolate(lifter)) : t.lifted;
-  const words = status === 'UNBANNED' ? lifted : t.expired;
   return (
     <span>
-      {at && (
-        <>
-          <Moment at={at} visit={visit} />
-          {', '}
-        </>
-      )}
-      <bdi>{words}</bdi>
+      {t.statusOf(type, status)} {at && <Moment at={at} visit={visit} />}
+      {status === 'UNBANNED' && hasVisibleCharacter(lifter) && <bdi> {t.by(isolate(lifter))}</bdi>}
       {status === 'UNBANNED' && liftReason && hasVisibleCharacter(liftReason) && (
         <span class="hint">
-          {': '}
-          <bdi>{liftReason}</bdi>
+          {' ('}
+          <bdi>{t.quoted(liftReason)}</bdi>)
         </span>
       )}
     </span>

@@ -213,13 +213,13 @@ function InForce({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.El
   const t = textsOf(visit.locale).penalties;
   return (
     <span>
-      <span class="state state-banned">{t.statuses.ACTIVE}</span>{' '}
+      <span class="state state-banned">{t.statusOf(penalty.type, 'ACTIVE')}</span>
       {penalty.endsAt ? (
         <>
-          {t.ends} <Moment at={penalty.endsAt} visit={visit} />
+          {`, ${t.ends}`} <Moment at={penalty.endsAt} visit={visit} />
         </>
       ) : (
-        withoutEnd(penalty, visit)
+        ` ${withoutEnd(penalty, visit)}`
       )}
     </span>
   );

@@ -40,7 +40,7 @@ export function ServerCard({ server, history, visit }: ServerCardProps): JSX.Ele
             <dd>
               <MapName map={server.map} />
             </dd>
-            <dt>{t.ping}</dt>
+            <dt title={t.pingHint}>{t.ping}</dt>
             <dd>{t.milliseconds(server.pingMs)}</dd>
           </dl>
           <Occupancy server={server} visit={visit} />

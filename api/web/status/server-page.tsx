@@ -94,7 +94,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
     [t.map, server.map && <MapName map={server.map} />],
     [t.mode, server.mode],
     [t.region, server.region],
-    [t.ping, server.isOnline ? t.milliseconds(server.pingMs) : ''],
+    [<span title={t.pingHint}>{t.ping}</span>, server.isOnline ? t.milliseconds(server.pingMs) : ''],
   ].filter(([, value]) => value !== '');
   return (
     <section class="card server-top" aria-labelledby="server-name">

@@ -48,7 +48,7 @@ function tryLock(file: string): Database | undefined {
     const code = error instanceof SQLiteError ? error.code : undefined;
     if (code === 'SQLITE_BUSY') return undefined;
     if (code !== 'SQLITE_NOTADB') throw error;
-    // The file has other content, which is nobody's: no holder of the lock writes to it.
+    // The file is not one of ours: no holder of the lock writes to it.
     truncateSync(file);
     return undefined;
   }

@@ -1,17 +1,17 @@
 import type { Language } from '../language.ts';
 import { perLanguage } from './per-language.ts';
 
-const MINUTES_IN = { weeks: 10_080, days: 1440, hours: 60, minutes: 1 } as const;
+const MINUTES_IN = { years: 525_600, days: 1440, hours: 60, minutes: 1 } as const;
 
 /**
- * A length of time in words, by its two largest units: `1 day, 12 hours`. Years and months are not used, since their
- * lengths vary.
+ * A length of time in words, by its two largest units: `1 day, 12 hours`, `1 year, 35 days`. A year has 365 days; weeks and
+ * months are not used, since players and game plugins count a ban's days.
  * @param minutes whole minutes; a negative number counts as 0.
  */
 export function durationInWords(language: Language, minutes: number): string {
   const duration: Partial<Record<keyof typeof MINUTES_IN, number>> = {};
   let rest = Math.max(0, Math.trunc(minutes));
-  for (const unit of ['weeks', 'days', 'hours', 'minutes'] as const) {
+  for (const unit of ['years', 'days', 'hours', 'minutes'] as const) {
     const amount = Math.floor(rest / MINUTES_IN[unit]);
     rest -= amount * MINUTES_IN[unit];
     if (amount > 0 && Object.keys(duration).length < 2) duration[unit] = amount;

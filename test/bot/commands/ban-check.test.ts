@@ -54,11 +54,11 @@ describe('/ban-check of oneself', () => {
       `-# #N · permanent · Ala\\_\\* · Only \\*Mirage\\* · ${at('2026-10-01T10:00:00Z', 'R')}`,
       `🔴 Gagged until ${at('2026-11-21T13:00:00Z', 'D')} (${at('2026-11-21T13:00:00Z', 'R')}): no reason given`,
       `-# #N · 2 hours · ${aSteamId(900)} · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
-      `⚪ Ban · Expired ${at('2026-11-20T11:30:00Z', 'R')}: Old expired`,
+      `⚪ Ban: Old expired – expired ${at('2026-11-20T11:30:00Z', 'R')}`,
       `-# #N · 1 hour, 30 minutes · Ala · Only \\*Mirage\\* · ${at('2026-11-20T10:00:00Z', 'R')}`,
-      `⚪ Warning · Expired ${at('2026-11-15T12:00:00Z', 'R')}: warning 7`,
+      `⚪ Warning: warning 7 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
       `-# #N · 1 hour · Ala · Only \\*Mirage\\* · ${at('2026-11-15T10:07:00Z', 'R')}`,
-      `⚪ Warning · Expired ${at('2026-11-15T12:00:00Z', 'R')}: warning 6`,
+      `⚪ Warning: warning 6 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
       `-# #N · 1 hour · Ala · Only \\*Mirage\\* · ${at('2026-11-15T10:06:00Z', 'R')}`,
       '',
       `\`${aSteamId(1)}\` · **On record:** 2 bans · 1 mute · 1 gag · 8 warnings`,
@@ -77,11 +77,11 @@ describe('/ban-check of oneself', () => {
   test('speaks Polish, with its plural forms', async () => {
     const exchange = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
     const lines = textOf(exchange)?.split('\n') ?? [];
-    expect(lines[0]).toStartWith('### ⛔ Ban bezterminowy: ');
-    expect(lines[1]).toMatch(/^-# #\d+ · bezterminowo · /);
+    expect(lines[0]).toStartWith('### ⛔ Ban na stałe: ');
+    expect(lines[1]).toMatch(/^-# #\d+ · na stałe · /);
     expect(lines[2]).toMatch(/^🔴 Blokada czatu do <t:\d+:D> \(<t:\d+:R>\): nie podano powodu$/);
     expect(lines[3]).toContain('2 godziny');
-    expect(lines[4]).toMatch(/^⚪ Ban · Wygasła <t:\d+:R>: /);
+    expect(lines[4]).toMatch(/^⚪ Ban: Old expired – wygasł <t:\d+:R>$/);
     expect(lines.at(-1)).toBe(
       `\`${aSteamId(1)}\` · **W historii:** 2 bany · 1 wyciszenie głosu · 1 blokada czatu · 8 ostrzeżeń`,
     );
@@ -176,7 +176,7 @@ describe('/ban-check of others', () => {
       { ...moderator, guildLocale: 'pl' },
     );
     expect(isEphemeral(shown.message)).toBe(false);
-    expect(textOf(shown)).toContain('Ban bezterminowy');
+    expect(textOf(shown)).toContain('Ban na stałe');
     const own = await fake.command('ban-check', { show: true }, { ...member, guildLocale: 'pl' });
     expect(isEphemeral(own.message)).toBe(true);
     expect(textOf(own)).toContain('Banned permanently');
@@ -207,7 +207,7 @@ describe('pages and filters', () => {
     expect(embedsOf(second)[0]?.footer?.text).toBe('Page 2 of 3 · 12 penalties');
     const last = await press(second, 'Last page', member);
     expect(entriesOf(last)).toHaveLength(2);
-    expect(entriesOf(last).at(-1)).toStartWith('🟢 Mute · Lifted');
+    expect(entriesOf(last).at(-1)).toStartWith('🟢 Mute: Spam – lifted');
     expect(
       ['First page', 'Previous', 'Next', 'Last page'].map(
         (label) => findButton(last.message, label)?.disabled,
@@ -223,11 +223,13 @@ describe('pages and filters', () => {
     const lifted = await choose(exchange, /^record\.status/, 'UNBANNED', member);
     const lines = textOf(lifted)?.split('\n') ?? [];
     expect(lines.slice(2, 4).map((line) => line.replace(/#\d+/, '#N'))).toEqual([
-      `🟢 Mute · Lifted <t:${epoch('2026-11-10T12:00:00Z')}:R> by Ola: Spam`,
+      `🟢 Mute: Spam – lifted <t:${epoch('2026-11-10T12:00:00Z')}:R> by Ola`,
       `-# #N · 1 day · Ala · all servers · <t:${epoch('2026-11-10T10:00:00Z')}:R> · “Appeal\\_1”`,
     ]);
     const inPolish = await choose(exchange, /^record\.status/, 'UNBANNED', { ...member, locale: 'pl' });
-    expect(textOf(inPolish)).toContain('· „Appeal\\_1”');
+    expect(textOf(inPolish)).toMatch(
+      /Wyciszenie głosu: Spam – zdjęte <t:\d+:R> \(przez: Ola\)\n.* · „Appeal\\_1”/,
+    );
   });
 
   test('filters by type and status, both kept while paging, the summary always whole', async () => {

@@ -81,7 +81,7 @@ test('speaks Polish, and the language of the guild when shown to all', async () 
     { ...moderator, guildLocale: 'pl' },
   );
   expect(isEphemeral(shown.message)).toBe(false);
-  expect(shown.message?.embeds[0]?.title).toBe('Gracz bez nazwy');
+  expect(shown.message?.embeds[0]?.title).toBe('Gracz bez nicku');
   expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === 'Discord')?.value).toBe(
     'niepołączony',
   );
@@ -94,10 +94,10 @@ test('follows the rules of the API: one is needed, the Discord user wins, no mat
   expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda, SteamID albo nick gracza.');
   expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
   expect((await text({ user: { user: anActor().user }, steamid: aSteamId(1) }))?.description).toBe(
-    'There is no such community member.',
+    'This player has never signed in here.',
   );
   expect((await text({ steamid: aSteamId(77) }, 'pl'))?.description).toBe(
-    'Nie ma takiego członka społeczności.',
+    'Ta osoba nigdy się tu nie logowała.',
   );
 });
 

@@ -8,7 +8,7 @@ import { type Actor, anActor } from '../../support/discord/actor.ts';
 const now = new Date('2026-11-21T12:00:00Z');
 const { fake, db, connect } = await startTestBot({ bot: { now: () => now } });
 const moderator = anActor({ isModerator: true });
-const NOBODY = 'There is no such community member.';
+const NOBODY = 'This player has never signed in here.';
 await connect();
 
 /** A member with a penalty, one they gave and one they lifted, under names that nobody else has. */
@@ -60,7 +60,7 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
   await erasePerson(db, aSteamId(1), { withPenalties: true, actor: 'operator', removeSounds });
 
   // The response repeats what was asked for.
-  const unknownName = 'No known player is called **Rzeznik1x**. Pick one from the list.';
+  const unknownName = 'No player called **Rzeznik1x** has been seen here. Pick one from the list.';
   expect((await see(member)).map(descriptionOf)).toEqual([
     NOBODY,
     unknownName,
@@ -70,7 +70,7 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
     unknownName,
     `<@${member.actor.user.id}> has no linked Steam account.`,
     expect.stringContaining('Your Discord account is not linked to a Steam account yet.'),
-    expect.stringMatching(/Former admin(?!.*Rzeznik).*Lifted .* by Former admin/s),
+    expect.stringMatching(/^(?!.*Rzeznik).*Former admin.*lifted .* by Former admin/s),
   ]);
   expect(await suggested(member.name)).not.toContain(member.id);
 });

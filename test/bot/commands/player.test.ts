@@ -76,8 +76,10 @@ describe.each(COMMANDS)('/%s player:', (command) => {
   test('says so when nobody or several are called so', async () => {
     const text = async (player: string, actor = moderator) =>
       (await fake.command(command, { player }, actor)).message?.embeds[0]?.description;
-    expect(await text('nobody')).toBe('No known player is called **nobody**. Pick one from the list.');
-    expect(await text('Luka')).toStartWith('No known player is called');
+    expect(await text('nobody')).toBe(
+      'No player called **nobody** has been seen here. Pick one from the list.',
+    );
+    expect(await text('Luka')).toStartWith('No player called **Luka**');
     expect(await text('TWIN')).toBe('Several players are called **TWIN**. Pick one from the list.');
     expect(await text('nikt', polish)).toBe('Nie znam gracza **nikt**. Wybierz kogoś z listy.');
     expect(await text('twin', polish)).toBe('Jest kilku graczy o nicku **twin**. Wybierz jednego z listy.');

@@ -68,7 +68,7 @@ async function play(history: readonly Step[]): Promise<void> {
         Array.from({ length: step.amount }, () => ({ reason: 'as created' })),
       );
       for (const { id } of rows)
-        expected.set(id, { title: `🔴 Active · Ban #${id}`, reason: '> as created' });
+        expected.set(id, { title: `🔴 Ban #${id} · active`, reason: '> as created' });
     } else if (step.kind === 'lift' || step.kind === 'change' || step.kind === 'delete') {
       await changeOne(expected, step);
     } else if (step.kind === 'fail') {
@@ -103,10 +103,10 @@ async function changeOne(
   const isIt = eq(penalties.id, id);
   if (kind === 'delete') {
     await db.delete(penalties).where(isIt);
-    expected.set(id, { title: `🗑️ Removed · Ban #${id}` });
+    expected.set(id, { title: `🗑️ Ban #${id} · removed` });
   } else if (kind === 'lift') {
     await db.update(penalties).set({ status: 'UNBANNED' }).where(isIt);
-    expected.set(id, { ...was, title: `🟢 Lifted · Ban #${id}` });
+    expected.set(id, { ...was, title: `🟢 Ban #${id} · lifted` });
   } else {
     const reason = `changed ${which} ${Math.random()}`;
     await db.update(penalties).set({ reason }).where(isIt);
@@ -133,7 +133,7 @@ function check(feed: StartedFeed, expected: Expected): void {
   const embeds = feed.messages().flatMap((message) => message.embeds);
   const summaries = embeds.flatMap(({ title }) => /^🔴 (\d+) new penalt/.exec(title ?? '')?.[1] ?? []);
   const own = embeds.filter(({ title }) => title?.includes('Ban #'));
-  const ids = own.map(({ title }) => Number(title?.split('#')[1]));
+  const ids = own.map(({ title }) => Number(/#(\d+)/.exec(title ?? '')?.[1]));
   expect(ids.length).toBe(new Set(ids).size);
   expect(ids.length + summaries.reduce((sum, amount) => sum + Number(amount), 0)).toBe(expected.size);
   expect(own.map(({ title, description }) => ({ title, reason: description }))).toEqual(

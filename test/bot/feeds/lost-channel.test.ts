@@ -136,9 +136,9 @@ test("a message of the bot's earlier application is left as it is, and the feed 
   for (const { id } of rows) {
     await db.update(penalties).set({ status: 'UNBANNED' }).where(eq(penalties.id, id));
   }
-  await waitFor(() => feed.titles()[1] === `🟢 Lifted · Ban #${rows[1]?.id}`);
+  await waitFor(() => feed.titles()[1] === `🟢 Ban #${rows[1]?.id} · lifted`);
   await settleFeeds(harness);
-  expect(feed.titles()[0]).toBe(`🔴 Active · Ban #${rows[0]?.id}`);
+  expect(feed.titles()[0]).toBe(`🔴 Ban #${rows[0]?.id} · active`);
   // Its penalty's later changes are not tried again.
   expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
 });
@@ -152,7 +152,7 @@ test('while Discord or the token fails, the feed waits, and then posts everythin
   });
   const rows = await insertPenalties(db, [{}, {}, {}]);
   await waitFor(() => feed.messages().length === 3);
-  expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Active · Ban #${id}`));
+  expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Ban #${id} · active`));
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
 });
 

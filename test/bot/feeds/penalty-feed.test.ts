@@ -51,7 +51,7 @@ describe('a feed of penalties', () => {
     ]);
     expect(feed.messages()[0]?.embeds).toEqual([
       {
-        title: `🔴 Active · Ban #${ban?.id}`,
+        title: `🔴 Ban #${ban?.id} · active`,
         url: `https://steamcommunity.com/profiles/${aSteamId(1)}`,
         color: 0xed4245,
         description: '> \\`wall\\` \\<\\@&1\\>',
@@ -80,10 +80,10 @@ describe('a feed of penalties', () => {
     });
     expect(feed.messages()[1]?.embeds[0]?.url).toBeUndefined();
     expect(feed.messages()[0]?.embeds[0]).toMatchObject({
-      title: expect.stringContaining('Aktywna · Wyciszenie głosu #'),
+      title: expect.stringMatching(/^🔴 Wyciszenie głosu #\d+ · aktywne$/u),
       fields: [
-        { name: 'Gracz', value: `Gracz bez nazwy\n\`${aSteamId(5)}\`` },
-        { name: 'Czas trwania', value: 'bezterminowo' },
+        { name: 'Gracz', value: `Gracz bez nicku\n\`${aSteamId(5)}\`` },
+        { name: 'Czas trwania', value: 'na stałe' },
         {},
         {},
         {},
@@ -151,11 +151,11 @@ describe('a message is edited', () => {
     await db.delete(penalties).where(eq(penalties.id, deleted ?? 0));
     await settle();
     expect(feed.titles()).toEqual([
-      `🔴 Active · Ban #${changed}`,
-      `🟢 Lifted · Ban #${lifted}`,
-      `⚪ Expired · Ban #${expired}`,
-      `🗑️ Removed · Ban #${gone}`,
-      `🗑️ Removed · Ban #${deleted}`,
+      `🔴 Ban #${changed} · active`,
+      `🟢 Ban #${lifted} · lifted`,
+      `⚪ Ban #${expired} · expired`,
+      `🗑️ Ban #${gone} · removed`,
+      `🗑️ Ban #${deleted} · removed`,
     ]);
     const [first, second] = feed.messages();
     expect(first?.embeds[0]?.description).toBe('> Another reason');
@@ -163,7 +163,7 @@ describe('a message is edited', () => {
     expect(feed.requests('POST')).toHaveLength(5);
     // A deleted penalty's message cannot change any more, not even when its player is erased: it names nobody.
     expect(feed.messages().at(-1)?.embeds).toEqual([
-      { title: `🗑️ Removed · Ban #${deleted}`, color: 0x747f8d },
+      { title: `🗑️ Ban #${deleted} · removed`, color: 0x747f8d },
     ]);
     expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
     const edits = feed.requests('PATCH').length;
@@ -187,7 +187,7 @@ describe('a message is edited', () => {
     await settle();
     await db.update(penalties).set({ goneAt: now() }).where(areThese);
     await settle();
-    const removed = [`🗑️ Removed · Ban #${erased}`, `🗑️ Removed · Ban #${ended}`];
+    const removed = [`🗑️ Ban #${erased} · removed`, `🗑️ Ban #${ended} · removed`];
     expect(feed.titles()).toEqual(removed);
     await erasePerson(db, aSteamId(78), ERASED_WITH_PENALTIES);
     await db
@@ -199,7 +199,7 @@ describe('a message is edited', () => {
     expect(feed.titles()).toEqual(removed);
     await db.update(penalties).set({ goneAt: null }).where(areThese);
     await settle();
-    expect(feed.titles()).toEqual([`🔴 Active · Ban #${erased}`, `⚪ Expired · Ban #${ended}`]);
+    expect(feed.titles()).toEqual([`🔴 Ban #${erased} · active`, `⚪ Ban #${ended} · expired`]);
   });
 
   test('unless somebody deleted it: the feed goes on', async () => {
@@ -278,7 +278,7 @@ describe('many at once', () => {
     // The other channel is not slowed down.
     await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);
     await settle();
-    expect(feed.titles()).toEqual([expect.stringContaining('Active · Ban #'), '🔴 30 new penalties']);
+    expect(feed.titles()).toEqual([expect.stringContaining('Ban #'), '🔴 30 new penalties']);
   });
 });
 

@@ -35,7 +35,7 @@ test('a restart after a message whose response was lost posts it once, and what 
   const [second] = await insertMany(1);
   await start();
   await settle();
-  expect(feed.titles()).toEqual([`🔴 Active · Ban #${first?.id}`, `🔴 Active · Ban #${second?.id}`]);
+  expect(feed.titles()).toEqual([`🔴 Ban #${first?.id} · active`, `🔴 Ban #${second?.id} · active`]);
   fake.clearFaults();
   await waitFor(() => feed.requests('POST').length === 3);
   const bodies = Map.groupBy(

@@ -15,7 +15,7 @@ test('a message is edited for a silent change, too', async () => {
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
   const [lifted, other] = await insertPenalties(db, [{ createdAt: daysAgo(3) }, {}]);
   await settleFeeds(harness);
-  expect(feed.titles()).toEqual([`🔴 Active · Ban #${lifted?.id}`, `🔴 Active · Ban #${other?.id}`]);
+  expect(feed.titles()).toEqual([`🔴 Ban #${lifted?.id} · active`, `🔴 Ban #${other?.id} · active`]);
 
   // Two days ago, as reported by a mirror that could not reach its source since then.
   await db
@@ -23,9 +23,9 @@ test('a message is edited for a silent change, too', async () => {
     .set({ status: 'UNBANNED', liftedAt: daysAgo(2) })
     .where(eq(penalties.id, lifted?.id ?? 0));
   await settleFeeds(harness);
-  expect(feed.titles()).toEqual([`🟢 Lifted · Ban #${lifted?.id}`, `🔴 Active · Ban #${other?.id}`]);
+  expect(feed.titles()).toEqual([`🟢 Ban #${lifted?.id} · lifted`, `🔴 Ban #${other?.id} · active`]);
 
   await connection`truncate penalties`;
   await settleFeeds(harness);
-  expect(feed.titles()).toEqual([`🗑️ Removed · Ban #${lifted?.id}`, `🗑️ Removed · Ban #${other?.id}`]);
+  expect(feed.titles()).toEqual([`🗑️ Ban #${lifted?.id} · removed`, `🗑️ Ban #${other?.id} · removed`]);
 });

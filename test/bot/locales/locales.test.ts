@@ -31,10 +31,12 @@ describe('plural forms', () => {
     [180, '3 hours', '3 godziny'],
     [1440, '1 day', '1 dzień'],
     [4320, '3 days', '3 dni'],
-    [10_080, '1 week', '1 tydzień'],
-    [20_160 + 1440 + 61, '2 weeks, 1 day', '2 tygodnie i 1 dzień'],
-    [10_080 + 5, '1 week, 5 minutes', '1 tydzień i 5 minut'],
-    [50_400, '5 weeks', '5 tygodni'],
+    [43_200, '30 days', '30 dni'],
+    [20_160 + 61, '14 days, 1 hour', '14 dni i 1 godzina'],
+    [1440 + 5, '1 day, 5 minutes', '1 dzień i 5 minut'],
+    [364 * 1440, '364 days', '364 dni'],
+    [365 * 1440, '1 year', '1 rok'],
+    [3 * 365 * 1440 - 1, '2 years, 364 days', '2 lata i 364 dni'],
   ])('a duration of %d minutes', (minutes, english, polish) => {
     expect(en.record.durationInWords(minutes)).toBe(english);
     expect(pl.record.durationInWords(minutes)).toBe(polish);

@@ -117,7 +117,7 @@ describe('a good value', () => {
     await unlink(path);
   });
 
-  test('is taken, spaces around it left out', () => {
+  test('trims spaces', () => {
     const config = parseConfig({
       HOST: ' ::1 ',
       PORT: '0',

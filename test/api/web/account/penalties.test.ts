@@ -49,18 +49,18 @@ describe('the member’s own penalties', () => {
     await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
     const english = await readCard();
     expect(english).toContain('Issued by Former admin Server');
-    expect(english).toContain('lifted by Former admin');
+    expect(english).toContain('Lifted now by Former admin');
     const polish = await readCard('/account', 'pl');
-    expect(polish).toContain('Nałożył(a) Były admin Serwer');
-    expect(polish).toContain('zdjęta przez: Były admin');
-    expect(polish).toContain('Nałożył(a) Former admin Serwer');
+    expect(polish).toContain('Admin Były admin Serwer');
+    expect(polish).toContain('zdjęty teraz (przez: Były admin)');
+    expect(polish).toContain('Admin Former admin Serwer');
   });
 
   test('name the console that lifted one in the language of the page', async () => {
     const lifted = { playerSteamId: player.steamId, status: 'UNBANNED', liftedAt: NOW } as const;
     await insertPenalties(db, [{ ...lifted, liftedByName: 'CONSOLE', liftedBySteamId: UNKNOWN_STEAM_ID }]);
-    expect(await readCard()).toContain('lifted by Console');
-    expect(await readCard('/account', 'pl')).toContain('zdjęta przez: Konsola');
+    expect(await readCard()).toContain('Lifted now by Console');
+    expect(await readCard('/account', 'pl')).toContain('zdjęty teraz (przez: Konsola)');
   });
 
   test('are none for a clean player', async () => {
@@ -94,8 +94,8 @@ describe('the member’s own penalties', () => {
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
-        'Blokada czatu bezterminowo Powód Nie podano powodu Nałożył(a) Konsola Serwer Wszystkie serwery Nałożono teraz ' +
-        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Nałożył(a) Ala Serwer Only Mirage #1 Nałożono 1 dzień temu',
+        'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Wszystkie serwery Nałożono teraz ' +
+        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Nałożono 1 dzień temu',
     );
   });
 
@@ -127,8 +127,8 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).toBe(
       'Your penalties 2 penalties You have no active penalties. Ended penalties ' +
         'Penalty Reason Issued by Issued Ended ' +
-        'Mute Spam Ala 20 days ago 1 hour ago , expired ' +
-        'Ban Wallhack Ala 30 days ago 10 days ago , lifted by Ola : a mistake',
+        'Mute Spam Ala 20 days ago Expired 1 hour ago ' +
+        'Ban Wallhack Ala 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
     );
   });
 
@@ -143,7 +143,7 @@ describe('the member’s own penalties', () => {
     const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
     const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
     await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId }]);
-    expect(await readCard()).toEndWith('Warning Rude Ala 1 day ago expired');
+    expect(await readCard()).toEndWith('Warning Rude Ala 1 day ago Expired');
   });
 
   test('come ten at a time', async () => {

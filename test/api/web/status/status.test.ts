@@ -79,7 +79,7 @@ describe('with servers', () => {
     expect(words).toContain('1 server is offline');
     expect(words).toMatch(/Players now 13 Servers online 3 \/ 4 24-hour peak \d+/);
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Map de_mirage Ping 12 ms 3 / 24 3 of 24 players',
+      'Only Mirage Online Competitive · EU Map de_mirage Ping from here 12 ms 3 / 24 3 of 24 players',
     );
     expect(words).toContain('24-hour peak: 20 play.example.org:27015');
     expect(words).toContain('Retake Full');
@@ -95,7 +95,7 @@ describe('with servers', () => {
     const words = wordsOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Mapa de_mirage Ping 12 ms 3 / 24 Gracze: 3 z 24',
+      'Only Mirage Online Competitive · EU Mapa de_mirage Ping stąd 12 ms 3 / 24 Gracze: 3 z 24',
     );
     expect(words).toContain('Najwięcej w 24 h: 20');
   });

@@ -45,11 +45,11 @@ export const moderation = {
   save: 'Save flags',
   back: 'All users',
   block: {
-    title: 'Block',
+    title: 'Block from this site',
     lead: 'Tokens and sessions stop working at once; signing in and uploading are refused. The sound stays.',
     reason: 'Reason',
     reasonHint: 'Shown to the user when they try to sign in.',
-    block: 'Block',
+    block: 'Block from this site',
     since: 'Blocked since',
     unblock: 'Unblock',
     owner: 'Owners cannot be blocked.',

@@ -2,6 +2,8 @@ import type { PenaltyStatus, PenaltyType } from '../../../../../src/domain/penal
 import { durationInWords } from '../../../../../src/domain/text/duration.ts';
 import { plural } from '../locale.ts';
 
+const statuses: Record<PenaltyStatus, string> = { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' };
+
 /** Penalties on the account page, the moderation pages and the public list. */
 export const penalties = {
   own: 'Your penalties',
@@ -31,10 +33,10 @@ export const penalties = {
   permanently: 'permanently',
   /** For a penalty that counts down only while the player is online; shown in place of its end. */
   forOnlineTime: (minutes: number) => `for ${durationInWords('en', minutes)} of playing time`,
-  statuses: { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' } satisfies Record<
-    PenaltyStatus,
-    string
-  >,
+  /** The choices of the filter. */
+  statuses,
+  /** The status after its penalty's type, in another column; in some languages it agrees with the type's gender. */
+  statusOf: (_type: PenaltyType, status: PenaltyStatus): string => statuses[status],
   appeal: 'Appeal',
   ended: 'Ended penalties',
   columns: {
@@ -61,7 +63,7 @@ export const penalties = {
   /** In place of the name of an admin who was erased. */
   formerAdmin: 'Former admin',
   allServers: 'All servers',
-  liftedBy: (admin: string) => `lifted by ${admin}`,
-  lifted: 'lifted',
-  expired: 'expired',
+  /** After when a penalty was lifted. */
+  by: (lifter: string) => `by ${lifter}`,
+  quoted: (reason: string) => `“${reason}”`,
 };

@@ -26,7 +26,7 @@ export const shell = {
 /** The page of a visitor who is not signed in. */
 export const signIn = {
   title: 'Sign in',
-  heading: 'Your place in the community',
+  heading: 'Your penalties, your sound, your account',
   lead: 'Sign in with the Steam account you play on. We get your SteamID and public name, never your password.',
   button: 'Sign in through Steam',
   misleads: (address: string) =>

@@ -40,21 +40,20 @@ export const tokens: Texts['tokens'] = {
   nameHint: 'Do czego służy, np. „strona ze statystykami”',
   expiry: 'Ważność',
   expiries: { '7': '7 dni', '30': '30 dni', '90': '90 dni', '365': '1 rok', never: 'Bezterminowo' },
-  scopes: 'Co może odczytywać',
+  scopes: 'Zakres',
   scopeNames: {
     servers: 'servers: zdarzenia serwerów',
     penalties: 'penalties: listy, eksport i zmiany kar',
     lookup: 'lookup: profile graczy',
-    events: 'events: zdarzenia na bieżąco',
+    events: 'events: zdarzenia na żywo',
   },
   allScopes: 'Wszystko',
   create: 'Utwórz token',
-  full: (most) =>
-    `Masz ${most} aktywnych tokenów, czyli maksimum. Unieważnij niepotrzebny, aby zrobić miejsce.`,
+  full: (most) => `Masz ${most} aktywnych tokenów, czyli maksimum. Unieważnij któryś, aby zrobić miejsce.`,
   columns: {
     name: 'Nazwa',
     token: 'Token',
-    scopes: 'Odczytuje',
+    scopes: 'Zakres',
     created: 'Utworzony',
     used: 'Ostatnio użyty',
     expires: 'Wygasa',
@@ -85,17 +84,17 @@ export const discord: Texts['discord'] = {
   notSetUp: 'Łączenie kont nie jest jeszcze dostępne na tej stronie.',
   linkedAs: 'Połączono jako',
   relink: 'Odśwież',
-  unlink: 'Rozłącz',
+  unlink: 'Odłącz',
   isShown: 'Osoby z tokenem API i moderatorzy na Discordzie widzą, które konto jest Twoje.',
-  isHidden: 'Tylko Ty, administratorzy i moderatorzy na Discordzie widzicie, które konto jest Twoje.',
+  isHidden: 'Twoje konto widzą tylko administratorzy i moderatorzy na Discordzie – oraz Ty.',
   hide: 'Ukryj powiązanie',
   show: 'Pokaż powiązanie',
-  unlinkTitle: 'Rozłączyć Discord?',
+  unlinkTitle: 'Odłączyć konto Discord?',
   unlinkLead: (name, canLinkAgain) =>
     `Bot i API nie będą już wiedzieć, że ${name} to Ty. ${
       canLinkAgain
         ? 'Konto możesz połączyć ponownie w każdej chwili.'
-        : 'Ponownie połączyć je może tylko operator tej strony.'
+        : 'Ponownie połączyć konto może tylko operator tej strony.'
     }`,
 };
 

@@ -20,11 +20,11 @@ export const errors: Texts['errors'] = {
   'link-refused':
     'Nie udało się zweryfikować odpowiedzi Discorda, więc konto nie zostało połączone. Dzieje się tak, gdy łączenie trwa ponad dziesięć minut, zaczęło się w innej przeglądarce albo link został użyty dwa razy.',
   'discord-linked-elsewhere':
-    'To konto Discord jest już połączone z innym graczem. Najpierw rozłącz je tam albo poproś administratora.',
+    'To konto Discord jest już połączone z innym graczem. Najpierw odłącz je tam albo poproś administratora.',
   'steam-unavailable': 'Steam chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
   'discord-unavailable': 'Discord chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
   unavailable: 'Usługa chwilowo nie odpowiada. Spróbuj ponownie za minutę.',
-  'signed-out': 'Sesja wygasła albo nie ma zalogowanego konta. Nic się nie zmieniło.',
+  'signed-out': 'Ta sesja wygasła. Zaloguj się ponownie. Nic się nie zmieniło.',
   blocked: 'Administrator zablokował tu Twoje konto. Nie możesz się zalogować ani niczego przesłać.',
   because: (reason) => `Powód: ${reason}`,
   forbidden: 'Nie masz do tego uprawnień.',
@@ -34,9 +34,9 @@ export const errors: Texts['errors'] = {
   'only-forms': 'Pod tym adresem nie ma strony: przyjmuje on tylko formularz.',
   'no-forms': 'Ta strona nie przyjmuje formularzy. Nic się nie zmieniło.',
   'token-name': 'Nadaj tokenowi nazwę o długości od 1 do 64 znaków.',
-  'token-scopes': 'Zaznacz przynajmniej jedną rzecz, którą token może odczytywać.',
+  'token-scopes': 'Zaznacz przynajmniej jeden zakres.',
   'tokens-for-admins': 'Tokeny API mogą tu tworzyć tylko administratorzy. Token nie powstał.',
-  'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij niepotrzebny.',
+  'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij któryś.',
   'webhook-url':
     'Adres musi zaczynać się od https://, być dostępny w internecie i nie zawierać nazwy użytkownika ani hasła. Webhook nie został dodany.',
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',

@@ -23,7 +23,7 @@ export const notices: Texts['notices'] = {
   'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
   'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
   'webhook-not-delivered': 'Wiadomość nie została dostarczona. Powód widać na liście poniżej.',
-  'webhook-enabled': 'Webhook jest znów włączony i zaczyna od miejsca, w którym skończył.',
+  'webhook-enabled': 'Webhook jest znów włączony i wznawia od miejsca, w którym przerwał.',
   'webhook-removed': 'Webhook został usunięty.',
   'webhook-already-removed': 'Ten webhook został już wcześniej usunięty.',
   'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',

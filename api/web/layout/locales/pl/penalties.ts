@@ -1,4 +1,5 @@
 import { durationInWords } from '../../../../../src/domain/text/duration.ts';
+import { polishPenaltyStatus } from '../../../../../src/domain/text/polish-status.ts';
 import type { Texts } from '../en.ts';
 import { plural } from '../locale.ts';
 
@@ -23,13 +24,14 @@ export const penalties: Texts['penalties'] = {
     mute: 'Wyciszenie głosu',
     gag: 'Blokada czatu',
     silence: 'Wyciszenie głosu i czatu',
-    warn: 'Ostrzeżenie',
+    warn: 'Ostrzeżenie ważne',
   },
   until: 'do',
-  ends: 'koniec',
-  permanently: 'bezterminowo',
+  ends: 'kończy się',
+  permanently: 'na stałe',
   forOnlineTime: (minutes) => `(czas gry: ${durationInWords('pl', minutes)})`,
   statuses: { ACTIVE: 'Aktywna', EXPIRED: 'Wygasła', UNBANNED: 'Zdjęta' },
+  statusOf: polishPenaltyStatus,
   appeal: 'Odwołaj się',
   ended: 'Zakończone kary',
   columns: {
@@ -37,7 +39,7 @@ export const penalties: Texts['penalties'] = {
     status: 'Stan',
     type: 'Kara',
     reason: 'Powód',
-    admin: 'Nałożył(a)',
+    admin: 'Admin',
     server: 'Serwer',
     issued: 'Nałożono',
     end: 'Koniec',
@@ -52,10 +54,9 @@ export const penalties: Texts['penalties'] = {
   unknownPlayer: 'Nieznany gracz',
   noReason: 'Nie podano powodu',
   console: 'Konsola',
-  unnamedAdmin: 'Admin bez nazwy',
+  unnamedAdmin: 'Admin bez nicku',
   formerAdmin: 'Były admin',
   allServers: 'Wszystkie serwery',
-  liftedBy: (admin) => `zdjęta przez: ${admin}`,
-  lifted: 'zdjęta',
-  expired: 'wygasła',
+  by: (lifter) => `(przez: ${lifter})`,
+  quoted: (reason) => `„${reason}”`,
 };

@@ -6,7 +6,7 @@ import type { Texts } from '../en.ts';
 export const roundSound: Texts['roundSound'] = {
   title: 'Dźwięk końca rundy',
   lead: ({ seconds, megabytes }) =>
-    `Usłyszą go wszyscy na serwerze, gdy zostaniesz MVP rundy. Zachowujemy najwyżej ${pluralForm('pl', seconds, { one: 'sekundę', few: `${seconds} sekundy`, other: `${seconds} sekund` })} od wybranego początku, wycinamy ciszę na początku i na końcu i wyrównujemy głośność dźwięków wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
+    `Usłyszą go wszyscy na serwerze, gdy zostaniesz MVP rundy. Bierzemy najwyżej ${pluralForm('pl', seconds, { one: 'sekundę', few: `${seconds} sekundy`, other: `${seconds} sekund` })} od wybranego miejsca, przycinamy ciszę na obu końcach i wyrównujemy głośność u wszystkich graczy. MP3, WAV, FLAC, OGG, Opus, M4A, AAC, AIFF, WebM lub MP4, do ${megabytes} MB.`,
   none: 'Nie masz jeszcze dźwięku końca rundy. Wybierz plik, który wszyscy usłyszą.',
   choose: 'Wybierz plik',
   replace: 'Wybierz inny plik',
@@ -22,9 +22,14 @@ export const roundSound: Texts['roundSound'] = {
   groups: { svip: 'SVIP', serviceplus: 'Premium', admin: 'administratorzy' },
   keptUnheard:
     'Twój dźwięk jest zachowany, ale nie będzie odtwarzany, dopóki znów nie będziesz mieć do niego prawa.',
-  playerLabel: (title) => `Posłuchaj ${title}`,
+  playerLabel: (title) => `Odtwórz: ${title}`,
   waveformLabel: 'Wykres fali dźwięku',
-  facts: { length: 'Długość', before: 'Głośność oryginału', after: 'Głośność teraz', since: 'W użyciu od' },
+  facts: {
+    length: 'Długość',
+    before: 'Głośność oryginału',
+    after: 'Głośność po wyrównaniu',
+    since: 'W użyciu od',
+  },
   seconds: (seconds) => `${seconds} s`,
   loudness: (lufs) => `${lufs} LUFS`,
   loudnessWords: {
@@ -40,7 +45,7 @@ export const roundSound: Texts['roundSound'] = {
   removeLead: (title) => `„${title}” nie będzie już odtwarzany i nie da się go przywrócić.`,
   underWay: (title) => `„${title}” jest przetwarzany`,
   stillPlaying: 'Do tego czasu odtwarzany jest obecny dźwięk.',
-  steps: { queued: 'W kolejce', measuring: 'Pomiar', rendering: 'Przetwarzanie', ready: 'Gotowe' },
+  steps: { queued: 'W kolejce', measuring: 'Pomiar', rendering: 'Przetwarzanie', ready: 'Gotowy' },
   refresh: 'Sprawdź postęp',
   failed: (title) => `Nie udało się przetworzyć „${title}”`,
   dismiss: 'Ukryj',
@@ -52,9 +57,9 @@ export const roundSound: Texts['roundSound'] = {
     silent: 'W pierwszych 75 sekundach nic nie słychać: jest tam cisza albo dźwięk jest o wiele za cichy.',
     'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
     'too-complex':
-      'Przetwarzanie pliku trwa zbyt długo. Zapisz go jako zwykły MP3 lub WAV i spróbuj ponownie.',
-    'timed-out': `Przetwarzanie trzy razy trwało dłużej niż ${RENDER_TIMEOUT_SECONDS} sekund. Strona jest teraz zajęta: prześlij plik ponownie później.`,
-    unavailable: 'Coś poszło nie tak po naszej stronie. Prześlij plik ponownie później.',
+      'Przetworzenie tego pliku trwa zbyt długo lub wymaga zbyt wiele pamięci. Spróbuj z krótszym plikiem.',
+    'timed-out': `Przetwarzanie trzy razy trwało dłużej niż ${RENDER_TIMEOUT_SECONDS} sekund. Strona jest teraz zajęta. Spróbuj przesłać plik później.`,
+    unavailable: 'Coś poszło nie tak po naszej stronie. Spróbuj przesłać plik później.',
     lost: 'Zgubiliśmy ten plik. Prześlij go ponownie.',
   },
   moderation: {
@@ -65,8 +70,8 @@ export const roundSound: Texts['roundSound'] = {
     newest: 'Najnowsze dźwięki',
     older: 'Starsze dźwięki',
     columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
-    failed: 'Nieudane',
-    kept: 'Zachowany, nieodtwarzany',
+    failed: 'Nieudany',
+    kept: 'Zachowany, ale nieodtwarzany',
     remove: 'Usuń',
     removeNamed: (title) => `Usuń ${title}`,
     removeTitle: 'Usunąć ten dźwięk?',

@@ -21,14 +21,14 @@ export const shell: Texts['shell'] = {
   cancel: 'Anuluj',
   copy: 'Kopiuj',
   copied: 'Skopiowano',
-  footer: 'Strona niezwiązana z Valve ani z Discordem.',
+  footer: 'Nie jesteśmy powiązani z Valve ani z Discordem.',
 };
 
 /** The page of a visitor who is not signed in. */
 export const signIn: Texts['signIn'] = {
   title: 'Logowanie',
-  heading: 'Twoje miejsce w społeczności',
-  lead: 'Zaloguj się kontem Steam, na którym grasz. Otrzymujemy Twój SteamID i publiczną nazwę, nigdy hasło.',
+  heading: 'Twoje kary, Twój dźwięk, Twoje konto',
+  lead: 'Zaloguj się kontem Steam, na którym grasz. Poznamy tylko Twój SteamID i publiczną nazwę, hasła nigdy.',
   button: 'Zaloguj się przez Steam',
   misleads: (address) =>
     `Pod tym adresem nie można się zalogować, bo Steam odesłałby Cię na ${address}. Jeśli prowadzisz tę stronę, ustaw w PUBLIC_URL adres, pod którym ludzie ją otwierają.`,
@@ -38,11 +38,11 @@ export const signIn: Texts['signIn'] = {
     as: {
       owner: 'Zaloguj się jako właściciel',
       admin: 'Zaloguj się jako admin',
-      member: 'Zaloguj się jako członek',
+      member: 'Zaloguj się jako zwykły gracz',
     },
   },
   points: [
-    ['Tokeny API', 'Pobieraj dane o serwerach, karach i graczach na własną stronę lub do skryptu.'],
+    ['Tokeny API', 'Korzystaj z danych o serwerach, karach i graczach na swojej stronie albo w skrypcie.'],
     ['Discord', 'Połącz konto, aby bot wiedział, kim jesteś w grze.'],
     ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zostaniesz MVP rundy.'],
   ],

@@ -85,9 +85,9 @@ describe('plural forms', () => {
       textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
     expect(lead('en', 1)).toContain('We keep up to a second from the start');
     expect(lead('en', 10)).toContain('We keep up to 10 seconds from the start');
-    expect(lead('pl', 1)).toContain('Zachowujemy najwyżej sekundę od');
-    expect(lead('pl', 2)).toContain('Zachowujemy najwyżej 2 sekundy od');
-    expect(lead('pl', 10)).toContain('Zachowujemy najwyżej 10 sekund od');
-    expect(lead('pl', 22)).toContain('Zachowujemy najwyżej 22 sekundy od');
+    expect(lead('pl', 1)).toContain('Bierzemy najwyżej sekundę od');
+    expect(lead('pl', 2)).toContain('Bierzemy najwyżej 2 sekundy od');
+    expect(lead('pl', 10)).toContain('Bierzemy najwyżej 10 sekund od');
+    expect(lead('pl', 22)).toContain('Bierzemy najwyżej 22 sekundy od');
   });
 });
