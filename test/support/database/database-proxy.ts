@@ -9,8 +9,6 @@ export type DatabaseProxy = {
   slow: (delayMs: number) => void;
   /** Discards all bytes: connections stay open without a response. */
   freeze: () => void;
-  /** Freezes once the server has sent so many more bytes. */
-  freezeAfter: (bytes: number) => void;
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
@@ -23,7 +21,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>();
   let state: 'through' | 'cut' | 'frozen' = 'through';
   let delayMs = 0;
-  let bytesLeft = Number.POSITIVE_INFINITY;
   let cutsBeforeResponse = false;
   let failure: { text: string; fail: () => void } | undefined;
 
@@ -42,14 +39,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (from === upstream && cutsBeforeResponse) cut();
         if (state !== 'through') return;
-        if (from === upstream) {
-          bytesLeft -= bytes.length;
-          if (bytesLeft < 0) {
-            freeze();
-            to.write(bytes.subarray(0, bytesLeft));
-            return;
-          }
-        }
         if (delayMs === 0) to.write(bytes);
         else setTimeout(() => to.write(bytes), delayMs);
       });
@@ -82,9 +71,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       delayMs = ms;
     },
     freeze,
-    freezeAfter: (bytes) => {
-      bytesLeft = bytes;
-    },
     failAt: (text, how) => {
       const fail = {
         cut,
@@ -98,7 +84,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     restore: () => {
       state = 'through';
       delayMs = 0;
-      bytesLeft = Number.POSITIVE_INFINITY;
       failure = undefined;
       // Bytes that were discarded cannot be sent later.
       disconnect();

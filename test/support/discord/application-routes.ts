@@ -41,8 +41,6 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
     goneMessages,
     archivedThreads,
     directChannels,
-    /** Some minutes pass: no nonce is remembered any more. */
-    forgetNonces: () => remembered.clear(),
     openDirectChannel: ({ body }: RestCall): Response => {
       const userId = body.recipient_id ?? '';
       const id = directChannels.get(userId) ?? nextSnowflake();

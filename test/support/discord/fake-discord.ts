@@ -140,7 +140,6 @@ export async function startFakeDiscord({
     goneChannels: application.goneChannels,
     goneMessages: application.goneMessages,
     archivedThreads: application.archivedThreads,
-    forgetNonces: application.forgetNonces,
     /** The messages of a channel, the oldest first. */
     messagesIn: (channelId: string) =>
       [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId),
