@@ -32,12 +32,7 @@ export async function insertSampleServers({ db, poll, refreshServers }: TestBot)
     pingMs: 23,
     players,
   });
-  await poll(retake.id, {
-    map: 'de_inferno',
-    playersCount: 1,
-    maxPlayers: 10,
-    players: [{ name: '', score: 0 }],
-  });
+  await poll(retake.id, { map: 'de_inferno', playersCount: 1, maxPlayers: 10, players: [] });
   await poll(
     arena.id,
     { map: 'am_ramps', playersCount: 9, players: [{ name: 'Stale', score: 3 }] },
