@@ -19,6 +19,7 @@ import { invitationTo } from './invitation.ts';
 import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
 import { createModeratorRule } from './moderators.ts';
+import { createPresence } from './presence.ts';
 import { registerAtStart } from './register.ts';
 import { createRest } from './rest.ts';
 
@@ -39,6 +40,8 @@ export type BotDeps = {
   appealUrl: string | undefined;
   /** Absent without `STEAM_API_KEY`. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
+  /** Whether the bot's presence shows how many play. */
+  showsPresence: boolean;
   log: Logger;
   countLogin: () => void;
   countInteraction: (outcome: InteractionOutcome) => void;
@@ -56,6 +59,8 @@ export type BotTimings = ConnectionTimings & {
   liveRefreshMs: number;
   /** How often feeds try again what failed. */
   feedIntervalMs: number;
+  /** The presence changes at most this often. */
+  presenceIntervalMs: number;
   /** How often to check that the application is still private. */
   applicationCheckMs: number;
   /** How long responses under way may take once the bot stops. */
@@ -87,6 +92,7 @@ const TIMINGS: BotTimings = {
   liveIntervalMs: 15_000,
   liveRefreshMs: 5 * 60_000,
   feedIntervalMs: 15_000,
+  presenceIntervalMs: 60_000,
   applicationCheckMs: 60_000,
   drainMs: 700,
 };
@@ -164,6 +170,7 @@ export function createBot(deps: BotDeps): Bot {
       liveStatus.start();
       moderators.start();
       feeds.start();
+      if (deps.showsPresence) presence.start();
       registering ??= registerAtStart(
         { rest, db, log },
         { guildId, signal: stopping.signal, onRegistered: commandMentions.setIds },
@@ -171,11 +178,20 @@ export function createBot(deps: BotDeps): Bot {
     },
   });
 
+  const presence = createPresence({
+    rest,
+    guildId,
+    servers,
+    show: connection.showStatus,
+    intervalMs: timings.presenceIntervalMs,
+  });
+
   return {
     start: connection.start,
     stop: async () => {
       stopping.abort();
       moderators.stop();
+      presence.stop();
       const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), feeds.stop(), registering]);
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();

@@ -44,6 +44,8 @@ export type GatewayConnection = {
   /** Disconnects, and makes no further attempt; within half a second. */
   stop: () => Promise<void>;
   health: () => ConnectionHealth;
+  /** Shows a text under the bot's name; false while the bot is not connected. */
+  showStatus: (text: string) => boolean;
 };
 
 /** After a session that lasted this long, the pauses begin with the shortest again. */
@@ -135,5 +137,6 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
       latencyMs: session?.latencyMs(),
       logins,
     }),
+    showStatus: (text) => session?.showStatus(text) ?? false,
   };
 }

@@ -1,4 +1,5 @@
 import {
+  ActivityType,
   ChannelType,
   DiscordjsErrorCodes,
   Events,
@@ -44,6 +45,8 @@ export type Session = {
   isReady: () => boolean;
   /** Round trip of the last heartbeat; undefined before the first acknowledgement. */
   latencyMs: () => number | undefined;
+  /** Shows a text under the bot's name; false while the bot is not connected. */
+  showStatus: (text: string) => boolean;
 };
 
 /** If the connection broke more often, reconnecting would use up the 1000 logins that Discord allows a day. */
@@ -127,6 +130,8 @@ export function openSession(deps: SessionDeps): Session {
   });
 
   const shard = () => client.ws.shards.first();
+  // After a final close code `client.isReady()` stays true, whereas the shard's status is correct.
+  const isReady = () => shard()?.status === Status.Ready;
   return {
     ended: ended.promise,
     close: async () => {
@@ -139,11 +144,14 @@ export function openSession(deps: SessionDeps): Session {
       // Between Identify and READY this never resolves.
       await withTimeLimit(client.destroy(), DESTROY_WITHIN_MS).catch(() => undefined);
     },
-    // After a final close code `client.isReady()` stays true, whereas the shard's status is correct.
-    isReady: () => shard()?.status === Status.Ready,
+    isReady,
     latencyMs: () => {
       const ping = shard()?.ping ?? -1;
-      return shard()?.status === Status.Ready && ping >= 0 ? ping : undefined;
+      return isReady() && ping >= 0 ? ping : undefined;
+    },
+    showStatus: (text) => {
+      if (isReady()) client.user?.setActivity({ name: text, type: ActivityType.Custom });
+      return isReady();
     },
   };
 }

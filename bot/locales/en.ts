@@ -93,6 +93,8 @@ export const en = {
     allServers: 'Servers',
     totals: ({ online, servers, players, capacity }: ServerTotals) =>
       `${online.toLocaleString('en')} of ${count(servers, 'server')} online · ${players.toLocaleString('en')}/${count(capacity, 'player')}`,
+    presence: (players: number, servers: number) =>
+      `${count(players, 'player')} on ${count(servers, 'server')}`,
     none: 'There are no servers yet.',
     choose: 'Choose a server',
     chooseNext: (number: number) => `Choose a server (${number})`,

@@ -17,6 +17,8 @@ const NOUNS = {
   gameBan: { one: 'ban w grze', few: 'bany w grze', other: 'banów w grze' },
   /** After "of": `z 1 serwera`, `z 5 serwerów`. */
   ofServer: { one: 'serwera', other: 'serwerów' },
+  /** After "on": `na 1 serwerze`, `na 5 serwerach`. */
+  onServer: { one: 'serwerze', other: 'serwerach' },
 } as const satisfies Record<string, NounForms>;
 
 const count = (amount: number, noun: keyof typeof NOUNS): string =>
@@ -94,6 +96,7 @@ export const pl: Texts = {
     allServers: 'Serwery',
     totals: ({ online, servers, players, capacity }) =>
       `Online: ${online.toLocaleString('pl')} z ${count(servers, 'ofServer')} · ${players.toLocaleString('pl')}/${count(capacity, 'player')}`,
+    presence: (players, servers) => `${count(players, 'player')} na ${count(servers, 'onServer')}`,
     none: 'Nie ma jeszcze żadnych serwerów.',
     choose: 'Wybierz serwer',
     chooseNext: (number) => `Wybierz serwer (${number})`,

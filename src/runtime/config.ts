@@ -80,6 +80,8 @@ function readSettings(env: Env) {
     storageDir: text(env, 'STORAGE_DIR') ?? './storage',
     discord: {
       token: secret(env, 'DISCORD_TOKEN'),
+      /** Whether the bot's presence shows how many play. */
+      showsPresence: oneOf(env, 'DISCORD_PRESENCE', ['0', '1']) !== '0',
       guildId: matching(env, 'DISCORD_GUILD_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       apiUrl: url(env, 'DISCORD_API_URL', ['http', 'https']) ?? 'https://discord.com/api',
       clientId: matching(env, 'DISCORD_CLIENT_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),

@@ -24,7 +24,7 @@ export async function startBot(context: Context): Promise<void> {
     leaders,
     health,
   } = context;
-  const { token, guildId, apiUrl } = config.discord;
+  const { token, guildId, apiUrl, showsPresence } = config.discord;
   if (token === undefined) {
     health.set('bot', () => 'off');
     log.info('the bot is off: DISCORD_TOKEN is not set');
@@ -45,6 +45,7 @@ export async function startBot(context: Context): Promise<void> {
       token,
       guildId,
       apiUrl,
+      showsPresence,
       publicUrl: config.publicUrl,
       appealUrl: config.appealUrl,
       database,

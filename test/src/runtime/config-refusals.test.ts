@@ -48,6 +48,7 @@ describe('a bad value ends with one line that names variable, value and what is 
     ['DISCORD_GUILD_ID', ['x', '1'.repeat(21), '-1'], discordId],
     ['DISCORD_CLIENT_ID', ['x'], discordId],
     ['DISCORD_API_URL', ['discord.com'], webAddress],
+    ['DISCORD_PRESENCE', ['off', '2'], 'one of 0, 1'],
     ['STEAM_OPENID_URL', ['steam'], webAddress],
     ['STEAM_API_URL', ['steam'], webAddress],
     ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],

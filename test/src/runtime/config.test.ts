@@ -21,6 +21,7 @@ describe('without any variable', () => {
       storageDir: './storage',
       discord: {
         token: undefined,
+        showsPresence: true,
         guildId: undefined,
         apiUrl: 'https://discord.com/api',
         clientId: undefined,
@@ -132,6 +133,7 @@ describe('a good value', () => {
       DATA_DIR: '/srv/data',
       STORAGE_DIR: '/srv/storage',
       DISCORD_TOKEN: 'secret',
+      DISCORD_PRESENCE: '0',
       DISCORD_GUILD_ID: '1152921504606846977',
       DISCORD_API_URL: 'http://127.0.0.1:9999/api',
       DISCORD_CLIENT_ID: '1',
@@ -193,6 +195,7 @@ describe('a good value', () => {
       storageDir: '/srv/storage',
       discord: {
         token: 'secret',
+        showsPresence: false,
         guildId: '1152921504606846977',
         apiUrl: 'http://127.0.0.1:9999/api',
         clientId: '1',

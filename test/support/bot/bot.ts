@@ -66,6 +66,7 @@ export async function startTestBot({
     drawChart: drawPlayerChart,
     resolveVanity: async () => undefined,
     appealUrl: undefined,
+    showsPresence: false,
     log,
     countLogin: () => undefined,
     countInteraction: (outcome) => void outcomes.push(outcome),

@@ -17,6 +17,8 @@ type Options = {
   guildIds?: readonly string[];
   heartbeatIntervalMs?: number;
   botIsPublic?: boolean;
+  /** The language of all guilds. */
+  guildLocale?: string;
   /** Keeps no messages and no requests, for runs of very many. */
   forgets?: boolean;
 };
@@ -30,6 +32,7 @@ export async function startFakeDiscord({
   guildIds = ['900000000000000001'],
   heartbeatIntervalMs = 41_250,
   botIsPublic = false,
+  guildLocale = 'en-US',
   forgets = false,
 }: Options = {}) {
   const applicationId = '800000000000000001';
@@ -119,6 +122,9 @@ export async function startFakeDiscord({
     if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
       return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
     }
+    const guild = path.match(/^\/guilds\/(\d+)$/);
+    if (guild && guildIds.includes(guild[1] ?? ''))
+      return json(200, { id: guild[1], preferred_locale: guildLocale });
     const scope = path.match(/^\/applications\/(\d+)(?:\/guilds\/(\d+))?\/commands$/);
     if (scope) return application.useCommands(call, scope[1] ?? '', scope[2]);
     const channel = path.match(/^\/channels\/(\d+)\/messages(?:\/(\d+))?$/);

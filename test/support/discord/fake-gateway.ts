@@ -5,6 +5,7 @@ const OP = {
   dispatch: 0,
   heartbeat: 1,
   identify: 2,
+  presenceUpdate: 3,
   resume: 6,
   reconnect: 7,
   invalidSession: 9,
@@ -12,12 +13,22 @@ const OP = {
   heartbeatAck: 11,
 } as const;
 
+/** A type of activity. */
+const CUSTOM_STATUS = 4;
+
 export type SocketData = { sessionId?: string; connectedAt: number };
 export type GatewaySocket = ServerWebSocket<SocketData>;
 
 type Dispatch = { op: 0; t: string; s: number; d: unknown };
 type Session = { id: string; events: Dispatch[]; seq: number; isResumable: boolean; socket?: GatewaySocket };
 type Identify = { token?: string; intents?: number; properties?: unknown };
+/** https://docs.discord.com/developers/events/gateway-events#update-presence */
+type PresenceUpdate = {
+  activities?: { name: string; type: number; state?: string }[];
+  status?: string;
+  afk?: boolean;
+  since?: number | null;
+};
 type Resume = { token?: string; session_id?: string; seq?: number };
 
 export type GatewayOptions = {
@@ -33,6 +44,8 @@ export type GatewayOptions = {
 export class FakeGateway {
   readonly identifies: { at: number; intents: number }[] = [];
   readonly resumes: { at: number; seq: number; replayed: number }[] = [];
+  /** The texts of custom statuses, the oldest first. */
+  readonly statuses: (string | undefined)[] = [];
   heartbeats = 0;
   connections = 0;
   /** When set, Identify and Resume are closed with this code. */
@@ -144,6 +157,14 @@ export class FakeGateway {
       this.#resume(socket, payload.d);
       return;
     }
+    if (payload.op === OP.presenceUpdate && socket.data.sessionId !== undefined) {
+      const { activities, status, afk, since } = payload.d;
+      const isWhole = status === 'online' && afk === false && since === null;
+      const [activity] = activities ?? [];
+      if (isWhole && activity?.type === CUSTOM_STATUS) this.statuses.push(activity.state);
+      else this.#drop(socket, 4002);
+      return;
+    }
     this.#drop(socket, socket.data.sessionId === undefined ? 4003 : 4001);
   }
 
@@ -227,7 +248,7 @@ export class FakeGateway {
   }
 }
 
-function parsePayload(text: string): { op: number; d: Identify & Resume } | undefined {
+function parsePayload(text: string): { op: number; d: Identify & Resume & PresenceUpdate } | undefined {
   try {
     const payload = JSON.parse(text);
     return typeof payload?.op === 'number' ? payload : undefined;

@@ -1,0 +1,53 @@
+import type { REST } from '@discordjs/rest';
+import { Routes } from 'discord.js';
+import type { ServerList } from '../src/live/server-list.ts';
+import { localizationOf } from './locales/localization.ts';
+
+export type Presence = {
+  /** Shows the presence anew after each login, as a new session has none. */
+  start: () => void;
+  stop: () => void;
+};
+
+type Options = {
+  rest: REST;
+  /** The guild whose language the presence has; undefined: English. */
+  guildId: string | undefined;
+  servers: Pick<ServerList, 'current'>;
+  /** Shows a text under the bot's name; false while the bot is not connected. */
+  show: (text: string) => boolean;
+  /** The presence changes at most this often. */
+  intervalMs: number;
+};
+
+/** The bot's presence: how many players are on how many servers that are online. */
+export function createPresence({ rest, guildId, servers, show, intervalMs }: Options): Presence {
+  let shown: string | undefined;
+  let locale: string | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  async function update(): Promise<void> {
+    locale ??= guildId === undefined ? 'en-US' : await findLocale(rest, guildId);
+    const online = servers.current().flatMap(({ snapshot }) => (snapshot?.isOnline ? [snapshot] : []));
+    const players = online.reduce((sum, { playersCount }) => sum + playersCount, 0);
+    const text = localizationOf(locale ?? 'en-US').texts.server.presence(players, online.length);
+    if (text !== shown && show(text)) shown = text;
+  }
+
+  return {
+    start: () => {
+      shown = undefined;
+      clearInterval(timer);
+      timer = setInterval(update, intervalMs);
+      void update();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** The language of a guild; undefined while Discord does not say. */
+async function findLocale(rest: REST, guildId: string): Promise<string | undefined> {
+  const guild = await rest.get(Routes.guild(guildId)).catch(() => undefined);
+  const isKnown = typeof guild === 'object' && guild !== null && 'preferred_locale' in guild;
+  return isKnown ? String(guild.preferred_locale) : undefined;
+}
