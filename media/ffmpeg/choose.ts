@@ -18,7 +18,7 @@ export async function chooseFfmpeg(
   const { ffmpegPath, systemName = 'ffmpeg', workDirectory } = options;
   const native = await createNativeFfmpeg(log, { path: ffmpegPath ?? systemName, workDirectory });
   if (typeof native !== 'string') {
-    log.info({ ffmpeg: native.description }, 'sounds are rendered by a native ffmpeg');
+    log.info({ ffmpeg: native.description }, 'using a native ffmpeg');
     return replaceWhenMissing(log, native, workDirectory);
   }
   if (ffmpegPath !== undefined) {
@@ -26,7 +26,7 @@ export async function chooseFfmpeg(
       `FFMPEG_PATH=${JSON.stringify(ffmpegPath)} isn't valid: ${native}; use an ffmpeg of version ${OLDEST_VERSION.join('.')} or newer, or leave it unset`,
     );
   }
-  log.info({ reason: native }, 'sounds are rendered by the embedded ffmpeg');
+  log.info({ reason: native }, 'using the embedded ffmpeg');
   return createEmbeddedFfmpeg();
 }
 

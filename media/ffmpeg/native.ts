@@ -37,7 +37,11 @@ export async function createNativeFfmpeg(
   options: { path: string; workDirectory: string },
 ): Promise<Ffmpeg | string> {
   const path = Bun.which(options.path);
-  if (path === null) return `${options.path} is not an executable file`;
+  if (path === null) {
+    return options.path.includes('/')
+      ? `${options.path} is not an executable file`
+      : `no ${options.path} on the PATH`;
+  }
   const version = await readVersion(path);
   if (version === undefined) return `${path} does not report its version`;
   if (isTooOld(version)) return `${path} is version ${version}; ${OLDEST_VERSION.join('.')} is needed`;
