@@ -231,8 +231,14 @@ describe('while the database hangs', () => {
 describe('while the database is slow', () => {
   test('a request that waits first for its token, then for its data, is 503 after four seconds in all', async () => {
     const { connection } = service.service.database;
-    // Opens every connection of the pool.
-    await Promise.all(Array.from({ length: 6 }, () => connection`select pg_sleep(0.05)`));
+    // Opens every connection of the pool, after the outages before.
+    const openAll = () => Promise.all(Array.from({ length: 6 }, () => connection`select pg_sleep(0.05)`));
+    await waitFor(() =>
+      openAll().then(
+        () => true,
+        () => false,
+      ),
+    );
     const unknown = await aToken(db, 4, { now: new Date() });
     // Two round trips for each.
     proxy.slow(650);
