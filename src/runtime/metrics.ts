@@ -46,7 +46,7 @@ const LOOP_CHECK_MS = 500;
 
 const PREFIX = 'community_api_';
 
-/** A registry with the process's own figures: memory, uptime, delay of the event loop. */
+/** A registry with the process's own figures: memory, processor time, start, delay of the event loop. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const addGauge: Metrics['addGauge'] = (name, help, read) => {
@@ -59,8 +59,7 @@ export function createMetrics(): Metrics {
       },
     });
   };
-  addGauge('resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss());
-  addGauge('uptime_seconds', 'Time since the process began.', () => process.uptime());
+  addProcessMetrics(registry);
   const addHistogram: Metrics['addHistogram'] = (name, help, bounds, labels = []) => {
     const series = createHistogramSeries(PREFIX + name, bounds, labels);
     registry.registerMetric(new KeptHistogram({ name: PREFIX + name, help }, series.read));
@@ -120,6 +119,34 @@ export function createMetrics(): Metrics {
     addHistogram,
     render: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
   };
+}
+
+/** @see https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics */
+function addProcessMetrics(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory size in bytes.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'Start time of the process since the Unix epoch in seconds.',
+    registers,
+  }).set(performance.timeOrigin / 1000);
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Total user and system CPU time spent in seconds.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1e6);
+    },
+  });
 }
 
 /** A histogram whose values `createHistogramSeries` keeps. */

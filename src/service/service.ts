@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { openSoundFolders } from '../../media/sound-folders.ts';
+import packageJson from '../../package.json';
 import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
 import { openLeaders } from '../db/leader.ts';
@@ -95,6 +96,9 @@ export async function runService(
     onStop('reader of events', eventReader.stop);
     changes.onChange('penalty_events', eventReader.invalidate);
 
+    metrics.addGauges('build_info', 'Always 1; the label names the running version.', ['version'], () => [
+      { labels: { version: packageJson.version }, value: 1 },
+    ]);
     metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(serverList));
     const steamApi = createSteamApi(config.steam);
     const context: Context = {

@@ -49,7 +49,10 @@ test('/metrics gives Prometheus text that counts requests by kind and status', a
     /^community_api_http_requests_total\{kind="public",route="getServer",status="404"\} 1$/m,
     /^community_api_http_requests_total\{kind="protected",route="listBans",status="401"\} 1$/m,
     /^community_api_servers_online 0$/m,
-    /^community_api_resident_memory_bytes [0-9]+$/m,
+    /^community_api_build_info\{version="[0-9.]+"\} 1$/m,
+    /^process_resident_memory_bytes [0-9]+$/m,
+    /^process_start_time_seconds 1[0-9]{9}(\.[0-9]+)?$/m,
+    /^process_cpu_seconds_total [0-9.]+$/m,
   ]) {
     expect(text).toMatch(line);
   }

@@ -117,7 +117,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
     const panels = dashboard.panels as { title: string; targets?: { expr: string }[] }[];
     const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     const rules = await Bun.file(`${DEPLOY}/prometheus/alerts.yml`).text();
-    const namesIn = (text: string) => new Set(text.match(/community_api_[a-z_]+/g));
+    const namesIn = (text: string) => new Set(text.match(/(community_api|process)_[a-z_]+/g));
 
     test('names metrics that the processes expose', async () => {
       const exposed = new Set<string>();

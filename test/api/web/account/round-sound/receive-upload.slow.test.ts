@@ -225,7 +225,7 @@ async function post(body: string | ReadableStream, type = FORM) {
 
 async function readMemoryBytes(): Promise<number> {
   const text = await (await fetch(`${origin}/metrics`)).text();
-  return Number(/^community_api_resident_memory_bytes (\d+)$/m.exec(text)?.[1]);
+  return Number(/^process_resident_memory_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 async function countInboxBytes(): Promise<number> {
