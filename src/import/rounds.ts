@@ -55,15 +55,18 @@ type Work = {
   refusalOf?: (error: unknown) => { reason: string; details: object; waysOn: string } | undefined;
 };
 
+/** `isUp`: this process mirrors, and its last round succeeded. */
+type MirrorReading = { isUp: boolean; lastRoundAt: Date | undefined };
+
 /** The metrics of all mirrors of a process, labelled by their system. */
 export type MirrorMetrics = {
-  add: (system: FollowedSystem, read: () => { isUp: boolean; ageSeconds: number }) => void;
+  add: (system: FollowedSystem, read: () => MirrorReading) => void;
   countRows: Count<'system' | 'change'>;
 };
 
 /** Registers the metrics of mirrors, once for a process. */
 export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
-  const mirrors = new Map<FollowedSystem, () => { isUp: boolean; ageSeconds: number }>();
+  const mirrors = new Map<FollowedSystem, () => MirrorReading>();
   const readAll = () => [...mirrors].map(([system, read]) => ({ labels: { system }, ...read() }));
   // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
   metrics.addGauges(
@@ -73,10 +76,13 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
     () => readAll().map(({ labels, isUp }) => ({ labels, value: isUp ? 1 : 0 })),
   );
   metrics.addGauges(
-    'mirror_age_seconds',
-    'Time since the last successful round of the mirror.',
+    'mirror_last_success_timestamp_seconds',
+    'When this process last completed a round of the mirror, in Unix time; absent before the first.',
     ['system'],
-    () => readAll().map(({ labels, ageSeconds }) => ({ labels, value: ageSeconds })),
+    () =>
+      readAll().flatMap(({ labels, lastRoundAt }) =>
+        lastRoundAt ? [{ labels, value: lastRoundAt.getTime() / 1000 }] : [],
+      ),
   );
   return {
     add: (system, read) => void mirrors.set(system, read),
@@ -100,13 +106,11 @@ export function createRounds(
     refusal: undefined,
     lastRoundAt: undefined,
   };
-  /** When the last round succeeded, by a monotonic clock. */
-  let lastRoundMs: number | undefined;
   let leadership: Leadership | undefined;
   const isMirroring = () => leadership?.isLeader() ?? false;
   metrics.add(system, () => ({
     isUp: health.isUp === true && isMirroring(),
-    ageSeconds: lastRoundMs === undefined ? Number.NaN : (performance.now() - lastRoundMs) / 1000,
+    lastRoundAt: health.lastRoundAt,
   }));
 
   async function lead(signal: AbortSignal): Promise<void> {
@@ -131,7 +135,6 @@ export function createRounds(
       health.failures = 0;
       health.refusal = undefined;
       health.lastRoundAt = now();
-      lastRoundMs = performance.now();
     } catch (error) {
       if (!signal.aborted) fail(error);
     }
