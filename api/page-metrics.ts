@@ -39,10 +39,11 @@ export function withPageMetrics(
       const pathname = pathOf(request.url);
       if (bases.some((base) => pathname === base || pathname.startsWith(`${base}/`)))
         return app.fetch(request);
+      const { method } = request;
       const startedMs = performance.now();
       return Promise.resolve(app.fetch(request)).then((response) => {
         const seconds = (performance.now() - startedMs) / 1000;
-        recordRequest({ kind: 'page', route: routeOf(pathname), status: response.status, seconds });
+        recordRequest({ kind: 'page', method, route: routeOf(pathname), status: response.status, seconds });
         return response;
       });
     },

@@ -26,6 +26,7 @@ import {
 /** Records a request in the metrics. `route`: an `operationId`, the path template of a page, or `unknown`. */
 export type RecordRequest = (request: {
   kind: 'public' | 'protected' | 'page';
+  method: string;
   route: string;
   status: number;
   seconds: number;
@@ -106,9 +107,14 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   /** Pending lookups of tokens that are not cached, by address and hash: a burst of one token is one lookup. */
   const pendingLookups = new Map<string, Map<string, PendingLookup>>();
 
-  const recorded = (kind: Policy, route: string, startedMs: number, response: Response): Response => {
+  const recorded = (
+    { request }: Incoming,
+    { kind, route, startedMs }: { kind: Policy; route: string; startedMs: number },
+    response: Response,
+  ): Response => {
     deps.recordRequest({
       kind,
+      method: request.method,
       route,
       status: response.status,
       seconds: (performance.now() - startedMs) / 1000,
@@ -121,15 +127,15 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     operation: Operation<P>,
     work: PublicWork<P>,
   ): Response | Promise<Response> {
-    const startedMs = performance.now();
+    const begun = { kind: 'public', route: operation.id, startedMs: performance.now() } as const;
     const taken = deps.limiters.public.take(addressOf(incoming));
     const response =
       taken instanceof Promise
         ? taken.then((verdict) => runPublic(verdict, incoming, operation, work))
         : runPublic(taken, incoming, operation, work);
     return response instanceof Promise
-      ? response.then((settled) => recorded('public', operation.id, startedMs, settled))
-      : recorded('public', operation.id, startedMs, response);
+      ? response.then((settled) => recorded(incoming, begun, settled))
+      : recorded(incoming, begun, response);
   }
 
   async function handleProtected<P extends Parameters>(
@@ -139,7 +145,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   ): Promise<Response> {
     const startedMs = performance.now();
     const response = await runProtected(incoming, operation, { work, startedMs });
-    return recorded('protected', operation.id, startedMs, response);
+    return recorded(incoming, { kind: 'protected', route: operation.id, startedMs }, response);
   }
 
   function runPublic<P extends Parameters>(

@@ -45,9 +45,9 @@ test('/metrics gives Prometheus text that counts requests by kind and status', a
     expect.stringMatching(/^text\/plain; version=0\.0\.4/),
   ]);
   for (const line of [
-    /^community_api_http_requests_total\{kind="public",route="listServers",status="200"\} 1$/m,
-    /^community_api_http_requests_total\{kind="public",route="getServer",status="404"\} 1$/m,
-    /^community_api_http_requests_total\{kind="protected",route="listBans",status="401"\} 1$/m,
+    /^community_api_http_requests_total\{kind="public",method="GET",route="listServers",status="200"\} 1$/m,
+    /^community_api_http_requests_total\{kind="public",method="GET",route="getServer",status="404"\} 1$/m,
+    /^community_api_http_requests_total\{kind="protected",method="GET",route="listBans",status="401"\} 1$/m,
     /^community_api_servers_online 0$/m,
     /^community_api_build_info\{version="[0-9.]+"\} 1$/m,
     /^process_resident_memory_bytes [0-9]+$/m,

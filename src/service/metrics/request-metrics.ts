@@ -5,10 +5,14 @@ type Kind = Parameters<RecordRequest>[0]['kind'];
 /** Counts a request of one kind, route and status, and its time. */
 type Recorder = (seconds: number) => void;
 
+/** The methods that are named; a label for each made-up one would make their number unbounded. */
+const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
+
 /** Counts and times requests by their routes. */
 export function createRequestRecorder(metrics: Metrics): RecordRequest {
-  const count = metrics.addCounter('http_requests_total', 'Requests by route and status.', [
+  const count = metrics.addCounter('http_requests_total', 'Requests by method, route and status.', [
     'kind',
+    'method',
     'route',
     'status',
   ]);
@@ -18,23 +22,22 @@ export function createRequestRecorder(metrics: Metrics): RecordRequest {
     LATENCY_SECONDS,
     ['route'],
   );
-  const createRecorder = (kind: Kind, route: string, status: number): Recorder => {
-    const [countOne, timeOne] = [count.of({ kind, route, status }), time.of({ route })];
-    return (seconds) => {
-      countOne();
-      timeOne(seconds);
-    };
-  };
-  const recorders: Record<Kind, Map<string, Map<number, Recorder>>> = {
+  /** By kind, route, method and status: finding a series by its labels takes longer than counting. */
+  const recorders: Record<Kind, Map<string, Map<string, Map<number, Recorder>>>> = {
     public: new Map(),
     protected: new Map(),
     page: new Map(),
   };
-  return ({ kind, route, status, seconds }) => {
-    const known = recorders[kind].get(route)?.get(status);
+  return ({ kind, method: sentMethod, route, status, seconds }) => {
+    const method = METHODS.has(sentMethod) ? sentMethod : 'other';
+    const known = recorders[kind].get(route)?.get(method)?.get(status);
     if (known) return known(seconds);
-    const recorder = createRecorder(kind, route, status);
-    recorders[kind].getOrInsert(route, new Map()).set(status, recorder);
+    const [countOne, timeOne] = [count.of({ kind, method, route, status }), time.of({ route })];
+    const recorder: Recorder = (seconds) => {
+      countOne();
+      timeOne(seconds);
+    };
+    recorders[kind].getOrInsert(route, new Map()).getOrInsert(method, new Map()).set(status, recorder);
     recorder(seconds);
   };
 }

@@ -34,16 +34,20 @@ test('requests are told by route, never by path, with a histogram of their time'
     await service.ask(path);
   }
   for (const path of ['/servers/only-mirage', '/made/up', '/made/otherwise']) await service.ask(path);
+  await service.ask('/made/up', { method: 'HEAD' });
+  await service.ask('/api/v1/nothing', { method: 'PUT' });
   await service.ask('/api/v1/penalties', bearer(token));
   const metrics = await readMetrics(service);
   expect(metrics).toMatchObject({
-    'http_requests_total{kind="public",route="listServers",status="200"}': 1,
-    'http_requests_total{kind="public",route="getServer",status="200"}': 1,
-    'http_requests_total{kind="public",route="getServer",status="404"}': 1,
-    'http_requests_total{kind="public",route="unknown",status="404"}': 1,
-    'http_requests_total{kind="page",route="/servers/:slug",status="200"}': 1,
-    'http_requests_total{kind="page",route="unknown",status="404"}': 2,
-    'http_requests_total{kind="protected",route="listPenalties",status="200"}': 1,
+    'http_requests_total{kind="public",method="GET",route="listServers",status="200"}': 1,
+    'http_requests_total{kind="public",method="GET",route="getServer",status="200"}': 1,
+    'http_requests_total{kind="public",method="GET",route="getServer",status="404"}': 1,
+    'http_requests_total{kind="public",method="GET",route="unknown",status="404"}': 1,
+    'http_requests_total{kind="page",method="GET",route="/servers/:slug",status="200"}': 1,
+    'http_requests_total{kind="page",method="GET",route="unknown",status="404"}': 2,
+    'http_requests_total{kind="page",method="HEAD",route="unknown",status="404"}': 1,
+    'http_requests_total{kind="public",method="other",route="unknown",status="404"}': 1,
+    'http_requests_total{kind="protected",method="GET",route="listPenalties",status="200"}': 1,
     'http_request_duration_seconds_count{route="getServer"}': 2,
     'http_request_duration_seconds_bucket{route="getServer",le="+Inf"}': 2,
   });
