@@ -1,7 +1,9 @@
 import type { PenaltyType } from '../domain/penalty.ts';
 import { type EventCursor, formatEventCursor } from '../domain/penalty-event.ts';
+import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { formatTimestamp } from '../domain/text/timestamp.ts';
 import type { PenaltyEvent } from '../queries/penalties/events.ts';
+import type { ExportFields } from '../queries/penalties/export.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
 /** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
@@ -19,7 +21,7 @@ export function presentChange(
     cursor: formatEventCursor({ epoch, id }),
     type,
     occurred_at: formatTimestamp(occurredAt),
-    penalty: presentPenalty(penalty),
+    penalty: presentWithLift(penalty),
     is_deleted: isDeleted ? (true as const) : undefined,
   };
 }
@@ -39,7 +41,25 @@ export function presentMute(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { type: penalty.type });
 }
 
-/** The names that {@link presentPenalty} gives the columns, for exports, whose records are built in SQL. */
+/** The record of exports and changes, which has `lifted` beyond that of `/penalties`. */
+export function presentWithLift(penalty: Penalty): PenaltyRecord {
+  return toRecord(penalty, { penalty_type: penalty.type, lifted: presentLift(penalty) });
+}
+
+/** Who lifted a penalty, when and why, each null where it is unknown; null for a penalty that nobody lifted. */
+function presentLift({ status, liftedAt, liftedByName, liftedBySteamId, liftReason }: Penalty) {
+  if (status !== 'UNBANNED') return null;
+  return {
+    at: liftedAt && formatTimestamp(liftedAt),
+    admin_name: liftedByName,
+    admin_steamid: liftedBySteamId ?? UNKNOWN_STEAM_ID,
+    reason: liftReason,
+  };
+}
+
+type Lift = ReturnType<typeof presentLift>;
+
+/** The names that {@link presentWithLift} gives the columns, for exports, whose records are built in SQL. */
 export const RECORD_FIELDS = {
   penalty_type: 'type',
   id: 'id',
@@ -53,10 +73,16 @@ export const RECORD_FIELDS = {
   server_id: 'serverId',
   created: 'createdAt',
   ends: 'endsAt',
-} as const satisfies Record<Exclude<keyof PenaltyRecord, 'type'>, keyof Penalty>;
+  lifted: {
+    at: 'liftedAt',
+    admin_name: 'liftedByName',
+    admin_steamid: 'liftedBySteamId',
+    reason: 'liftReason',
+  } satisfies Record<keyof NonNullable<Lift>, keyof Penalty>,
+} as const satisfies Record<Exclude<keyof PenaltyRecord, 'type'>, ExportFields[string]>;
 
 /** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
-function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType }) {
+function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType; lifted?: Lift }) {
   return {
     penalty_type: own.penalty_type,
     type: own.type,
@@ -71,5 +97,6 @@ function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: Pe
     server_id: penalty.serverId,
     created: formatTimestamp(penalty.createdAt),
     ends: penalty.endsAt && formatTimestamp(penalty.endsAt),
+    lifted: own.lifted,
   };
 }

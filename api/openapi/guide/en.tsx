@@ -102,7 +102,8 @@ export const GUIDE_EN: Guide = {
           <p>
             <code>/penalties/export</code> returns all penalties and, in its last line, a cursor.{' '}
             <code>/penalties/changes</code> returns what changed after a cursor, in order: together they miss
-            nothing and repeat nothing. To hear of changes the moment they happen, keep a stream open:
+            nothing and repeat nothing. Both also say in <code>lifted</code> who lifted a penalty. To hear of
+            changes the moment they happen, keep a stream open:
           </p>
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>

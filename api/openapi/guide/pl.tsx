@@ -104,8 +104,8 @@ export const GUIDE_PL: Guide = {
           <p>
             <code>/penalties/export</code> zwraca wszystkie kary, a w ostatniej linii kursor.{' '}
             <code>/penalties/changes</code> zwraca po kolei to, co zmieniło się od kursora: razem niczego nie
-            pomijają i niczego nie powtarzają. Żeby dowiadywać się o zmianach od razu, utrzymuj otwarty
-            strumień:
+            pomijają i niczego nie powtarzają. Pole <code>lifted</code> podaje, kto zdjął karę. Żeby
+            dowiadywać się o zmianach od razu, utrzymuj otwarty strumień:
           </p>
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>

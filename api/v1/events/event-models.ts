@@ -3,7 +3,7 @@ import { PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { SERVER_EVENT_TYPES, type ServerEvent } from '../../../src/events/server-events.ts';
 import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
-import { PenaltyModel } from '../penalties/penalty-models.ts';
+import { PenaltyWithLiftModel } from '../penalties/penalty-models.ts';
 import { presentServer, type ServerRecord } from '../servers/server-models.ts';
 
 export const EVENT_TYPES = [...PENALTY_EVENT_TYPES, ...SERVER_EVENT_TYPES] as const;
@@ -19,7 +19,7 @@ const ChangeModel = t.Object(
     cursor: CursorModel,
     type: oneOf(PENALTY_EVENT_TYPES),
     occurred_at: TimestampModel,
-    penalty: PenaltyModel,
+    penalty: PenaltyWithLiftModel,
     is_deleted: t.Optional(
       t.Literal(true, {
         description:

@@ -2,9 +2,8 @@ import { t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
 import { formatEventCursor } from '../../../src/domain/penalty-event.ts';
 import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
-import type { PenaltyExport } from '../../../src/queries/penalties/export.ts';
+import type { ExportFields, PenaltyExport } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
-import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
@@ -13,7 +12,7 @@ import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
 import type { Slots } from '../../http/slots.ts';
 import { STRICT } from '../models.ts';
-import { PenaltyModel } from './penalty-models.ts';
+import { PenaltyWithLiftModel } from './penalty-models.ts';
 import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -71,7 +70,10 @@ export const exportPenalties = protectedRoute({
   isExtension: true,
   scope: 'penalties',
   parameters: { types: TYPE_PARAMETER, ...FILTER_PARAMETERS, adminSteamId: ADMIN_PARAMETER },
-  success: { model: t.Union([PenaltyModel, ExportEndModel], { $id: 'ExportLine' }), contentType: NDJSON },
+  success: {
+    model: t.Union([PenaltyWithLiftModel, ExportEndModel], { $id: 'ExportLine' }),
+    contentType: NDJSON,
+  },
   failures: [EXPORT_RUNNING, EXPORTS_SPENT, EXPORTS_BUSY],
   handle:
     ({ penaltyExports }: { penaltyExports: PenaltyExports }) =>
@@ -81,7 +83,7 @@ export const exportPenalties = protectedRoute({
     }),
 });
 
-type Options = { fields: Readonly<Record<string, keyof Penalty>>; now: Date };
+type Options = { fields: ExportFields; now: Date };
 type Deps = {
   /** Which of these tokens are live. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;

@@ -25,10 +25,22 @@ const recordFields = {
   ends: t.Union([TimestampModel, t.Null()], { description: 'Null when the penalty has no end.' }),
 };
 const BanModel = t.Object(recordFields, { ...STRICT, $id: 'Ban' });
-export const PenaltyModel = t.Object(
-  { penalty_type: oneOf(PENALTY_TYPES), ...recordFields },
-  { ...STRICT, $id: 'Penalty' },
+const penaltyFields = { penalty_type: oneOf(PENALTY_TYPES), ...recordFields };
+export const PenaltyModel = t.Object(penaltyFields, { ...STRICT, $id: 'Penalty' });
+const LiftModel = t.Object(
+  {
+    at: t.Union([TimestampModel, t.Null()]),
+    admin_name: t.Union([t.String({ examples: ['Basia'] }), t.Null()]),
+    admin_steamid: SteamIdModel,
+    reason: t.Union([t.String({ examples: ['Appeal accepted'] }), t.Null()]),
+  },
+  { ...STRICT, $id: 'Lift', description: 'Who lifted a penalty; null where it is unknown.' },
 );
+export const withLiftFields = {
+  ...penaltyFields,
+  lifted: t.Union([LiftModel, t.Null()], { description: 'Null unless the status is UNBANNED.' }),
+};
+export const PenaltyWithLiftModel = t.Object(withLiftFields, { ...STRICT, $id: 'PenaltyWithLift' });
 const MuteModel = t.Object({ type: oneOf(MUTE_TYPES), ...recordFields }, { ...STRICT, $id: 'Mute' });
 
 const CountModel = t.Integer({ minimum: 0, examples: [27] });

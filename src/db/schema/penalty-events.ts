@@ -37,7 +37,6 @@ export const penaltyEvents = pgTable(
     endsAt: instant('ends_at'),
     liftedAt: instant('lifted_at'),
     liftedByName: text('lifted_by_name'),
-    /** Not published; used to find the events of people who are erased. */
     liftedBySteamId: steamId64('lifted_by_steamid'),
     liftReason: text('lift_reason'),
   },

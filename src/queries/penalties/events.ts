@@ -132,7 +132,6 @@ export function toPenaltyEvent({
   isDeleted,
   penaltyId,
   penaltyType,
-  liftedBySteamId: _,
   ...penalty
 }: typeof penaltyEvents.$inferSelect): PenaltyEvent {
   return {

@@ -21,13 +21,15 @@ export type PenaltyExport = {
 /** Penalties as JSON objects in UTF-8, each with a line feed after it. */
 export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
+/** The names of a record's fields, in order, and the columns they show; a group of them is null unless the penalty was lifted. */
+export type ExportFields = Readonly<Record<string, keyof Penalty | Readonly<Record<string, keyof Penalty>>>>;
+
 const RECORDS_AT_ONCE = 500;
 /** Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk. */
 const PLAN_SETTINGS = `set local enable_sort = off; set local enable_incremental_sort = off; set local jit = off`;
 
 /**
  * Opens an export of all penalties of a filter on a connection of its own.
- * @param fields the names of a record's fields, in order, and the columns they show.
  * @param now the time at which statuses are computed, unless the events up to the cursor report later ends: then the
  * latest time that they cover.
  * @throws {Unavailable} when the database does not begin it within three seconds.
@@ -35,7 +37,7 @@ const PLAN_SETTINGS = `set local enable_sort = off; set local enable_incremental
 export async function openPenaltyExport(
   databaseUrl: string,
   filter: PenaltyFilter,
-  { fields, now }: { fields: Readonly<Record<string, keyof Penalty>>; now: Date },
+  { fields, now }: { fields: ExportFields; now: Date },
 ): Promise<PenaltyExport> {
   const { value, connection, close } = await openSnapshot(databaseUrl, async (snapshot) => {
     await snapshot.unsafe(PLAN_SETTINGS);
@@ -71,18 +73,28 @@ function joinLines(records: readonly Buffer[]): RecordLines {
 const LINE_FEED = 0x0a;
 
 /** PostgreSQL produces the JSON: here it would take the process's single thread ten times as long. */
-function recordsOf(filter: PenaltyFilter, fields: Readonly<Record<string, keyof Penalty>>): SQL {
-  const columns = Object.entries(fields).map(
-    ([name, field]) => sql`${shown(field)} as ${sql.identifier(name)}`,
-  );
+function recordsOf(filter: PenaltyFilter, fields: ExportFields): SQL {
   return sql`select row_to_json(record)::text from (
-    select ${sql.join(columns, sql`, `)} from ${penalties} where ${filterCondition(filter)} order by ${OLDEST_FIRST}
+    select ${columnsOf(fields)} from ${penalties} where ${filterCondition(filter)} order by ${OLDEST_FIRST}
   ) as record`;
+}
+
+function columnsOf(fields: ExportFields): SQL {
+  const columns = Object.entries(fields).map(
+    ([name, field]) =>
+      sql`${typeof field === 'string' ? shown(field) : shownIfLifted(field)} as ${sql.identifier(name)}`,
+  );
+  return sql.join(columns, sql`, `);
+}
+
+function shownIfLifted(fields: ExportFields): SQL {
+  return sql`case when ${penalties.status} = 'UNBANNED' then
+    (select row_to_json(lift) from (select ${columnsOf(fields)}) as lift) end`;
 }
 
 function shown(field: keyof Penalty): SQL {
   const column = penalties[field];
   if (field === 'status') return statusAt(sql`(select ${sql.placeholder('now')}::timestamptz)`);
   // SteamIDs exceed the safe range of JSON numbers.
-  return field === 'playerSteamId' || field === 'adminSteamId' ? sql`${column}::text` : sql`${column}`;
+  return field.endsWith('SteamId') ? sql`coalesce(${column}, 0)::text` : sql`${column}`;
 }

@@ -20,6 +20,7 @@ const SHOWN = {
   endsAt: penalties.endsAt,
   liftedAt: penalties.liftedAt,
   liftedByName: penalties.liftedByName,
+  liftedBySteamId: penalties.liftedBySteamId,
   liftReason: penalties.liftReason,
 };
 
@@ -53,6 +54,7 @@ export function readPenalty(row: Values, at: Readonly<Record<keyof Penalty, numb
     endsAt,
     liftedAt: readDate(row[at.liftedAt]),
     liftedByName: row[at.liftedByName] as string | null,
+    liftedBySteamId: row[at.liftedBySteamId] === null ? null : (String(row[at.liftedBySteamId]) as SteamId64),
     liftReason: row[at.liftReason] as string | null,
   };
 }

@@ -59,13 +59,16 @@ export async function startExports() {
     return { records: lines, end };
   }
 
-  /** What `/penalties` lists, oldest first. */
-  async function listAll(query = ''): Promise<unknown[]> {
+  /** What `/penalties` lists, oldest first. @param lift of every penalty that was lifted. */
+  async function listAll({ query = '', lift }: { query?: string; lift: object }): Promise<unknown[]> {
     const { body } = await service.get(
       `/penalties?per_page=100${query.replace('?', '&')}`,
       bearer(caller.token),
     );
-    return (body as { data: unknown[] }).data.toReversed();
+    const { data } = body as { data: { status: string }[] };
+    return data
+      .toReversed()
+      .map((record) => ({ ...record, lifted: record.status === 'UNBANNED' ? lift : null }));
   }
 
   /** Fifteen thousand are 45 MB: more than the kernel takes for a client that does not read (33 MB). */

@@ -60,6 +60,7 @@ describe('GET /penalties/changes', () => {
           reason: 'Wallhack',
           status: 'ACTIVE',
           ends: null,
+          lifted: null,
         }),
       },
       expect.objectContaining({
@@ -127,11 +128,17 @@ describe('GET /events', () => {
     expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
     const other = await openEventStream(`${service.origin}/index.php/api/v1/events?api_token=${token}`);
     const row = await insertOne({ reason: 'Ąę\nline' });
-    await db.update(penalties).set({ status: 'UNBANNED' }).where(eq(penalties.id, row.id));
+    await db
+      .update(penalties)
+      .set({ status: 'UNBANNED', liftedByName: 'Basia', liftedBySteamId: aSteamId(8) })
+      .where(eq(penalties.id, row.id));
     await waitFor(() => stream.events.length === 2 && other.events.length === 2);
     expect(stream.events).toEqual(other.events);
     const { data } = await page(`?cursor=${stream.events[0]?.id}`);
     expect(stream.events[1]).toEqual({ id: data[0]?.cursor, type: 'penalty.lifted', data: data[0] });
+    expect(data[0]?.penalty).toMatchObject({
+      lifted: { at: null, admin_name: 'Basia', admin_steamid: aSteamId(8), reason: null },
+    });
     stream.leave();
     other.leave();
   });

@@ -29,23 +29,52 @@ const VARIED: Parameters<typeof insertPenalties>[1] = [
   { type: 'ban', playerName: 'Łukasz "\\" \n\t\u0001 🎧', reason: '</script>\u2028\u007f', serverId: 0 },
   { type: 'mute', endsAt: new Date(NOW.getTime() - SECOND), createdAt: new Date('1971-01-01T00:00:00Z') },
   { type: 'gag', endsAt: new Date(NOW.getTime() + SECOND), playerSteamId: '0' as never },
-  { type: 'silence', status: 'UNBANNED', endsAt: new Date('9999-12-31T23:59:59Z') },
+  {
+    type: 'silence',
+    status: 'UNBANNED',
+    endsAt: new Date('9999-12-31T23:59:59Z'),
+    liftedAt: new Date('2026-11-21T09:00:00Z'),
+    liftedByName: 'Basia "\\"',
+    liftedBySteamId: aSteamId(8),
+    liftReason: 'Appeal',
+  },
   { type: 'warn', status: 'EXPIRED', adminSteamId: '0' as never, durationMinutes: 1440, serverId: 3 },
   { type: 'ban', goneAt: NOW, createdAt: new Date('2026-11-20T23:59:59Z'), playerSteamId: aSteamId(7) },
 ];
+/** Of the only one among them that was lifted. */
+const LIFT = {
+  at: '2026-11-21T09:00:00+00:00',
+  admin_name: 'Basia "\\"',
+  admin_steamid: aSteamId(8),
+  reason: 'Appeal',
+};
 
 describe('GET /penalties/export', () => {
   test('sends the records of /penalties, oldest first, and says that they are all', async () => {
     await insertPenalties(db, VARIED);
     const { records } = await exportAll();
     expect(records).toHaveLength(VARIED.length);
-    expect(records).toStrictEqual(await listAll());
+    expect(records).toStrictEqual(await listAll({ lift: LIFT }));
     const [{ text }, listed] = await Promise.all([
       service.ask(`${BASES[0]}/penalties/export?steamid=${aSteamId(7)}`, bearer(caller.token)),
       service.ask(`${BASES[0]}/penalties?steamid=${aSteamId(7)}`, bearer(caller.token)),
     ]);
     // Byte by byte as well, order of fields included.
-    expect(listed.text).toContain(`"data":[${text.split('\n')[0]}]`);
+    expect(listed.text).toContain(`"data":[${text.split('\n')[0]?.replace(',"lifted":null}', '}')}]`);
+  });
+
+  test('says who lifted a penalty, byte by byte as the changes do', async () => {
+    const { end } = await exportAll();
+    await insertPenalties(db, VARIED);
+    await insertPenalties(db, [{ status: 'UNBANNED' }]);
+    const [exported, changed] = await Promise.all([
+      service.ask(`${BASES[0]}/penalties/export?status=UNBANNED`, bearer(caller.token)),
+      service.ask(`${BASES[0]}/penalties/changes?cursor=${end.cursor}`, bearer(caller.token)),
+    ]);
+    const lines = exported.text.trimEnd().split('\n').slice(0, -1);
+    const lifts = lines.map((line) => JSON.parse(line).lifted);
+    expect(lifts).toStrictEqual([LIFT, { at: null, admin_name: null, admin_steamid: '0', reason: null }]);
+    for (const line of lines) expect(changed.text).toContain(`"penalty":${line}`);
   });
 
   test.each([
@@ -61,7 +90,7 @@ describe('GET /penalties/export', () => {
     '?page=2&per_page=1',
   ])('takes the filters of /penalties, and no pages: %s', async (query) => {
     await insertPenalties(db, VARIED);
-    const expected = await listAll(query.startsWith('?page') ? '' : query);
+    const expected = await listAll({ query: query.startsWith('?page') ? '' : query, lift: LIFT });
     expect((await exportAll(query)).records).toStrictEqual(expected);
   });
 

@@ -92,6 +92,7 @@ function anEvent(id: number): PenaltyEvent {
       endsAt: null,
       liftedAt: null,
       liftedByName: null,
+      liftedBySteamId: null,
       liftReason: null,
     },
   };

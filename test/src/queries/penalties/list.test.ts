@@ -73,7 +73,7 @@ function expected(all: (typeof penalties.$inferSelect)[], filter: PenaltyFilter)
 
 /** The columns that lists leave out. */
 function withoutSource(row: typeof penalties.$inferSelect) {
-  const { liftedBySteamId: _, source: __, sourceTable: ___, sourceId: ____, goneAt: _____, ...listed } = row;
+  const { source: _, sourceTable: __, sourceId: ___, goneAt: ____, ...listed } = row;
   return listed;
 }
 
