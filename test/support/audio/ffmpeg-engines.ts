@@ -1,10 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg, FfmpegLog } from '../../../media/ffmpeg/ffmpeg.ts';
 import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
+import packageJson from '../../../package.json';
 
 export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
 
@@ -36,12 +38,23 @@ export async function makeFolder(name: string): Promise<{ path: string; remove: 
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Encodes a WAV with the embedded ffmpeg, so that no encoder has to be installed. */
+/** Sounds that were encoded in earlier runs, by a hash of what they are made from. */
+const ENCODED = fileURLToPath(new URL('../../../node_modules/.cache/test-sounds', import.meta.url));
+
+/** Encodes a WAV with the embedded ffmpeg, so that no encoder has to be installed; each only once on a machine. */
 export async function encode(
   ffmpeg: Ffmpeg,
   folder: string,
   request: { wav: Uint8Array; options: readonly string[]; extension: string },
 ): Promise<Uint8Array> {
+  const recipe = JSON.stringify([
+    packageJson.dependencies['@ffmpeg/core'],
+    request.options,
+    request.extension,
+  ]);
+  const hash = new Bun.CryptoHasher('sha256').update(recipe).update(request.wav).digest('hex');
+  const kept = join(ENCODED, `${hash.slice(0, 32)}.${request.extension}`);
+  if (await Bun.file(kept).exists()) return Bun.file(kept).bytes();
   const output = `encoded.${request.extension}`;
   await Bun.write(join(folder, 'source.wav'), request.wav);
   await ffmpeg.run(
@@ -52,5 +65,9 @@ export async function encode(
     },
     RENDER_LIMITS,
   );
-  return Bun.file(join(folder, output)).bytes();
+  const bytes = await Bun.file(join(folder, output)).bytes();
+  // Two processes may encode the same sound at once.
+  await Bun.write(`${kept}.${process.pid}`, bytes);
+  await rename(`${kept}.${process.pid}`, kept);
+  return bytes;
 }
