@@ -36,7 +36,12 @@ export function encodeBody(
 ): EncodedBody {
   const bytes = typeof content === 'string' ? encoder.encode(content) : content;
   const gzip = new Blob([compress(bytes)]);
-  return { plain: new Blob([bytes]), gzip, etag: `W/"${Bun.hash(identity).toString(36)}"` };
+  return { plain: new Blob([bytes]), gzip, etag: etagOf(identity) };
+}
+
+/** The weak ETag of a body. */
+export function etagOf(identity: string | Uint8Array): string {
+  return `W/"${Bun.hash(identity).toString(36)}"`;
 }
 
 /** Sends an encoded body: 304 when the client has it, compressed when it accepts gzip. */

@@ -56,6 +56,8 @@ type Operation<P extends Parameters> = {
   parameters: P;
   /** Of a success: by default {@link PUBLIC_CACHE_CONTROL}, for protected operations `private, no-cache`. */
   cacheControl?: string;
+  /** For protected operations: with an ETag and 304, as public ones always are. */
+  hasEtag?: boolean;
   /** For protected operations: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
 };
@@ -198,7 +200,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       const given = parseParameters(operation.parameters, incoming);
       const begin = () => work(given, { token, now, isHead: request.method === 'HEAD' });
       const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs: startedMs }));
-      return respondProtected(response, verdict, operation.cacheControl);
+      return respondProtected(request, response, verdict, operation);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);
       return respondError(withReset(toErrorResponse(error), now), headers);

@@ -1,5 +1,5 @@
 import { isUnchanged } from './conditional.ts';
-import { acceptsGzip } from './encoding.ts';
+import { acceptsGzip, etagOf } from './encoding.ts';
 import type { ErrorResponse } from './error-handler.ts';
 import type { JsonBody } from './json.ts';
 import type { RateLimitVerdict } from './limits/rate-limiter.ts';
@@ -56,20 +56,30 @@ export function unreadStream(): ReadableStream {
   return new ReadableStream({}, { highWaterMark: 0 });
 }
 
-/** Sends the response of a protected route. */
+/** Sends the response of a protected route. @param options.hasEtag with an ETag, and as 304 when the client has it. */
 export function respondProtected(
+  request: Request,
   response: ProtectedResponse,
   verdict: RateLimitVerdict,
-  cacheControl = PROTECTED_CACHE_CONTROL,
+  {
+    cacheControl = PROTECTED_CACHE_CONTROL,
+    hasEtag = false,
+  }: { cacheControl?: string | undefined; hasEtag?: boolean | undefined } = {},
 ): Response {
-  const headers = {
+  const headers: Record<string, string> = {
     ...commonHeaders('protected', verdict, cacheControl),
     ...response.headers,
   };
   if ('stream' in response) {
     return new Response(response.stream, { headers: { ...headers, 'Content-Type': response.contentType } });
   }
-  return Response.json(response.json, { headers: { ...headers, 'Content-Type': JSON_TYPE } });
+  const text = JSON.stringify(response.json);
+  if (hasEtag) {
+    const etag = etagOf(text);
+    headers.ETag = etag;
+    if (isUnchanged(request.headers, { etag })) return new Response(null, { status: 304, headers });
+  }
+  return new Response(text, { headers: { ...headers, 'Content-Type': JSON_TYPE } });
 }
 
 /** The error body of specification section 7. By default with the headers of an error without a rate limit. */

@@ -35,6 +35,8 @@ type Description<P extends Parameters> = {
   parameters: P;
   /** Of a success: by default some seconds for public routes, `private, no-cache` for protected ones. */
   cacheControl?: string;
+  /** Of a protected route: a success has an ETag, and is 304 to a client that has it; public routes always do that. */
+  hasEtag?: boolean;
   success: {
     /** Has an `$id`. */
     model: TSchema;

@@ -7,7 +7,7 @@ import { referTo } from './schemas.ts';
 
 /** An Operation Object of OpenAPI. */
 export function describeOperation(operation: Operation): DocumentDecoration & { responses: Responses } {
-  const { id, tag, summary, policy, isExtension = false, scope, parameters } = operation;
+  const { id, tag, summary, policy, isExtension = false, scope, parameters, hasEtag } = operation;
   const description = [
     isExtension ? 'Extension: not part of the specification of version 1.' : undefined,
     operation.description,
@@ -20,7 +20,7 @@ export function describeOperation(operation: Operation): DocumentDecoration & { 
     ...(description.length > 0 && { description: description.join(' ') }),
     parameters: [
       ...Object.values(parameters).map((parameter) => referTo('parameters', parameter.id)),
-      ...(policy === 'public' ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
+      ...(policy === 'public' || hasEtag ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
     ],
     responses: describeResponses(operation),
     security: policy === 'protected' ? [{ bearer: [] }, { query: [] }] : [],

@@ -59,7 +59,9 @@ export function describeResponses(operation: Operation): Responses {
   ]);
   return {
     200: describeSuccess(operation),
-    ...(policy === 'public' && { 304: referTo('responses', notModifiedKey(operation)) }),
+    ...((policy === 'public' || operation.hasEtag) && {
+      304: referTo('responses', notModifiedKey(operation)),
+    }),
     ...Object.fromEntries(failed),
   };
 }
@@ -68,7 +70,7 @@ export function describeResponses(operation: Operation): Responses {
 export function responseComponents(operations: readonly Operation[]): Record<string, object> {
   const components: Record<string, object> = {};
   for (const operation of operations) {
-    if (operation.policy === 'public') {
+    if (operation.policy === 'public' || operation.hasEtag) {
       components[notModifiedKey(operation)] = describeNotModified(operation);
     }
     for (const { key, failures } of groupFailures(operation)) {
@@ -85,11 +87,12 @@ export function sharedHeaderComponents(
 ): Record<string, DocumentedHeader> {
   return Object.assign(
     {},
-    ...operations.flatMap(({ policy, cacheControl, success }) => {
+    ...operations.flatMap((operation) => {
+      const { policy, success } = operation;
       const verdict = exampleVerdict(limits[policy]);
       return [
         headerComponents(policy, {
-          ...successHeaders(policy, cacheControl, verdict),
+          ...successHeaders(operation, verdict),
           ...encodingHeaders(policy),
         }),
         headerComponents(policy, errorHeaders(policy, verdict)),
@@ -99,12 +102,13 @@ export function sharedHeaderComponents(
   );
 }
 
-function describeSuccess({ policy, cacheControl, success }: Operation) {
+function describeSuccess(operation: Operation) {
+  const { policy, success } = operation;
   const { model, contentType = 'application/json', headers } = success;
   return {
     description: 'Success.',
     headers: {
-      ...referToHeaders(policy, { ...successHeaders(policy, cacheControl), ...encodingHeaders(policy) }),
+      ...referToHeaders(policy, { ...successHeaders(operation), ...encodingHeaders(policy) }),
       ...Object.fromEntries(Object.keys(headers ?? {}).map((name) => [name, referTo('headers', name)])),
     },
     content: { [contentType]: { schema: referTo('schemas', String(model.$id)) } },
@@ -112,20 +116,23 @@ function describeSuccess({ policy, cacheControl, success }: Operation) {
 }
 
 /** Responses with status 304 differ only in their cache control. */
-function notModifiedKey({ cacheControl = PUBLIC_CACHE_CONTROL }: Operation): string {
-  return `NotModified.${toKey(cacheControl)}`;
+function notModifiedKey({ policy, cacheControl }: Operation): string {
+  return `NotModified.${toKey(cacheControl ?? DEFAULT_CACHE_CONTROL[policy])}`;
 }
 
-function describeNotModified({ policy, cacheControl }: Operation) {
+function describeNotModified(operation: Operation) {
   return {
     description: 'Unchanged: If-None-Match has the current ETag.',
-    headers: referToHeaders(policy, successHeaders(policy, cacheControl)),
+    headers: referToHeaders(operation.policy, successHeaders(operation)),
   };
 }
 
-function successHeaders(policy: Policy, cacheControl: string | undefined, verdict = ANY_VERDICT) {
-  if (policy === 'protected') return commonHeaders(policy, verdict, cacheControl ?? PROTECTED_CACHE_CONTROL);
-  return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl: cacheControl ?? PUBLIC_CACHE_CONTROL }, verdict);
+const DEFAULT_CACHE_CONTROL = { public: PUBLIC_CACHE_CONTROL, protected: PROTECTED_CACHE_CONTROL };
+
+function successHeaders(operation: Operation, verdict = ANY_VERDICT): Record<string, string> {
+  const { policy, cacheControl = DEFAULT_CACHE_CONTROL[policy], hasEtag } = operation;
+  if (policy === 'public') return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict);
+  return { ...commonHeaders(policy, verdict, cacheControl), ...(hasEtag && { ETag: EXAMPLE_ETAG }) };
 }
 
 /** Optional, as all headers of a document are by default; a 304 has no body that could be compressed. */

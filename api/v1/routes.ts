@@ -2,7 +2,9 @@ import type { Route } from '../http/route.ts';
 import { listPenaltyChanges, streamEvents } from './events/events.ts';
 import { listActivePenalties } from './penalties/active-penalties.ts';
 import { listBans, listMutes, listPenalties, listWarnings } from './penalties/penalties.ts';
+import { getPenalty } from './penalties/penalty.ts';
 import { exportPenalties } from './penalties/penalty-export.ts';
+import { listPenaltyServers } from './penalties/penalty-servers.ts';
 import { searchPlayers } from './players/player-search.ts';
 import { listRoundSounds } from './players/round-sound-batch.ts';
 import { getRoundSound } from './players/round-sounds.ts';
@@ -27,6 +29,8 @@ export const ROUTES = [
   listWarnings,
   listActivePenalties,
   exportPenalties,
+  listPenaltyServers,
+  getPenalty,
   lookupUser,
   lookupUsers,
   searchPlayers,

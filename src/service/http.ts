@@ -6,6 +6,8 @@ import packageJson from '../../package.json';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
 import { listActivePenalties } from '../queries/penalties/active.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
+import { findPenalty } from '../queries/penalties/penalty.ts';
+import { listPenaltyServers } from '../queries/penalties/penalty-servers.ts';
 import { searchPlayers } from '../queries/player-search.ts';
 import { listPublishedRoundSounds } from '../queries/round-sounds/round-sounds.ts';
 import { saveConfiguredFlags } from '../queries/users/configured-flags.ts';
@@ -63,6 +65,8 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     lookUpSteamBans: context.lookUpSteamBans,
     listPenalties: (filter, options) => listPenalties(database.reads, filter, options),
     listActivePenalties: (players, options) => listActivePenalties(database.reads, players, options),
+    findPenalty: (id, now) => findPenalty(database.reads, id, now),
+    listPenaltyServers: () => listPenaltyServers(database.reads),
     penaltyExports: startExports(context, limits),
     findUser: (who, now) => findUser(database.reads, who, now),
     listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),

@@ -120,8 +120,8 @@ export const GUIDE_EN: Guide = {
       body: ({ publicUrl }) => (
         <>
           <p>
-            Public responses carry an <code>ETag</code>. Send it back as <code>If-None-Match</code>: while
-            nothing has changed you get status 304 without a body.
+            Public responses and <code>/penalties/{'{id}'}</code> carry an <code>ETag</code>. Send it back as{' '}
+            <code>If-None-Match</code>: while nothing has changed you get status 304 without a body.
           </p>
           <Samples samples={[conditionalRequest(publicUrl)]} />
           <p>

@@ -122,8 +122,8 @@ export const GUIDE_PL: Guide = {
       body: ({ publicUrl }) => (
         <>
           <p>
-            Publiczne odpowiedzi mają <code>ETag</code>. Odeślij go w <code>If-None-Match</code>: dopóki nic
-            się nie zmieniło, dostaniesz status 304 bez treści.
+            Publiczne odpowiedzi i <code>/penalties/{'{id}'}</code> mają <code>ETag</code>. Odeślij go w{' '}
+            <code>If-None-Match</code>: dopóki nic się nie zmieniło, dostaniesz status 304 bez treści.
           </p>
           <Samples samples={[conditionalRequest(publicUrl)]} />
           <p>

@@ -109,6 +109,8 @@ test('a client generated from the document type-checks with every route, and wor
     warnings: 1,
     active: true,
     exported: 2,
+    lifted: null,
+    named: 2,
     user: 'Rzeźnik',
     users: true,
     token: 4,

@@ -93,6 +93,7 @@ const operations = Object.entries(document.paths).map(([path, { get }]) => ({
 }));
 const known = {
   cursor: [cursor],
+  id: ['1', '3', '7'],
   server: ['only-mirage-1', 'silent', String(server.id)],
   player: [aSteamId(1), aSteamId(2), aSteamId(3), '0'],
   steamid: [aSteamId(1), '0'],

@@ -57,6 +57,10 @@ const active = must(await api.GET('/api/v1/penalties/active', { params: { query:
 const exported: string = must(
   await api.GET('/api/v1/penalties/export', { params: { query: { type: 'ban' } }, parseAs: 'text' }),
 );
+const named = must(await api.GET('/api/v1/penalties/servers'));
+const penalty = must(
+  await api.GET('/api/v1/penalties/{id}', { params: { path: { id: bans.data[0]?.id ?? 0 } } }),
+);
 
 const user = must(await api.GET('/api/v1/users/lookup', { params: { query: { steamid64: PLAYER } } }));
 const users = must(await api.GET('/api/v1/users/lookup/batch', { params: { query: { steamids: PLAYER } } }));
@@ -98,6 +102,8 @@ console.log(
     warnings: warnings.meta.last_page,
     active: active.data[0]?.is_banned,
     exported: exported.trimEnd().split('\n').length,
+    lifted: penalty.data.lifted?.reason ?? null,
+    named: named.data[0]?.penalties,
     user: user.user.nickname,
     users: users.data[0]?.user?.steamid64 === PLAYER,
     token: own.data.scopes.length,

@@ -1,0 +1,37 @@
+import { t } from 'elysia';
+import type { PenaltyServer } from '../../../src/queries/penalties/penalty-servers.ts';
+import { protectedRoute } from '../../http/route.ts';
+import { STRICT, successModel } from '../models.ts';
+
+const PenaltyServerModel = t.Object(
+  {
+    id: t.Integer({ minimum: 1, description: 'The `server_id` of penalties.', examples: [3] }),
+    name: t.Union([t.String({ examples: ['Only Mirage #1'] }), t.Null()], {
+      description: 'Null for a server that is not known here.',
+    }),
+    slug: t.Union([t.String({ examples: ['only-mirage-1'] }), t.Null()], {
+      description: 'Null while the server is hidden or not known here.',
+    }),
+    penalties: t.Integer({ minimum: 1, description: 'Exact number of penalties.', examples: [137] }),
+  },
+  { ...STRICT, $id: 'PenaltyServer' },
+);
+
+type Deps = { listPenaltyServers: () => Promise<PenaltyServer[]> };
+
+export const listPenaltyServers = protectedRoute({
+  path: '/penalties/servers',
+  id: 'listPenaltyServers',
+  tag: 'Penalties',
+  summary: 'The servers that penalties name',
+  description:
+    'By id, hidden servers too. Penalties without a server have the `server_id` 0, which is not listed.',
+  isExtension: true,
+  scope: 'penalties',
+  parameters: {},
+  success: { model: successModel('PenaltyServers', { data: t.Array(PenaltyServerModel) }) },
+  failures: [],
+  handle:
+    ({ listPenaltyServers }: Deps) =>
+    async () => ({ json: { success: true, data: await listPenaltyServers() } }),
+});

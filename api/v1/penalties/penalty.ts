@@ -1,0 +1,86 @@
+import { t } from 'elysia';
+import { NotFound } from '../../../src/domain/errors.ts';
+import { presentWithLift } from '../../../src/events/penalty-payload.ts';
+import type { PenaltyDetails } from '../../../src/queries/penalties/penalty.ts';
+import { shownNameOf } from '../../../src/queries/servers/servers.ts';
+import { defineFailure } from '../../http/failures.ts';
+import type { Parameter } from '../../http/parameters.ts';
+import { protectedRoute } from '../../http/route.ts';
+import { STRICT, successModel } from '../models.ts';
+import { withLiftFields } from './penalty-models.ts';
+
+const ServerModel = t.Object(
+  {
+    id: t.Integer({ minimum: 1, examples: [3] }),
+    name: t.String({ examples: ['Only Mirage #1'] }),
+    slug: t.Union([t.String({ examples: ['only-mirage-1'] }), t.Null()], {
+      description: 'Null while the server is hidden.',
+    }),
+  },
+  { ...STRICT, $id: 'ServerOfPenalty' },
+);
+const DetailsModel = t.Object(
+  {
+    ...withLiftFields,
+    server: t.Union([ServerModel, t.Null()], {
+      description: 'Null when there is none, and for a server that is not known here.',
+    }),
+    source: t.Union([t.String({ examples: ['simpleadmin'] }), t.Null()], {
+      description: 'The system that it was imported from.',
+    }),
+    is_removed: t.Boolean({ description: 'Whether it is gone at its source.', examples: [false] }),
+  },
+  { ...STRICT, $id: 'PenaltyDetails' },
+);
+
+/** Undefined for an invalid id, which no penalty has. */
+const ID_PARAMETER = {
+  id: 'penaltyId',
+  in: 'path',
+  name: 'id',
+  description: 'The `id` of its record.',
+  schema: { type: 'integer', minimum: 1 },
+  example: 1,
+  parse: (text = '') => (/^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined),
+} as const satisfies Parameter<number | undefined>;
+
+const PENALTY_NOT_FOUND = defineFailure(
+  'PenaltyNotFound',
+  'There is no such penalty.',
+  () => new NotFound('Penalty not found'),
+);
+
+type Deps = { findPenalty: (id: number, now: Date) => Promise<PenaltyDetails | undefined> };
+
+export const getPenalty = protectedRoute({
+  path: '/penalties/:id',
+  id: 'getPenalty',
+  tag: 'Penalties',
+  summary: 'One penalty',
+  isExtension: true,
+  scope: 'penalties',
+  parameters: { id: ID_PARAMETER },
+  hasEtag: true,
+  success: { model: successModel('PenaltyResponse', { data: DetailsModel }) },
+  failures: [PENALTY_NOT_FOUND],
+  handle:
+    ({ findPenalty }: Deps) =>
+    async ({ id }, { now }) => {
+      const details = id === undefined ? undefined : await findPenalty(id, now);
+      if (!details) throw PENALTY_NOT_FOUND.error();
+      return { json: { success: true, data: presentDetails(details) } };
+    },
+});
+
+function presentDetails({ penalty, server, source, isRemoved }: PenaltyDetails) {
+  return {
+    ...presentWithLift(penalty),
+    server: server && {
+      id: server.id,
+      name: shownNameOf(server),
+      slug: server.isHidden ? null : server.slug,
+    },
+    source,
+    is_removed: isRemoved,
+  };
+}
