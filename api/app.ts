@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
 import { withErrorPages } from './error-pages.ts';
 import { type HealthDeps, health } from './health.ts';
-import { createErrorMapper, type ErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
+import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
 import {
   clientKey,
@@ -42,7 +42,7 @@ const METHODS = 'GET, HEAD, OPTIONS';
 const PREFLIGHT_HEADERS = {
   ...CORS_HEADERS,
   'Access-Control-Allow-Methods': METHODS,
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Request-Id',
   'Access-Control-Max-Age': '86400',
 };
 
@@ -89,7 +89,11 @@ export function createApp(log: Logger) {
   return new Elysia({
     // By default Elysia assumes a host name of at least four characters; a container may be called `api`.
     handler: { standardHostname: false },
-  }).onError(({ code, error }) => respondToError(code, error, toErrorResponse));
+  }).onError(({ code, error, request }) =>
+    code === 'NOT_FOUND'
+      ? respondError({ status: 404, message: 'Not found' })
+      : respondError(toErrorResponse(error, request)),
+  );
 }
 
 type Endpoint = Operation & { handle: ReturnType<Route<never>['bind']> };
@@ -126,9 +130,4 @@ function isHot({ policy, parameters }: Endpoint): boolean {
 /** Answered for unknown routes too, so that a page of another origin can read their 404. */
 function isPreflight({ headers }: Request): boolean {
   return headers.has('origin') && headers.has('access-control-request-method');
-}
-
-function respondToError(code: string | number, error: unknown, toErrorResponse: ErrorMapper): Response {
-  if (code === 'NOT_FOUND') return respondError({ status: 404, message: 'Not found' });
-  return respondError(toErrorResponse(error));
 }

@@ -11,6 +11,7 @@ import {
   Unauthorized,
   Unavailable,
 } from '../../src/domain/errors.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** An error as it is sent to the client. */
 export type ErrorResponse = { status: number; message: string; headers?: Record<string, string> };
@@ -37,7 +38,8 @@ export const DATABASE_UNREACHABLE: ErrorResponse = {
   headers: RETRY_AFTER,
 };
 
-export type ErrorMapper = (error: unknown) => ErrorResponse;
+/** @param request names the request in the log. */
+export type ErrorMapper = (error: unknown, request?: Request) => ErrorResponse;
 
 /** Creates a {@link toErrorResponse} that also logs unexpected failures and database outages. */
 export function createErrorMapper(
@@ -45,12 +47,13 @@ export function createErrorMapper(
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
 ): ErrorMapper {
   let quietUntilMs = Number.NEGATIVE_INFINITY;
-  return (error) => {
+  return (error, request) => {
     const response = toErrorResponse(error);
-    if (response === SERVER_ERROR) log.error({ err: error }, 'a request failed');
+    const requestId = request && requestIdOf(request);
+    if (response === SERVER_ERROR) log.error({ err: error, requestId }, 'a request failed');
     if (response === DATABASE_UNREACHABLE && clockMs() >= quietUntilMs) {
       quietUntilMs = clockMs() + OUTAGE_LOG_MS;
-      log.warn({ err: error }, 'the database is unreachable');
+      log.warn({ err: error, requestId }, 'the database is unreachable');
     }
     return response;
   };

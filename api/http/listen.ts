@@ -3,6 +3,7 @@ import type { Server } from 'bun';
 import type { Logger } from 'pino';
 import { createErrorMapper } from './error-handler.ts';
 import { createHostCheck } from './host.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { respondError } from './responses.ts';
 
 /** The part of an Elysia app that listening needs; handlers read `server` from it. */
@@ -51,8 +52,10 @@ export function listen(
     (handle: Handler): Handler =>
     (request, server) => {
       const fault = findHostFault(request);
-      if (fault !== undefined) return respondError({ status: 400, message: fault });
-      const handled = handle(request, server);
+      const handled = identify(
+        fault === undefined ? handle(request, server) : respondError({ status: 400, message: fault }),
+        request,
+      );
       const response = request.method === 'HEAD' ? completeHead(handled) : handled;
       return isStopping() ? closeConnection(response) : response;
     };
@@ -72,6 +75,16 @@ export function listen(
   });
   app.server = server;
   return server;
+}
+
+/** Adds `X-Request-Id`; at once when the response is there, as a promise for each would cost throughput. */
+function identify(responding: Response | Promise<Response>, request: Request): Response | Promise<Response> {
+  const id = requestIdOf(request);
+  const add = (response: Response) => {
+    response.headers.set(REQUEST_ID_HEADER, id);
+    return response;
+  };
+  return responding instanceof Promise ? responding.then(add) : add(responding);
 }
 
 /**

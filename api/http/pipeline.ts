@@ -166,15 +166,18 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       worked.catch(() => {});
       return limitWait(() => worked).then(
         (body) => respondFromCache(request, { body, cacheControl }, verdict),
-        (error) => respondPublicError(error, verdict),
+        (error) => respondPublicError(error, request, verdict),
       );
     } catch (error) {
-      return respondPublicError(error, verdict);
+      return respondPublicError(error, request, verdict);
     }
   }
 
-  const respondPublicError = (error: unknown, verdict: RateLimitVerdict): Response =>
-    respondError(toErrorResponse(error), commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public));
+  const respondPublicError = (error: unknown, request: Request, verdict: RateLimitVerdict): Response =>
+    respondError(
+      toErrorResponse(error, request),
+      commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public),
+    );
 
   async function runProtected<P extends Parameters>(
     incoming: Incoming,
@@ -203,7 +206,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       return respondProtected(request, response, verdict, operation);
     } catch (error) {
       const headers = commonHeaders('protected', verdict, ERROR_CACHE_CONTROL.protected);
-      return respondError(withReset(toErrorResponse(error), now), headers);
+      return respondError(withReset(toErrorResponse(error, request), now), headers);
     }
   }
 

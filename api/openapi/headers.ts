@@ -38,6 +38,11 @@ const VARYING: Record<string, HeaderText> = {
     description: 'The scheme, with an error code when the token given is not valid.',
     schema: { type: 'string', pattern: '^Bearer( error="[a-z_]+")?$' },
   },
+  'X-Request-Id': {
+    description:
+      'Names the request in the log of the service: your own X-Request-Id if it is 1 to 64 of A-Z, a-z, 0-9, ".", "_" and "-". A shared cache may repeat it.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+  },
   ETag: {
     description: 'Weak tag of everything in the body but cached_at, for If-None-Match.',
     schema: { type: 'string', pattern: '^W/"[0-9a-z]+"$' },

@@ -47,6 +47,9 @@ const REFUSED = 'A parameter is not valid: the message names it and says what is
 /** For headers that only refer to components: any verdict will do, since the components hold the values. */
 const ANY_VERDICT = exampleVerdict(1);
 
+/** Added to every response where the service listens. */
+const REQUEST_ID = { 'X-Request-Id': '1b4e28ba-2fa1-41d2-883f-0016d3cca427' };
+
 /** Response Objects of OpenAPI, or references to components, by status. */
 export type Responses = NonNullable<DocumentDecoration['responses']>;
 
@@ -131,8 +134,13 @@ const DEFAULT_CACHE_CONTROL = { public: PUBLIC_CACHE_CONTROL, protected: PROTECT
 
 function successHeaders(operation: Operation, verdict = ANY_VERDICT): Record<string, string> {
   const { policy, cacheControl = DEFAULT_CACHE_CONTROL[policy], hasEtag } = operation;
-  if (policy === 'public') return cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict);
-  return { ...commonHeaders(policy, verdict, cacheControl), ...(hasEtag && { ETag: EXAMPLE_ETAG }) };
+  if (policy === 'public')
+    return { ...cachedHeaders({ etag: EXAMPLE_ETAG, cacheControl }, verdict), ...REQUEST_ID };
+  return {
+    ...commonHeaders(policy, verdict, cacheControl),
+    ...(hasEtag && { ETag: EXAMPLE_ETAG }),
+    ...REQUEST_ID,
+  };
 }
 
 /** Optional, as all headers of a document are by default; a 304 has no body that could be compressed. */
@@ -141,7 +149,7 @@ function encodingHeaders(policy: Policy): Record<string, string> {
 }
 
 function errorHeaders(policy: Policy, verdict = ANY_VERDICT) {
-  return commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]);
+  return { ...commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]), ...REQUEST_ID };
 }
 
 /** Failures by status, with the key of a component where several operations share them. */

@@ -19,7 +19,7 @@ type Sources = Required<Pick<StorageDeps, 'isServed'>> & { files: SoundFiles };
 const METHODS = 'GET, HEAD, OPTIONS';
 const HEADERS = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag',
+  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, X-Request-Id',
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'X-Content-Type-Options': 'nosniff',
 };

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { isDatabaseOutage } from '../../src/db/client.ts';
 import { Blocked, Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/domain/errors.ts';
+import { requestIdOf } from '../http/request-id.ts';
 import { ErrorPage, type FailureKind } from './layout/error-page.tsx';
 import type { Site } from './layout/layout.tsx';
 import { textsOf } from './layout/locales/texts.ts';
@@ -28,10 +28,11 @@ export async function respondWithFailure(
   error: unknown,
 ): Promise<Response> {
   const failure = toPageError(error);
-  const errorId = failure.status === 500 ? randomUUID().slice(0, 8) : undefined;
-  if (errorId) log.error({ err: error, errorId }, 'a request for a page failed');
+  const requestId = requestIdOf(visit.request);
+  if (failure.status === 500) log.error({ err: error, requestId }, 'a request for a page failed');
   // For example a full disk. Database outages are logged by the health probe.
-  if (error instanceof Unavailable) log.error({ err: error }, 'a request for a page could not be served');
+  if (error instanceof Unavailable)
+    log.error({ err: error, requestId }, 'a request for a page could not be served');
   const message = failure.toMessage(textsOf(visit.locale));
   const response = wantsJson(visit.request)
     ? Response.json({ success: false, message }, { status: failure.status })
@@ -41,7 +42,7 @@ export async function respondWithFailure(
           visit={visit}
           kind={kindOf(visit, failure)}
           message={message}
-          errorId={errorId}
+          requestId={failure.status === 500 ? requestId : undefined}
           retryPath={retryPathOf(visit, failure)}
           formPath={formPathOf(visit, failure)}
           leadsToAccount={failure.key !== 'blocked' && visit.url.pathname.startsWith('/account')}

@@ -12,8 +12,8 @@ type MessageProps = {
   visit: Visit;
   kind: FailureKind;
   message: string;
-  /** Identifies the error in the log. */
-  errorId?: string | undefined;
+  /** Identifies the request in the log. */
+  requestId?: string | undefined;
   /** The target of "Try again"; undefined: no such link. */
   retryPath?: string | undefined;
   /** The page of the form that failed. */
@@ -28,7 +28,7 @@ export function ErrorPage({
   visit,
   kind,
   message,
-  errorId,
+  requestId,
   retryPath,
   formPath,
   leadsToAccount = false,
@@ -40,7 +40,7 @@ export function ErrorPage({
       <section class="card narrow" aria-labelledby="error">
         <h1 id="error">{t.titles[kind]}</h1>
         <p role="alert">{message}</p>
-        {errorId && <p class="hint">{t.errorId(errorId)}</p>}
+        {requestId && <p class="hint">{t.requestId(requestId)}</p>}
         <p class="row">
           {retryPath !== undefined && (
             <a class="button button-primary" href={retryPath}>

@@ -4,7 +4,22 @@ import { bearer, headersOf } from '../../support/service/service.ts';
 
 const { service, token } = await serveEveryPath();
 const EXPOSED =
-  'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
+  'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
+
+test.each([
+  ['abc.DEF_0-9', true],
+  ['x'.repeat(64), true],
+  ['x'.repeat(65), false],
+  ['a b', false],
+  ['', false],
+])('X-Request-Id %p of the client is kept: %p', async (sent, isKept) => {
+  for (const path of ['/servers', '/nope', '/bans']) {
+    const { headers } = await service.get(path, { headers: { 'X-Request-Id': sent } });
+    const id = headers.get('x-request-id') ?? '';
+    if (isKept) expect(id).toBe(sent);
+    else expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  }
+});
 
 describe('CORS', () => {
   const origin = { Origin: 'https://website.example' };
@@ -45,7 +60,8 @@ describe('CORS', () => {
         'access-control-allow-origin': '*',
         'access-control-expose-headers': EXPOSED,
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-        'access-control-allow-headers': 'Authorization, Content-Type, If-None-Match, Last-Event-ID',
+        'access-control-allow-headers':
+          'Authorization, Content-Type, If-None-Match, Last-Event-ID, X-Request-Id',
         'access-control-max-age': '86400',
       });
     }

@@ -25,7 +25,7 @@ test('each expected failure has its status, its own message and its headers, and
       new MethodNotAllowed('GET'),
       new Conflict('e'),
       new Unavailable('f'),
-    ].map(toErrorResponse),
+    ].map((error) => toErrorResponse(error)),
   ).toEqual([
     { status: 400, message: 'a' },
     { status: 401, message: 'b', headers: { 'WWW-Authenticate': 'Bearer' } },

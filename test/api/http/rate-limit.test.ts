@@ -108,7 +108,7 @@ describe('public requests', () => {
     expect(headersOf(response)).toEqual({
       'access-control-allow-origin': '*',
       'access-control-expose-headers':
-        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
       ratelimit: '"public";r=0;t=43',

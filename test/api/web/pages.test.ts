@@ -190,10 +190,11 @@ test('a failure of ours is a page with an error ID, and its cause only in the lo
     const page = await browser.post('/account/roundsound/delete');
     expect(page.status).toBe(500);
     expect(page.text).not.toContain('secret detail');
-    const errorId = /Error ID: (\w+)/.exec(page.text)?.[1] ?? 'none';
+    const requestId = /Request ID: ([\w-]+)/.exec(page.text)?.[1] ?? 'none';
+    expect(page.headers.get('x-request-id') ?? requestId).toBe(requestId);
     expect(
       broken.log.some(
-        ({ level, fields }) => level === 'error' && 'errorId' in fields && fields.errorId === errorId,
+        ({ level, fields }) => level === 'error' && 'requestId' in fields && fields.requestId === requestId,
       ),
     ).toBe(true);
   } finally {

@@ -120,7 +120,7 @@ export function bearer(token: string): { headers: Record<string, string> } {
 
 /** Headers as an object, without what a server adds to every response. */
 export function headersOf({ headers }: Pick<WireResponse, 'headers'>): Record<string, string> {
-  const { date: _, 'content-length': __, ...rest } = Object.fromEntries(headers);
+  const { date: _, 'content-length': __, 'x-request-id': ___, ...rest } = Object.fromEntries(headers);
   return rest;
 }
 

@@ -5,7 +5,7 @@ import { pl } from './pl.ts';
 export type NoticeKey = keyof Texts['notices'];
 export type ErrorKey = Exclude<
   keyof Texts['errors'],
-  'titles' | 'home' | 'toForm' | 'retry' | 'errorId' | 'because'
+  'titles' | 'home' | 'toForm' | 'retry' | 'requestId' | 'because'
 >;
 
 /** Every sentence of the pages by language. */

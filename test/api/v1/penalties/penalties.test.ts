@@ -67,7 +67,7 @@ describe('GET /penalties', () => {
     expect(headers).toEqual({
       'access-control-allow-origin': '*',
       'access-control-expose-headers':
-        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
       'cache-control': 'private, no-cache',
       'content-type': 'application/json; charset=utf-8',
       link: expect.stringContaining('rel="first"'),

@@ -28,7 +28,7 @@ describe('GET /servers', () => {
     expect(headers).toEqual({
       'access-control-allow-origin': '*',
       'access-control-expose-headers':
-        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
+        'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
       'cache-control': 'public, max-age=2, stale-while-revalidate=1',
       'content-type': 'application/json; charset=utf-8',
       ratelimit: expect.stringMatching(/^"public";r=[0-9]+;t=[0-9]+$/),

@@ -58,5 +58,5 @@ export const errors = {
   'too-many-requests': (seconds: number) =>
     `Too many attempts in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
   internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
-  errorId: (id: string) => `Error ID: ${id}`,
+  requestId: (id: string) => `Request ID: ${id}`,
 };

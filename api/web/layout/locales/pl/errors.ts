@@ -58,5 +58,5 @@ export const errors: Texts['errors'] = {
   'too-many-requests': (seconds) =>
     `Zbyt wiele prób w krótkim czasie. Spróbuj ponownie za ${seconds} ${pluralForm('pl', seconds, { one: 'sekundę', few: 'sekundy', other: 'sekund' })}.`,
   internal: 'Coś poszło nie tak po naszej stronie; błąd został zapisany. Spróbuj ponownie później.',
-  errorId: (id) => `Numer błędu: ${id}`,
+  requestId: (id) => `Numer żądania: ${id}`,
 };
