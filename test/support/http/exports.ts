@@ -71,14 +71,14 @@ export async function startExports() {
       .map((record) => ({ ...record, lifted: record.status === 'UNBANNED' ? lift : null }));
   }
 
-  /** Fifteen thousand are 45 MB: more than the kernel takes for a client that does not read (33 MB). */
-  async function fill(rows: number): Promise<void> {
+  /** Fifteen hundred of 30 kB are 45 MB: more than the kernel takes for a client that does not read (33 MB). */
+  async function fill(rows: number, { kilobytes = 30 } = {}): Promise<void> {
     await connection.begin(async (tx) => {
       // A busy machine may take longer than a statement may.
       await tx`set local statement_timeout = 0`;
       await tx`
         insert into penalties (type, status, player_name, player_steamid, admin_steamid, duration_minutes, reason, created_at)
-        select 'warn', 'ACTIVE', 'Player', ${aSteamId(1)}::bigint, 0, 0, repeat('x', 3000),
+        select 'warn', 'ACTIVE', 'Player', ${aSteamId(1)}::bigint, 0, 0, repeat('x', ${1000 * kilobytes}::int),
           timestamptz '2026-01-01Z' + (n * 7919 % 1000) * interval '1 minute'
         from generate_series(1, ${rows}::int) as n`;
     });

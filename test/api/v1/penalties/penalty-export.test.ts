@@ -95,7 +95,7 @@ describe('GET /penalties/export', () => {
   });
 
   test('sends many batches, in the order of creation and id', async () => {
-    await fill(1001);
+    await fill(1001, { kilobytes: 1 });
     const { records, end } = await exportAll();
     expect(end.count).toBe(1001);
     const keys = (records as { created: string; id: number }[]).map(
@@ -116,14 +116,14 @@ describe('GET /penalties/export', () => {
   });
 
   test('is a snapshot of one moment, whatever is written while it runs, and its cursor is of the same moment', async () => {
-    await fill(15_000);
+    await fill(1500);
     const reader = await open();
     await insertPenalties(db, [{ reason: 'too late', createdAt: new Date('2026-11-21T09:00:00Z') }]);
     await connection`delete from penalties where id = (select max(id) - 1 from penalties)`;
     const { text } = await readToEnd(reader);
     const lines = text.trimEnd().split('\n');
     const end: ExportEnd = JSON.parse(lines.at(-1) ?? '');
-    expect([end.count, lines.length]).toEqual([15_000, 15_001]);
+    expect([end.count, lines.length]).toEqual([1500, 1501]);
     expect(text).not.toContain('too late');
     const { body } = await service.get(`/penalties/changes?cursor=${end.cursor}`, bearer(caller.token));
     expect((body as { data: { type: string }[] }).data.map(({ type }) => type)).toEqual([
@@ -195,7 +195,7 @@ describe('limits of /penalties/export', () => {
   });
 
   test('an export that the client aborts counts as one of the six; requests refused meanwhile do not', async () => {
-    await fill(15_000);
+    await fill(1500);
     for (let turn = 0; turn < 6; turn++) {
       const aborted = await open();
       expect((await start()).headers.get('retry-after')).toBe('10');
@@ -210,7 +210,7 @@ describe('limits of /penalties/export', () => {
   });
 
   test('one at a time for an owner, whichever of their tokens; the next once it has ended or its client has left', async () => {
-    await fill(15_000);
+    await fill(1500);
     const running = await open();
     const other = await aToken(db, caller.owner);
     for (const base of BASES) {
@@ -229,7 +229,7 @@ describe('limits of /penalties/export', () => {
   test('at most four in a process, the fifth owner is told to come back', async () => {
     const spent = caller.token;
     for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
-    await fill(15_000);
+    await fill(1500);
     const [readers, tokens]: [Awaited<ReturnType<typeof open>>[], string[]] = [[], []];
     for (let turn = 0; turn < 4; turn++) {
       await caller.becomeAnother();
@@ -254,7 +254,7 @@ describe('limits of /penalties/export', () => {
 
 describe('an export whose client', () => {
   test('leaves frees its connection at once', async () => {
-    await fill(15_000);
+    await fill(1500);
     const reader = await open();
     expect(await countSessions()).toBe(1);
     await reader.cancel();
@@ -262,7 +262,7 @@ describe('an export whose client', () => {
   });
 
   test('gets a broken response when the connection to the database is lost', async () => {
-    await fill(15_000);
+    await fill(1500);
     // If the client read on, everything could be on its way before the session ends.
     const received = await readNothing({ butTheBeginning: true });
     await connection`select pg_terminate_backend(pid) from pg_stat_activity
@@ -286,7 +286,7 @@ test('an export that the database does not begin in time frees its place', async
 });
 
 test('a service that stops breaks exports off, and waits for none', async () => {
-  await fill(15_000);
+  await fill(1500);
   const stopping = await startTestService({ databaseUrl: database.url });
   const reader = await open(stopping.origin);
   await stopping.stop();
