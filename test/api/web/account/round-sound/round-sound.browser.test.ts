@@ -264,17 +264,17 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await marker.waitFor();
     expect([await marker.inputValue(), await marker.getAttribute('aria-valuetext')]).toEqual([
       '1500',
-      '1.5 sec',
+      '1.5 secs',
     ]);
     // In another file it would mean something else.
     await page.setInputFiles('#sound-file', steps);
-    await page.getByText('0.0 sec').waitFor();
+    await page.getByText('0.0 secs').waitFor();
     expect(Number(await marker.getAttribute('max'))).toBeWithin(7500, 8000);
 
     await marker.focus();
     for (let press = 0; press < 5; press++) await page.keyboard.press('ArrowRight');
     expect(await page.inputValue('#sound-start')).toBe('500');
-    expect(await marker.getAttribute('aria-valuetext')).toBe('0.5 sec');
+    expect(await marker.getAttribute('aria-valuetext')).toBe('0.5 secs');
 
     await page.fill('#sound-start', '2000');
     expect(await marker.inputValue()).toBe('2000');
