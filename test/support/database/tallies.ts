@@ -21,6 +21,6 @@ export async function tallyDifferences(connection: Connection) {
       from penalty_tallies, unnest(counts) with ordinality as u(n, slot) where n <> 0
     )
     select * from recount full join told using (scope, server_id, admin_steamid, period, bucket, type, status)
-    where recount.n is distinct from told.n`;
+    where recount.n is distinct from told.n order by 1, 2, 3, 4, 5, 6, 7`;
   return [...rows];
 }
