@@ -44,6 +44,8 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   let leader = startService();
   await waitFor(() => receiver.received.length > 0);
   for (let kill = 0; kill < 3; kill += 1) {
+    // A process that starts just then may take the lock before one that has waited for it.
+    await leader.waitFor('"part":"webhooks","msg":"leading"');
     const standby = startService();
     await standby.waitFor('waiting: another process runs this part');
     const before = receiver.received.length;
