@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
-import { withErrorPages } from './error-pages.ts';
 import { type HealthDeps, health } from './health.ts';
 import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
+import { withErrorPages } from './http/error-pages.ts';
 import type { App, HotRoutes } from './http/listen.ts';
+import { pathOf, UNKNOWN_ROUTE, withPageMetrics } from './http/page-metrics.ts';
 import {
   clientKey,
   createPipeline,
@@ -16,7 +17,6 @@ import { CORS_HEADERS, respondError } from './http/responses.ts';
 import type { Operation, Route } from './http/route.ts';
 import { openApi } from './openapi/document.ts';
 import type { RateLimits } from './openapi/headers.ts';
-import { pathOf, UNKNOWN_ROUTE, withPageMetrics } from './page-metrics.ts';
 import { storage } from './storage/storage.ts';
 import { type EndpointDeps, ROUTES } from './v1/routes.ts';
 import { pages } from './web/pages.tsx';

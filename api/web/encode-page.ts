@@ -1,6 +1,6 @@
 import { acceptsGzip, gzipQuickly } from '../http/encoding.ts';
 import type { Assets } from './layout/assets.ts';
-import type { Visit } from './visit/visit.ts';
+import type { Visit } from './request/visit.ts';
 
 /**
  * Prepares a page for a visitor who is not signed in: inlines the stylesheet, since a second request would double the wait on

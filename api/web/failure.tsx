@@ -4,11 +4,11 @@ import { requestIdOf } from '../http/request-id.ts';
 import { ErrorPage, type FailureKind } from './layout/error-page.tsx';
 import type { Site } from './layout/layout.tsx';
 import { textsOf } from './layout/locales/texts.ts';
-import { withDestination } from './visit/destination.ts';
-import { placeOfForm } from './visit/forms/form-place.ts';
-import { PageError } from './visit/page-error.ts';
-import { respondWithPage } from './visit/page-response.ts';
-import { isRead, type Visit, wantsJson } from './visit/visit.ts';
+import { withDestination } from './request/destination.ts';
+import { placeOfForm } from './request/forms/form-place.ts';
+import { PageError } from './request/page-error.ts';
+import { respondWithPage } from './request/page-response.ts';
+import { isRead, type Visit, wantsJson } from './request/visit.ts';
 
 /** The heading of the error page by HTTP status. */
 const KINDS: Record<number, FailureKind> = {

@@ -13,6 +13,14 @@ import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
 import type { Incoming, PagesDeps, ProviderFailed } from './pages-deps.ts';
 import { publicPenaltyRoutes } from './penalties/public-route.tsx';
+import { createCookies } from './request/cookies.ts';
+import { createDestinations } from './request/destination.ts';
+import type { MemberRoute } from './request/member-route.ts';
+import { createNoticeReader, createRedirect } from './request/notice.ts';
+import { PageError } from './request/page-error.ts';
+import { respondWithPage } from './request/page-response.ts';
+import { createSigner } from './request/signing.ts';
+import { asMember, type Visit } from './request/visit.ts';
 import { createResponder, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, startSignIn } from './sign-in/sign-in.ts';
@@ -20,14 +28,6 @@ import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
 import { MissingServerPage } from './status/missing-server-page.tsx';
 import { statusRoutes } from './status/status-routes.tsx';
-import { createCookies } from './visit/cookies.ts';
-import { createDestinations } from './visit/destination.ts';
-import type { MemberRoute } from './visit/member-route.ts';
-import { createNoticeReader, createRedirect } from './visit/notice.ts';
-import { PageError } from './visit/page-error.ts';
-import { respondWithPage } from './visit/page-response.ts';
-import { createSigner } from './visit/signing.ts';
-import { asMember, type Visit } from './visit/visit.ts';
 
 /**
  * All HTML pages; they also work without scripts. Errors become pages here and never reach the JSON error handler of

@@ -5,14 +5,12 @@ import { respondWithFailure } from './failure.tsx';
 import type { Site } from './layout/layout.tsx';
 import type { ErrorKey } from './layout/locales/texts.ts';
 import type { Incoming, Limiter, PagesDeps } from './pages-deps.ts';
-import { createPublicResponse } from './status/public-response.ts';
-import type { PublicRoute } from './status/status-routes.tsx';
-import { withDestination } from './visit/destination.ts';
-import type { MemberRoute } from './visit/member-route.ts';
-import type { Redirect } from './visit/notice.ts';
-import { PageError } from './visit/page-error.ts';
-import { respondWithPage } from './visit/page-response.ts';
-import { createResponseGuard, type ResponseGuard } from './visit/security-headers.ts';
+import { withDestination } from './request/destination.ts';
+import type { MemberRoute } from './request/member-route.ts';
+import type { Redirect } from './request/notice.ts';
+import { PageError } from './request/page-error.ts';
+import { respondWithPage } from './request/page-response.ts';
+import { createResponseGuard, type ResponseGuard } from './request/security-headers.ts';
 import {
   DEMO_ROLES,
   identifyIfPossible,
@@ -24,7 +22,9 @@ import {
   requireMember,
   type Visit,
   type VisitDeps,
-} from './visit/visit.ts';
+} from './request/visit.ts';
+import { createPublicResponse } from './status/public-response.ts';
+import type { PublicRoute } from './status/status-routes.tsx';
 
 type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
   visits: VisitDeps;

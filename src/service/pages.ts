@@ -1,8 +1,8 @@
 import type { TokenChecker } from '../../api/http/authentication.ts';
 import { createDownloads } from '../../api/web/account/downloads.ts';
 import type { PagesDeps } from '../../api/web/pages-deps.ts';
+import { loadSessionSecret } from '../../api/web/request/session-secret.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
-import { loadSessionSecret } from '../../api/web/visit/session-secret.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
@@ -28,7 +28,7 @@ type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
 /** The dependencies of the HTML pages. */
 export async function openPages(
   context: Context,
-  { tokens, limits: { createLimiter, createSlots }, demoPeople }: Options,
+  { tokens, limits: { createLimiter, createMutex }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
   const { config, now, database, soundFolders, steamApi, metrics, onStopPart } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
@@ -41,7 +41,7 @@ export async function openPages(
   const downloads = createDownloads({
     openExport: (steamId64, options) =>
       openPersonExport({ databaseUrl: database.url, db: requestDb }, steamId64, options),
-    slots: createSlots('running download'),
+    mutex: createMutex('running download'),
   });
   onStopPart('downloads of own data', downloads.stop, { serves: true });
   return {

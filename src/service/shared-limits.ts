@@ -1,10 +1,10 @@
+import { createMemoryMutex } from '../../api/http/keyed-mutex.ts';
 import {
   createMemoryRateLimiter,
   type RateLimiter,
   type RateLimitVerdict,
 } from '../../api/http/limits/rate-limiter.ts';
 import { openRedisLimits, type RedisLimits } from '../../api/http/limits/redis-limits.ts';
-import { createMemorySlots } from '../../api/http/slots.ts';
 import { LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
 import type { Context } from './context.ts';
 
@@ -35,7 +35,7 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     return {
       createLimiter: (name, limit, options) =>
         counted(name, createMemoryRateLimiter(limit, { ...options, clockMs })),
-      createSlots: createMemorySlots,
+      createMutex: createMemoryMutex,
     };
   }
   const onCommand = addRedisMetrics(metrics);
@@ -43,7 +43,7 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
   onStop('shared limits', async () => limits.close());
   return {
     createLimiter: (name, limit, options) => counted(name, limits.createLimiter(name, limit, options)),
-    createSlots: limits.createSlots,
+    createMutex: limits.createMutex,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
-import { createMemorySlots, type Slots } from '../slots.ts';
+import { createMemoryMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
 
 const COMMAND_LIMIT_MS = 50;
@@ -56,8 +56,8 @@ type Options = {
 export type RedisLimits = {
   /** @param name distinguishes limiters in one Redis. */
   createLimiter: (name: string, limit: number, options?: { windowMs?: number }) => RateLimiter;
-  /** @param name distinguishes slots in one Redis. */
-  createSlots: (name: string) => Slots;
+  /** @param name distinguishes the mutexes of one Redis. */
+  createMutex: (name: string) => KeyedMutex;
   close: () => void;
 };
 
@@ -142,8 +142,8 @@ export function openRedisLimits({
     };
   };
 
-  const createSlots: RedisLimits['createSlots'] = (name) => {
-    const local = createMemorySlots();
+  const createMutex: RedisLimits['createMutex'] = (name) => {
+    const local = createMemoryMutex();
     const send = async (command: string, ...args: string[]) =>
       run(
         () => client.send(command, args),
@@ -178,7 +178,7 @@ export function openRedisLimits({
 
   return {
     createLimiter,
-    createSlots,
+    createMutex,
     close: () => {
       isClosed = true;
       client.close();

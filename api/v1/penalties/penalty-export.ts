@@ -7,10 +7,10 @@ import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
+import type { KeyedMutex } from '../../http/keyed-mutex.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import type { Slots } from '../../http/slots.ts';
 import { STRICT } from '../models.ts';
 import { PenaltyWithLiftModel } from './penalty-models.ts';
 import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
@@ -91,7 +91,7 @@ type Deps = {
   /** Counts the exports that an owner starts. */
   limiter: RateLimiter;
   /** One for each owner. */
-  slots: Slots;
+  mutex: KeyedMutex;
 };
 
 /** The exports that this process sends. */
@@ -108,7 +108,7 @@ export type PenaltyExports = {
 };
 
 /** Creates the exports; once for both bases, which share their limits. */
-export function createPenaltyExports({ openExport, limiter, slots, listLiveTokenIds }: Deps): PenaltyExports {
+export function createPenaltyExports({ openExport, limiter, mutex, listLiveTokenIds }: Deps): PenaltyExports {
   /** Running exports, and the id of the token of each. */
   const running = new Map<ExportStream, number>();
   let opening = 0;
@@ -118,7 +118,7 @@ export function createPenaltyExports({ openExport, limiter, slots, listLiveToken
     filter: PenaltyFilter,
     now: Date,
   ): Promise<ReadableStream> {
-    const release = await slots.claim(`user ${ownerId}`);
+    const release = await mutex.claim(`user ${ownerId}`);
     if (!release) throw EXPORT_RUNNING.error();
     try {
       // The owner's own limit is reported before the limit of the process.

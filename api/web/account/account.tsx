@@ -1,10 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { FormProblem } from '../visit/forms/form-problem.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice } from '../visit/notice.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { FormProblem } from '../request/forms/form-problem.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice } from '../request/notice.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { DataCard, type DataDeps, dataRoutes } from './data-card.tsx';
 import { DiscordCard } from './discord/discord-card.tsx';
 import { type DiscordDeps, discordRoutes } from './discord/discord-link.tsx';

@@ -5,11 +5,11 @@ import { Card } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage } from '../layout/confirm.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Cookies } from '../visit/cookies.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice, Redirect } from '../visit/notice.ts';
-import { respondWithPage } from '../visit/page-response.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { Cookies } from '../request/cookies.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice, Redirect } from '../request/notice.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import type { Downloads } from './downloads.ts';
 
 export type DataDeps = {

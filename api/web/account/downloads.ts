@@ -2,8 +2,8 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PersonExport } from '../../../src/queries/personal-data/export.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
-import type { Slots } from '../../http/slots.ts';
-import { PageError } from '../visit/page-error.ts';
+import type { KeyedMutex } from '../../http/keyed-mutex.ts';
+import { PageError } from '../request/page-error.ts';
 
 /** In this process, over all users: each download holds a connection and a snapshot. */
 const MAX_AT_ONCE = 4;
@@ -16,7 +16,7 @@ type Deps = {
     options: { actor: { userId: number }; now: Date },
   ) => Promise<PersonExport | undefined>;
   /** One for each user. */
-  slots: Slots;
+  mutex: KeyedMutex;
 };
 
 /** The downloads of own data that this process sends. */
@@ -29,7 +29,7 @@ export type Downloads = {
   stop: () => void;
 };
 
-export function createDownloads({ openExport, slots }: Deps): Downloads {
+export function createDownloads({ openExport, mutex }: Deps): Downloads {
   const running = new Set<ExportStream>();
   let opening = 0;
 
@@ -47,7 +47,7 @@ export function createDownloads({ openExport, slots }: Deps): Downloads {
 
   return {
     begin: async (user, now) => {
-      const release = await slots.claim(`user ${user.id}`);
+      const release = await mutex.claim(`user ${user.id}`);
       if (!release) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
       const exported = await open(user, now).catch((error: unknown) => {
         release();

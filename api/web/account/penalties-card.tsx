@@ -3,7 +3,7 @@ import type { Db } from '../../../src/db/client.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 
 export type PenaltiesDeps = {
   db: Db;

@@ -10,7 +10,7 @@ import { FlagSources } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 
 type ProfileProps = {
   db: Db;

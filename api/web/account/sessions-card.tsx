@@ -14,12 +14,12 @@ import { Icon } from '../layout/icons.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { Cookies } from '../visit/cookies.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice, Redirect } from '../visit/notice.ts';
-import { endSession, SESSION_SECONDS } from '../visit/session.ts';
-import type { Signer } from '../visit/signing.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { Cookies } from '../request/cookies.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice, Redirect } from '../request/notice.ts';
+import { endSession, SESSION_SECONDS } from '../request/session.ts';
+import type { Signer } from '../request/signing.ts';
+import type { MemberVisit } from '../request/visit.ts';
 
 export type SessionsDeps = { db: Db; cookies: Cookies; signer: Signer; redirect: Redirect };
 

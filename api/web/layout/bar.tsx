@@ -1,8 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LANGUAGES, listLanguages } from '../../../src/domain/language.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
-import { withDestination } from '../visit/destination.ts';
-import { isRead, type Visit } from '../visit/visit.ts';
+import { withDestination } from '../request/destination.ts';
+import { isRead, type Visit } from '../request/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Icon } from './icons.tsx';
 import { textsOf } from './locales/texts.ts';

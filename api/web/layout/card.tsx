@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Notice } from '../visit/notice.ts';
+import type { Notice } from '../request/notice.ts';
 import { Icon, type IconName } from './icons.tsx';
 
 type CardProps = {

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
 import { Layout, type Site } from './layout.tsx';
 import { textsOf } from './locales/texts.ts';

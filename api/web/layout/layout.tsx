@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LANGUAGES } from '../../../src/domain/language.ts';
-import type { Notice } from '../visit/notice.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Notice } from '../request/notice.ts';
+import type { Visit } from '../request/visit.ts';
 import type { AssetName, Assets } from './assets.ts';
 import { Bar, type Community } from './bar.tsx';
 import { NoticeLine } from './card.tsx';

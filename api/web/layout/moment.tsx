@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Language } from '../../../src/domain/language.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { formatInstant, formatRelative } from './locales/locale.ts';
 
 /** A relative time such as `3 days ago`, with the full date in the title. */

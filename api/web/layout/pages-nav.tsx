@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { textsOf } from './locales/texts.ts';
 
 type PagesNavProps = {

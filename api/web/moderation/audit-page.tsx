@@ -15,10 +15,10 @@ import type { Site } from '../layout/layout.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import type { MemberRoute } from '../visit/member-route.ts';
-import { tryParsePositive } from '../visit/numbers.ts';
-import { respondWithPage } from '../visit/page-response.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import { tryParsePositive } from '../request/numbers.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { PlayerLink } from './player-link.tsx';
 

@@ -2,8 +2,8 @@ import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Notice } from '../visit/notice.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { Notice } from '../request/notice.ts';
+import type { MemberVisit } from '../request/visit.ts';
 
 type FrameProps = {
   site: Site;

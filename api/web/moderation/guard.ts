@@ -1,6 +1,6 @@
 import { Forbidden } from '../../../src/domain/errors.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
+import type { MemberRoute } from '../request/member-route.ts';
 
 /** Restricts routes to administrators: for anyone else their handlers throw {@link Forbidden}. */
 export function forAdministrators(routes: readonly MemberRoute[]): MemberRoute[] {

@@ -1,4 +1,4 @@
-import type { MemberRoute } from '../visit/member-route.ts';
+import type { MemberRoute } from '../request/member-route.ts';
 import { type AuditDeps, auditRoutes } from './audit-page.tsx';
 import { forAdministrators } from './guard.ts';
 import { type RoundSoundsDeps, roundSoundsRoutes } from './round-sounds-page.tsx';

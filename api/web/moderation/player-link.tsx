@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { nameOf } from '../layout/person.tsx';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 
 type PlayerLinkProps = {

@@ -9,8 +9,8 @@ import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { PlayerRecordView } from '../penalties/player-record-view.tsx';
-import type { Notice } from '../visit/notice.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { Notice } from '../request/notice.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { SoundTable } from './sound-table.tsx';
 

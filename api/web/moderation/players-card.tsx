@@ -9,7 +9,7 @@ import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 
 const MAX_PLAYERS = 25;

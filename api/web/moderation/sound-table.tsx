@@ -8,7 +8,7 @@ import { formatLength, titleOf } from '../account/round-sound/sound-words.tsx';
 import { ConfirmLink } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { PlayerLink } from './player-link.tsx';
 
 type SoundTableProps = {

@@ -7,11 +7,11 @@ import { Card, ProblemLine } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { type FormProblem, withFormShownAgain } from '../visit/forms/form-problem.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice, Redirect } from '../visit/notice.ts';
-import { PageError } from '../visit/page-error.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice, Redirect } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
 export type BlockDeps = {

@@ -9,9 +9,9 @@ import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { FlagSources } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice, Redirect } from '../visit/notice.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice, Redirect } from '../request/notice.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 
 export type FlagsDeps = {

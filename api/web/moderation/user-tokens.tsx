@@ -17,11 +17,11 @@ import { ConfirmPage } from '../layout/confirm.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
-import type { MemberRoute } from '../visit/member-route.ts';
-import type { Notice, Redirect } from '../visit/notice.ts';
-import { tryParseRowId } from '../visit/numbers.ts';
-import { respondWithPage } from '../visit/page-response.ts';
-import type { MemberVisit } from '../visit/visit.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice, Redirect } from '../request/notice.ts';
+import { tryParseRowId } from '../request/numbers.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
 import { loadNamedUser, pathOfPlayer } from './find-user.ts';
 import { OlderPages } from './frame.tsx';
 

@@ -4,7 +4,7 @@ import type { RecordedPenalty } from '../../../src/queries/penalties/player-reco
 import { Icon } from '../layout/icons.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { AdminName, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */

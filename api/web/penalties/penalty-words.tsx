@@ -11,7 +11,7 @@ import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 
 /** The reason of a penalty, or a placeholder when none was given. */
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {

@@ -9,8 +9,8 @@ import {
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { tryParseRowId } from '../visit/numbers.ts';
-import type { Visit } from '../visit/visit.ts';
+import { tryParseRowId } from '../request/numbers.ts';
+import type { Visit } from '../request/visit.ts';
 import { ActivePenalty } from './active-penalty.tsx';
 import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
 

@@ -16,7 +16,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { AdminName, EndOfPenalty, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 const PATH = '/penalties';

@@ -8,9 +8,9 @@ import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-sea
 import { ErrorPage } from '../layout/error-page.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { tryParseRowId } from '../request/numbers.ts';
+import type { Visit } from '../request/visit.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
-import { tryParseRowId } from '../visit/numbers.ts';
-import type { Visit } from '../visit/visit.ts';
 import { MAX_QUERY_LENGTH, type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
 
 const PENALTIES_PER_PAGE = 25;

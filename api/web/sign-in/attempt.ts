@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Cookies } from '../visit/cookies.ts';
-import { hashOf, type Signer } from '../visit/signing.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Cookies } from '../request/cookies.ts';
+import { hashOf, type Signer } from '../request/signing.ts';
+import type { Visit } from '../request/visit.ts';
 
 /** The flows that redirect a visitor to another site: signing in on Steam, linking on Discord. */
 export type AttemptName = 'sign-in' | 'discord-link';

@@ -7,11 +7,11 @@ import { saveSignIn, saveUser } from '../../../src/queries/users/user-changes.ts
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { readForm } from '../visit/forms/form.ts';
-import type { Redirect } from '../visit/notice.ts';
-import { PageError } from '../visit/page-error.ts';
-import { endSession, type SessionDeps, startSession } from '../visit/session.ts';
-import { DEMO_ROLES, type DemoRole, type Visit } from '../visit/visit.ts';
+import { readForm } from '../request/forms/form.ts';
+import type { Redirect } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import { endSession, type SessionDeps, startSession } from '../request/session.ts';
+import { DEMO_ROLES, type DemoRole, type Visit } from '../request/visit.ts';
 
 /** The fictional users that visitors of the demo can sign in as without Steam. */
 export type DemoPeople = Readonly<Record<DemoRole, SteamId64>>;

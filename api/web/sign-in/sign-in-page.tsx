@@ -2,9 +2,9 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Icon, type IconName } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { withDestination } from '../visit/destination.ts';
-import type { Notice } from '../visit/notice.ts';
-import type { Visit } from '../visit/visit.ts';
+import { withDestination } from '../request/destination.ts';
+import type { Notice } from '../request/notice.ts';
+import type { Visit } from '../request/visit.ts';
 import { DemoSignIn } from './demo-sign-in.tsx';
 
 /** The account page for visitors who are not signed in. */

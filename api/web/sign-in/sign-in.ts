@@ -5,11 +5,11 @@ import { type ConfiguredPeople, listConfiguredFlags } from '../../../src/queries
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ProviderFailed } from '../pages-deps.ts';
-import { type ReadDestination, withDestination } from '../visit/destination.ts';
-import type { Redirect } from '../visit/notice.ts';
-import { PageError } from '../visit/page-error.ts';
-import { endSession, type SessionDeps, startSession } from '../visit/session.ts';
-import type { Visit } from '../visit/visit.ts';
+import { type ReadDestination, withDestination } from '../request/destination.ts';
+import type { Redirect } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import { endSession, type SessionDeps, startSession } from '../request/session.ts';
+import type { Visit } from '../request/visit.ts';
 import { type AttemptDeps, finishAttempt, startAttempt } from './attempt.ts';
 import {
   AssertionRefused,

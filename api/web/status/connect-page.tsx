@@ -5,7 +5,7 @@ import { CopyableText } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { bannerPathOf, serverPathOf } from './paths.ts';
 import { describe } from './server-page.tsx';
 import { LastSeen, MapName, Occupancy, ServerState, steamAddressOf } from './server-parts.tsx';

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mapNameOf } from '../../../src/live/server-view.ts';
 import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { formatHours } from './charts/format.ts';
 
 /**

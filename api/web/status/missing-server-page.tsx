@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 
 /** The page for a server that does not exist or is hidden; the two cannot be told apart. */
 export function MissingServerPage({ site, visit }: { site: Site; visit: Visit }): JSX.Element {

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 
 /** The current players, highest score first. */
 export function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {

@@ -3,8 +3,8 @@ import { createStaleCache } from '../../../src/live/stale-cache.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 import { acceptsGzip, type EncodedBody, encodeBody, gzipQuickly } from '../../http/encoding.ts';
 import type { Assets } from '../layout/assets.ts';
-import { renderPage } from '../visit/page-response.ts';
-import type { Visit } from '../visit/visit.ts';
+import { renderPage } from '../request/page-response.ts';
+import type { Visit } from '../request/visit.ts';
 
 /** Responds with a page that is the same for all visitors except for the navigation. */
 export type RespondPublicly = (

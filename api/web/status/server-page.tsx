@@ -7,7 +7,7 @@ import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { formatShare } from './charts/format.ts';
 import { CHART_RANGES, type ChartRange, HistoryChart } from './charts/history-chart.tsx';
 import { UptimeBars } from './charts/uptime-bars.tsx';

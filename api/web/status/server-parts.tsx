@@ -5,7 +5,7 @@ import { isFull, mapNameOf, type ServerView } from '../../../src/live/server-vie
 import { CopyButton } from '../layout/copy-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 
 type ServerProps = { server: ServerView; visit: Visit };
 

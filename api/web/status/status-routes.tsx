@@ -8,7 +8,7 @@ import type { ServerList } from '../../../src/live/server-list.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import type { Site } from '../layout/layout.tsx';
-import type { Visit } from '../visit/visit.ts';
+import type { Visit } from '../request/visit.ts';
 import { ConnectPage } from './connect-page.tsx';
 import { MissingServerPage } from './missing-server-page.tsx';
 import { ServerPage } from './server-page.tsx';

@@ -15,12 +15,12 @@ export const CHECK_MS = 1000;
 /** Exports read the primary: their cursor is a position in its sequence of events. */
 export function startExports(
   { database, changes, now, log, onStopPart }: Context,
-  { createLimiter, createSlots }: Limits,
+  { createLimiter, createMutex }: Limits,
 ): PenaltyExports {
   const exports = createPenaltyExports({
     openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
     limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
-    slots: createSlots('running export'),
+    mutex: createMutex('running export'),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
   const checkTokens = () => exports.checkTokens(now());

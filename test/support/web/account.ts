@@ -1,4 +1,4 @@
-import { createMemorySlots } from '../../../api/http/slots.ts';
+import { createMemoryMutex } from '../../../api/http/keyed-mutex.ts';
 import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
@@ -100,7 +100,7 @@ export function startAccountSite(options: Options): AccountSite {
     downloads: createDownloads({
       openExport: (steamId64, exportOptions) =>
         openPersonExport({ databaseUrl: urlOf(options.db), db: options.db }, steamId64, exportOptions),
-      slots: createMemorySlots(),
+      mutex: createMemoryMutex(),
     }),
     deleteAccount: async (steamId64) => {
       await erasePerson(options.db, steamId64, {

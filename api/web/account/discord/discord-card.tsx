@@ -6,8 +6,8 @@ import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Avatar } from '../../layout/person.tsx';
-import type { Notice } from '../../visit/notice.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { Notice } from '../../request/notice.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 
 type DiscordProps = {
   /** False when linking is not configured: an existing link is still shown, without the button to link again. */

@@ -6,12 +6,12 @@ import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import type { ProviderFailed } from '../../pages-deps.ts';
+import type { IdentifyAgain, MemberRoute } from '../../request/member-route.ts';
+import type { Redirect } from '../../request/notice.ts';
+import { PageError } from '../../request/page-error.ts';
+import { respondWithPage } from '../../request/page-response.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import { type AttemptDeps, codeVerifierOf, finishAttempt, startAttempt } from '../../sign-in/attempt.ts';
-import type { IdentifyAgain, MemberRoute } from '../../visit/member-route.ts';
-import type { Redirect } from '../../visit/notice.ts';
-import { PageError } from '../../visit/page-error.ts';
-import { respondWithPage } from '../../visit/page-response.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
 import {
   buildAuthorizationUrl,
   type DiscordOAuth,

@@ -1,8 +1,8 @@
 import { mayHaveSound } from '../../../../src/domain/rights/sound-audience.ts';
-import { CSRF_HEADER, requireCsrfToken } from '../../visit/forms/form.ts';
-import type { IdentifyAgain } from '../../visit/member-route.ts';
-import { PageError } from '../../visit/page-error.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import { CSRF_HEADER, requireCsrfToken } from '../../request/forms/form.ts';
+import type { IdentifyAgain } from '../../request/member-route.ts';
+import { PageError } from '../../request/page-error.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { readUploadForm, tooLarge } from './upload-form.ts';
 

@@ -1,7 +1,7 @@
 import { NotFound } from '../../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import type { NoticeKey } from '../../layout/locales/texts.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 
 /**

@@ -4,8 +4,8 @@ import type { SoundAudience } from '../../../../src/domain/rights/sound-audience
 import type { SoundUpload } from '../../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import type { Site } from '../../layout/layout.tsx';
-import type { Redirect } from '../../visit/notice.ts';
-import type { Signer } from '../../visit/signing.ts';
+import type { Redirect } from '../../request/notice.ts';
+import type { Signer } from '../../request/signing.ts';
 
 /** Storing and removing round-end sounds, and the limits of uploads. */
 export type SoundStore = {

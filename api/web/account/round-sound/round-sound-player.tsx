@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { soundFileName, soundVersion } from '../../../../src/domain/round-sound.ts';
 import type { RoundSound } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
-import type { Visit } from '../../visit/visit.ts';
+import type { Visit } from '../../request/visit.ts';
 import { titleOf } from './sound-words.tsx';
 
 /** The address from which the page plays a sound; it contains a version, so browsers may cache it indefinitely. */

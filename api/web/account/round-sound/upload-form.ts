@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { LATEST_START_MS, parseStartMs } from '../../../../src/domain/round-sound.ts';
-import { CSRF_FIELD } from '../../visit/forms/form.ts';
-import { PageError } from '../../visit/page-error.ts';
+import { CSRF_FIELD } from '../../request/forms/form.ts';
+import { PageError } from '../../request/page-error.ts';
 
 /** The file of a form that is still being received. */
 export type ArrivingFile = {

@@ -6,7 +6,7 @@ import { Icon } from '../../layout/icons.tsx';
 import { Layout, type Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 
 type CreatedProps = {
   site: Site;

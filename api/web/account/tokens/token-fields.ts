@@ -1,7 +1,7 @@
 import { InvalidInput, NotFound } from '../../../../src/domain/errors.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../../src/domain/rights/token-scope.ts';
-import { tryParseRowId } from '../../visit/numbers.ts';
-import { PageError } from '../../visit/page-error.ts';
+import { tryParseRowId } from '../../request/numbers.ts';
+import { PageError } from '../../request/page-error.ts';
 
 /** The lifetimes that the form offers, in days. */
 export const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;

@@ -12,13 +12,13 @@ import {
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import type { Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
-import { claimForm } from '../../visit/forms/form-id.ts';
-import { type FormProblem, withFormShownAgain } from '../../visit/forms/form-problem.ts';
-import type { MemberRoute } from '../../visit/member-route.ts';
-import type { Redirect } from '../../visit/notice.ts';
-import { PageError } from '../../visit/page-error.ts';
-import { respondWithPage } from '../../visit/page-response.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import { claimForm } from '../../request/forms/form-id.ts';
+import { type FormProblem, withFormShownAgain } from '../../request/forms/form-problem.ts';
+import type { MemberRoute } from '../../request/member-route.ts';
+import type { Redirect } from '../../request/notice.ts';
+import { PageError } from '../../request/page-error.ts';
+import { respondWithPage } from '../../request/page-response.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import { CreatedPage } from './token-created-page.tsx';
 import { parseExpiry, parseTokenId, readScopes } from './token-fields.ts';
 

@@ -6,7 +6,7 @@ import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 
 type TokenTableProps = {
   tokens: ApiToken[];

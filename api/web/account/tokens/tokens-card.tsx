@@ -12,10 +12,10 @@ import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
-import { FORM_ID_FIELD } from '../../visit/forms/form-id.ts';
-import type { FormProblem } from '../../visit/forms/form-problem.ts';
-import type { Notice } from '../../visit/notice.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import { FORM_ID_FIELD } from '../../request/forms/form-id.ts';
+import type { FormProblem } from '../../request/forms/form-problem.ts';
+import type { Notice } from '../../request/notice.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import { DEFAULT_EXPIRY, EXPIRIES, SCOPES_OFFERED, scopeField } from './token-fields.ts';
 import { TokenTable } from './token-table.tsx';
 

@@ -4,7 +4,7 @@ import { CopyableText } from '../../layout/copy-button.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { Layout, type Site } from '../../layout/layout.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 import { pathOfWebhook } from './webhook-deps.ts';
 
 type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };

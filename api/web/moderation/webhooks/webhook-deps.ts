@@ -3,8 +3,8 @@ import { NotFound } from '../../../../src/domain/errors.ts';
 import type { WebhookActions } from '../../../../src/events/webhooks/actions.ts';
 import { findWebhook, loadWebhook, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import type { Site } from '../../layout/layout.tsx';
-import type { ReadNotice, Redirect } from '../../visit/notice.ts';
-import { tryParseRowId } from '../../visit/numbers.ts';
+import type { ReadNotice, Redirect } from '../../request/notice.ts';
+import { tryParseRowId } from '../../request/numbers.ts';
 
 export type WebhooksDeps = {
   db: Db;

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { formatInstant } from '../../layout/locales/locale.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
-import type { MemberVisit } from '../../visit/visit.ts';
+import type { MemberVisit } from '../../request/visit.ts';
 
 type FactProps = { webhook: Webhook; visit: MemberVisit };
 

@@ -4,7 +4,7 @@ import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { averagePlayersOf, mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
-import type { Visit } from '../../visit/visit.ts';
+import type { Visit } from '../../request/visit.ts';
 import { formatShare } from './format.ts';
 import { Curve, Level, OfflineAreas } from './plot.tsx';
 

@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { mergeSteps, type Series } from '../../../../src/live/series.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
-import type { Visit } from '../../visit/visit.ts';
+import type { Visit } from '../../request/visit.ts';
 import { formatShare } from './format.ts';
 
 /** The last 30 days begin and end in the middle of a calendar day, so they touch 31. */

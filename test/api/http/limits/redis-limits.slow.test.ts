@@ -26,11 +26,11 @@ const limiter = (
   opened.push(limits);
   return limits.createLimiter(`${run} ${name}`, limit, { windowMs });
 };
-/** Slots with a connection of their own. */
-const slots = () => {
+/** A mutex with its own connection. */
+const mutex = () => {
   const limits = openRedisLimits({ url: url ?? '', log, commandLimitMs: PATIENCE_MS });
   opened.push(limits);
-  return limits.createSlots(`${run} slot`);
+  return limits.createMutex(`${run} mutex`);
 };
 afterAll(() => {
   for (const limits of opened) limits.close();
@@ -78,7 +78,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   });
 
   test('a slot has one holder among all processes, and another one once it is given up', async () => {
-    const [a, b] = [slots(), slots()];
+    const [a, b] = [mutex(), mutex()];
     const claims = await Promise.all([a, a, b, b].map((process) => process.claim('owner')));
     const held = claims.filter((release) => release !== undefined);
     expect(held).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createMemorySlots } from '../../../../api/http/slots.ts';
+import { createMemoryMutex } from '../../../../api/http/keyed-mutex.ts';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 
@@ -20,7 +20,7 @@ function openEndless() {
       };
       return { chunks: chunks(), close };
     },
-    slots: createMemorySlots(),
+    mutex: createMemoryMutex(),
   });
   return { state, downloads };
 }
@@ -52,7 +52,7 @@ test('a download that cannot be opened leaves its place to the next', async () =
       tries += 1;
       return undefined;
     },
-    slots: createMemorySlots(),
+    mutex: createMemoryMutex(),
   });
   for (let attempt = 0; attempt < 5; attempt++) {
     await expect(downloads.begin(user(1), now)).rejects.toThrow('The account was deleted');

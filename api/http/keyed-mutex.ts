@@ -1,11 +1,11 @@
 /** A mutex for each key. */
-export type Slots = {
+export type KeyedMutex = {
   /** Takes the key's slot. @returns the function that releases it; undefined when the slot is taken. */
   claim: (key: string) => Promise<(() => void) | undefined>;
 };
 
-/** Slots of this process. */
-export function createMemorySlots(): Slots {
+/** KeyedMutex of this process. */
+export function createMemoryMutex(): KeyedMutex {
   const taken = new Set<string>();
   return {
     claim: async (key) => {

@@ -1,5 +1,5 @@
-import type { App } from './http/listen.ts';
-import type { RecordRequest } from './http/pipeline.ts';
+import type { App } from './listen.ts';
+import type { RecordRequest } from './pipeline.ts';
 
 /** The label of all requests that match no route: a label for each made-up path would make their number unbounded. */
 export const UNKNOWN_ROUTE = 'unknown';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { loadSessionSecret } from '../../../../api/web/visit/session-secret.ts';
+import { loadSessionSecret } from '../../../../api/web/request/session-secret.ts';
 import { sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, signIn } from '../../../support/web/browser.ts';

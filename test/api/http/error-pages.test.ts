@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'bun:test';
-import { withErrorPages } from '../../api/error-pages.ts';
-import { aSteamId, insertUser } from '../support/database/builders.ts';
-import { createTestDatabase } from '../support/database/database.ts';
-import { sendRaw } from '../support/http/raw-http.ts';
-import { findFreePort } from '../support/machine/free-port.ts';
-import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
-import { startTestService } from '../support/service/service.ts';
-import { openBrowser, signIn } from '../support/web/browser.ts';
+import { withErrorPages } from '../../../api/http/error-pages.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
+import { findFreePort } from '../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
+import { startTestService } from '../../support/service/service.ts';
+import { openBrowser, signIn } from '../../support/web/browser.ts';
 
 const { db, url } = await createTestDatabase();
 const port = findFreePort();

@@ -1,4 +1,4 @@
-import type { App } from './http/listen.ts';
+import type { App } from './listen.ts';
 
 /** Turns a JSON error response into an HTML page. */
 export type ToErrorPage = (
