@@ -59,6 +59,7 @@ function readSettings(env: Env) {
     port,
     /** The port of health and metrics in a process without the role `api`. */
     healthPort: integer(env, 'HEALTH_PORT', { byDefault: 3001, min: 0, max: 65_535 }),
+    isHealthPortSet: text(env, 'HEALTH_PORT') !== undefined,
     /** An origin as browsers send it: lower case, punycode, no default port. */
     publicUrl,
     isPublicUrlSet: text(env, 'PUBLIC_URL') !== undefined,

@@ -39,6 +39,7 @@ export function toListenFailure(
   if (code === 'EADDRINUSE') {
     return new InvalidInput(
       `${setting}=${port} is taken on ${host}: stop whatever listens there or set another ${setting}`,
+      { cause: error },
     );
   }
   if (code === 'EACCES')

@@ -1,6 +1,7 @@
 import { createHealthApi } from '../../api/app.ts';
 import type { HealthDeps } from '../../api/health.ts';
 import { createDatabaseProbe } from '../db/connection/probe.ts';
+import { hasErrorCode } from '../domain/error-causes.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
@@ -9,18 +10,23 @@ const MAX_BODY_BYTES = 1024;
 
 /**
  * Health and metrics of a process without the role `api`, on `HEALTH_PORT`.
- * @returns the port.
+ * @returns the port; undefined when it is not set and another process has the default one.
  */
-export function startHealth(context: Context): number {
+export function startHealth(context: Context): number | undefined {
   const { config, log } = context;
   const app = createHealthApi({ log, health: createHealthDeps(context) });
-  const port = serve(context, app, {
-    setting: 'HEALTH_PORT',
-    port: config.healthPort,
-    maxBodyBytes: MAX_BODY_BYTES,
-  });
-  log.info({ host: config.host, port }, 'health server listening');
-  return port;
+  const wanted = { setting: 'HEALTH_PORT', port: config.healthPort, maxBodyBytes: MAX_BODY_BYTES } as const;
+  try {
+    const port = serve(context, app, wanted);
+    log.info({ host: config.host, port }, 'health server listening');
+    return port;
+  } catch (error) {
+    if (config.isHealthPortSet || !hasErrorCode(error, ['EADDRINUSE'])) throw error;
+    log.warn(
+      `port ${wanted.port} is taken: health and metrics are not served; set HEALTH_PORT to another one`,
+    );
+    return undefined;
+  }
 }
 
 /** What `/readyz` and `/metrics` need, in every process alike. */

@@ -36,8 +36,8 @@ import { createReplicaReports } from './replicas.ts';
 import { checkStorageIdentity } from './storage-identity.ts';
 
 export type Service = {
-  /** The HTTP port: of the API, or of health and metrics alone. */
-  port: number;
+  /** The HTTP port: of the API, or of health and metrics alone; undefined without either. */
+  port: number | undefined;
   database: Database;
   /** Stops everything in order, within five seconds. */
   stop: Shutdown['stop'];
@@ -67,12 +67,9 @@ export async function runService(
   try {
     // These two checks come first, so that a taken port or a bad FFMPEG_PATH is the only line that the operator has to
     // read.
-    await probePort(
-      config.host,
-      has('api')
-        ? { setting: 'PORT', port: config.port }
-        : { setting: 'HEALTH_PORT', port: config.healthPort },
-    );
+    if (has('api')) await probePort(config.host, { setting: 'PORT', port: config.port });
+    else if (config.isHealthPortSet)
+      await probePort(config.host, { setting: 'HEALTH_PORT', port: config.healthPort });
     const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
     const metrics = createMetrics();
     const pool = {

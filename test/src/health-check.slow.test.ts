@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createTestDatabase } from '../support/database/database.ts';
 import { startDatabaseProxy } from '../support/database/database-proxy.ts';
@@ -18,7 +19,10 @@ afterAll(async () => {
   await folder.remove();
 });
 
-async function startService(env: Record<string, string>): Promise<Record<string, string>> {
+async function startService(
+  env: Record<string, string>,
+  logged = 'server listening',
+): Promise<Record<string, string>> {
   const complete = {
     DATABASE_URL: proxy.url,
     DATA_DIR: folder.path,
@@ -28,7 +32,7 @@ async function startService(env: Record<string, string>): Promise<Record<string,
   };
   const program = startProgram('src/main.ts', complete);
   started.push(program);
-  await program.waitFor('server listening');
+  await program.waitFor(logged);
   return complete;
 }
 
@@ -81,6 +85,19 @@ test('a worker tells its parts, and what it does not have is 404 in JSON', async
   expect([absent.status, await absent.json()]).toEqual([404, { success: false, message: 'Not found' }]);
   const proxied = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { Via: '1.1 proxy' } });
   expect(proxied.status).toBe(404);
+});
+
+test('without HEALTH_PORT, a process that finds the default port taken goes on without it', async () => {
+  // Whatever else has the port on this machine takes it just as well.
+  const holder = createServer();
+  await new Promise<unknown>((settle) =>
+    holder.once('error', settle).listen(3001, '127.0.0.1', () => settle(undefined)),
+  );
+  await startService(
+    { ROLES: 'poller', HEALTH_PORT: '' },
+    'port 3001 is taken: health and metrics are not served',
+  );
+  holder.close();
 });
 
 test('a health port that is taken ends the start with one line', async () => {

@@ -12,6 +12,7 @@ describe('without any variable', () => {
       host: '0.0.0.0',
       port: 3000,
       healthPort: 3001,
+      isHealthPortSet: false,
       publicUrl: 'http://localhost:3000',
       isPublicUrlSet: false,
       site: { name: 'localhost:3000', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
@@ -181,6 +182,7 @@ describe('a good value', () => {
       host: '::1',
       port: 0,
       healthPort: 8081,
+      isHealthPortSet: true,
       publicUrl: 'https://play.example.org',
       isPublicUrlSet: true,
       site: {
