@@ -65,11 +65,6 @@ export function createSchemaValidator(raw: OpenApiDocument) {
       return problemsOf(validate, body);
     },
     check: (schema: Schema, value: unknown): string[] => problemsOf(ajv.compile(schema), value),
-    /** The same for a schema that is used often. */
-    compile: (schema: Schema): ((value: unknown) => string[]) => {
-      const validate = ajv.compile(schema);
-      return (value) => problemsOf(validate, value);
-    },
   };
 }
 
