@@ -5,12 +5,11 @@ import type { ServerList } from '../src/live/server-list.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
-import { createHistoryCharts } from './charts/history-charts.ts';
-import type { DrawChart } from './charts/player-chart.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
+import { createHistoryCharts } from './history-charts.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
@@ -34,7 +33,6 @@ export type BotDeps = {
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
-  drawChart: DrawChart;
   resolveVanity: ResolveVanity;
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;

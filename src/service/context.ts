@@ -3,8 +3,6 @@ import type { SoundFolders } from '../../media/sound-folders.ts';
 import type { Changes } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
 import type { Leaders } from '../db/leader.ts';
-import type { Picture } from '../draw.ts';
-import type { DrawingProcess } from '../drawing/drawing-process.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
@@ -26,7 +24,6 @@ export type Context = {
   eventReader: EventReader;
   serverList: ServerList;
   readHistory: ReadHistory;
-  drawing: DrawingProcess<Picture>;
   steamApi: SteamApi;
   lookUpSteamBans: LookUpSteamBans;
   soundFolders: SoundFolders;

@@ -6,8 +6,6 @@ import type { Database } from '../db/database.ts';
 import { openLeaders } from '../db/leader.ts';
 import { openMigratedDatabase } from '../db/open.ts';
 import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
-import type { Picture } from '../draw.ts';
-import { createDrawingProcess } from '../drawing/drawing-process.ts';
 import { createEventReader } from '../events/event-reader.ts';
 import { createHistoryReader } from '../live/server-history.ts';
 import { createServerList, type ServerList } from '../live/server-list.ts';
@@ -82,8 +80,6 @@ export async function runService(
     address = opened.address;
     const changes = await listenForChanges(database.connection, log);
     onStop('notifications', changes.stop);
-    const drawing = createDrawingProcess<Picture>({ program: new URL('../draw.ts', import.meta.url), log });
-    onStop('the drawing process', drawing.stop);
     const serverList = await createServerList(database.db, log);
     onStop('server list', serverList.stop);
     changes.onChange('servers', serverList.invalidate);
@@ -112,7 +108,6 @@ export async function runService(
         clockMs,
         onLookup: countLookups(metrics, 'histories'),
       }),
-      drawing,
       steamApi,
       lookUpSteamBans: createSteamBans({
         steam: steamApi,

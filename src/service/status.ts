@@ -1,5 +1,5 @@
 import type { PagesDeps } from '../../api/web/pages-deps.ts';
-import { createBanners } from '../drawing/banners.ts';
+import { createBanners } from '../charts/banners.ts';
 import { createMapReader } from '../live/map-history.ts';
 import type { Context } from './context.ts';
 
@@ -8,7 +8,7 @@ const DEFAULT_ACCENT = '#f7b23b';
 
 /** The data of the pages about servers. */
 export function openStatusPages(context: Context): PagesDeps['status'] {
-  const { config, log, now, database, serverList, readHistory, drawing } = context;
+  const { config, log, now, database, serverList, readHistory } = context;
   return {
     serverList,
     readHistory,
@@ -16,7 +16,6 @@ export function openStatusPages(context: Context): PagesDeps['status'] {
     findBanner: createBanners({
       serverList,
       readHistory,
-      drawBanner: (banner) => drawing.draw({ kind: 'banner', ...banner }),
       now,
       log,
       siteName: config.site.name,

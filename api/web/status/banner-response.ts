@@ -1,5 +1,5 @@
-import { BANNER_SIZES, type BannerSize } from '../../../src/drawing/banner.ts';
-import type { Banner } from '../../../src/drawing/banners.ts';
+import { BANNER_SIZES, type BannerSize } from '../../../src/charts/banner.tsx';
+import type { Banner } from '../../../src/charts/banners.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 
 /** Parses the `size` of a banner; the first size when empty, undefined for an unknown one. */

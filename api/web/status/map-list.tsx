@@ -1,9 +1,9 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mapNameOf } from '../../../src/live/server-view.ts';
 import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
+import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
-import { formatHours } from './charts/format.ts';
 
 /**
  * The maps by time played, longest first, as a list of bars.
@@ -39,4 +39,13 @@ export function MapList({ played, visit }: { played: PlayedMaps | undefined; vis
       {others > 0 && <p class="hint">{t.otherMaps(others)}</p>}
     </>
   );
+}
+
+/** Formats a duration as `12 h 30 min`; only minutes below an hour, only hours from a day on. */
+function formatHours(seconds: number, { hours: inHours, minutes: inMinutes }: Texts['server']): string {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  if (minutes < 60) return inMinutes(minutes);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 24 || minutes % 60 === 0) return inHours(hours);
+  return `${inHours(hours)} ${inMinutes(minutes % 60)}`;
 }

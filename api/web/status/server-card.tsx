@@ -1,10 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Series } from '../../../src/charts/series.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import type { Series } from '../../../src/live/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
-import { Sparkline } from './charts/sparkline.tsx';
+import { Sparkline } from './charts.tsx';
 import { serverPathOf } from './paths.ts';
 import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { type Series, uptimeOf } from '../../../src/charts/series.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { type Series, uptimeOf } from '../../../src/live/series.ts';
 import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
 import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
 import { Card } from '../layout/card.tsx';
@@ -8,9 +8,7 @@ import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
-import { formatShare } from './charts/format.ts';
-import { CHART_RANGES, type ChartRange, HistoryChart } from './charts/history-chart.tsx';
-import { UptimeBars } from './charts/uptime-bars.tsx';
+import { CHART_RANGES, type ChartRange, formatShare, HistoryChart, UptimeBars } from './charts.tsx';
 import { MapList } from './map-list.tsx';
 import { bannerPathOf, serverPathOf } from './paths.ts';
 import { PlayerList } from './player-list.tsx';

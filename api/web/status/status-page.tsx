@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { addSeries, type Series } from '../../../src/live/series.ts';
+import { addSeries, type Series } from '../../../src/charts/series.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Icon } from '../layout/icons.tsx';
@@ -8,7 +8,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 import { DemoSignIn } from '../sign-in/demo-sign-in.tsx';
-import { Sparkline } from './charts/sparkline.tsx';
+import { Sparkline } from './charts.tsx';
 import { bannerPathOf } from './paths.ts';
 import { ServerCard } from './server-card.tsx';
 

@@ -1,8 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { FindBanner } from '../../../src/charts/banners.ts';
+import type { Series } from '../../../src/charts/series.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
-import type { FindBanner } from '../../../src/drawing/banners.ts';
 import type { ReadMaps } from '../../../src/live/map-history.ts';
-import type { Series } from '../../../src/live/series.ts';
 import type { HistoryHours, ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import { toServerView } from '../../../src/live/server-view.ts';

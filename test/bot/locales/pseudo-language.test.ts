@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
+import { localizationOf } from '../../../bot/locales/localization.ts';
+import { drawPlayerChart } from '../../../src/charts/player-chart.tsx';
 import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
@@ -12,7 +13,7 @@ import type { FakeMessage } from '../../support/discord/messages.ts';
 import { addPseudoLanguage, PSEUDO_LOCALE } from '../../support/languages/pseudo-language.ts';
 
 /** A picture with English words and the labels of {@link PSEUDO_LOCALE}. */
-const picture = await drawPlayerChart({ points, range, locale: PSEUDO_LOCALE });
+const picture = await drawChart();
 addPseudoLanguage();
 const harness = await startTestBot({
   bot: { appealUrl: 'https://appeal.example.org', timings: { feedIntervalMs: 50 } },
@@ -22,6 +23,11 @@ const locales = { locale: PSEUDO_LOCALE, guildLocale: PSEUDO_LOCALE };
 /** What others wrote: without a Latin letter. */
 const NAME = 'Ωμέγα';
 await harness.connect();
+
+function drawChart() {
+  const { timeZone, texts } = localizationOf(PSEUDO_LOCALE);
+  return drawPlayerChart({ points, range, words: texts.chart, locale: PSEUDO_LOCALE, timeZone });
+}
 
 const PROSE = new Set(['content', 'title', 'description', 'text', 'label', 'placeholder', 'name', 'value']);
 
@@ -155,6 +161,6 @@ test('no message of the bot shows a word of another language', async () => {
 });
 
 test('the words in a picture change with the language', async () => {
-  const translated = await drawPlayerChart({ points, range, locale: PSEUDO_LOCALE });
+  const translated = await drawChart();
   expect(Buffer.from(translated).equals(Buffer.from(picture))).toBe(false);
 });

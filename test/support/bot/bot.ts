@@ -1,7 +1,6 @@
 import { afterAll } from 'bun:test';
 import pino from 'pino';
 import { type BotDeps, createBot } from '../../../bot/bot.ts';
-import { drawPlayerChart } from '../../../bot/charts/player-chart.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
@@ -63,7 +62,6 @@ export async function startTestBot({
       });
       return { points, stepSeconds: 300, readAt };
     },
-    drawChart: drawPlayerChart,
     resolveVanity: async () => undefined,
     appealUrl: undefined,
     showsPresence: false,

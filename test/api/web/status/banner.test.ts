@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCanvas, loadImage } from '@napi-rs/canvas';
-import { toDrawable } from '../../../../src/drawing/text.ts';
+import { toDrawable } from '../../../../src/charts/text.ts';
 import { saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
+import { isNear, toPixels } from '../../../support/pixels.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS } from '../../../support/web/browser-site.ts';
@@ -34,7 +34,7 @@ async function draw(slug: string, query = '') {
   const { headers, status } = response;
   if (status !== 200) return { headers, status, bytes, width: 0, height: 0 };
   writeFileSync(join(ARTIFACTS, `banner-${slug}${query.replace(/\W+/g, '-')}.png`), bytes);
-  const { width, height } = await loadImage(bytes);
+  const { width, height } = toPixels(bytes);
   return { headers, status, bytes, width, height };
 }
 
@@ -109,14 +109,8 @@ test('is redrawn when its content has changed, and not for a poll that changed n
 });
 
 test('names are cut before they reach the text beside them', async () => {
-  const image = await loadImage((await draw('long')).bytes);
-  const context = createCanvas(image.width, image.height).getContext('2d');
-  context.drawImage(image, 0, 0);
-  const { data } = context.getImageData(352, 12, 16, 70);
-  const background = [20, 25, 33];
-  const foreign = Array.from({ length: data.length / 4 }, (_, at) => [
-    ...data.slice(at * 4, at * 4 + 3),
-  ]).filter((pixel) => pixel.some((part, index) => Math.abs(part - (background[index] ?? 0)) > 4));
+  const pixels = toPixels((await draw('long')).bytes).read(352, 12, 16, 70);
+  const foreign = pixels.filter((pixel) => !isNear(pixel, [20, 25, 33], 5));
   expect(foreign).toEqual([]);
 });
 

@@ -1,4 +1,3 @@
-import type { SKRSContext2D } from '@napi-rs/canvas';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 
 /** Every character without a glyph in the fonts, which have Latin, Greek and Cyrillic letters and common symbols. */
@@ -25,15 +24,15 @@ export function hasGlyphs(text: string): boolean {
   return text.normalize('NFC').replace(/\s/g, ' ').search(WITHOUT_GLYPH) === -1;
 }
 
-/** A text that fits a width in the current font, shortened with an ellipsis if necessary. */
-export function fitText(context: SKRSContext2D, text: string, maxWidth: number): string {
-  if (context.measureText(text).width <= maxWidth) return text;
+/** A text that fits a width, shortened with an ellipsis if necessary. @param widthOf measures a text. */
+export function fitText(text: string, maxWidth: number, widthOf: (text: string) => number): string {
+  if (widthOf(text) <= maxWidth) return text;
   const parts = [...graphemes.segment(text)].map(({ segment }) => segment);
   const cutAt = (count: number) => `${parts.slice(0, count).join('').trimEnd()}…`;
   let [fits, tooLong] = [0, parts.length];
   while (tooLong - fits > 1) {
     const middle = Math.floor((fits + tooLong) / 2);
-    if (context.measureText(cutAt(middle)).width <= maxWidth) fits = middle;
+    if (widthOf(cutAt(middle)) <= maxWidth) fits = middle;
     else tooLong = middle;
   }
   return cutAt(fits);

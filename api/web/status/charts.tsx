@@ -1,12 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isolate } from '../../../../src/domain/text/isolate.ts';
-import { perLanguage } from '../../../../src/domain/text/per-language.ts';
-import { averagePlayersOf, mergeSteps, type Series } from '../../../../src/live/series.ts';
-import { textsOf } from '../../layout/locales/texts.ts';
-import { FullMoment } from '../../layout/moment.tsx';
-import type { Visit } from '../../request/visit.ts';
-import { formatShare } from './format.ts';
-import { Curve, Level, OfflineAreas } from './plot.tsx';
+import { Curve, Level, OfflineAreas, type Plot } from '../../../src/charts/plot.tsx';
+import { averagePlayersOf, mergeSteps, type Series } from '../../../src/charts/series.ts';
+import type { Language } from '../../../src/domain/language.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { perLanguage } from '../../../src/domain/text/per-language.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import type { Visit } from '../request/visit.ts';
 
 /** The charts of a server: the period of each, and the time that a row of its table covers. */
 export const CHART_RANGES = [
@@ -24,6 +24,7 @@ type HistoryChartProps = {
   visit: Visit;
 };
 
+const DAY_MS = 86_400_000;
 const WIDTH = 720;
 const HEIGHT = 160;
 /** The minimum upper bound of the player axis, so that it is not 0 for an empty server. */
@@ -71,7 +72,7 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
   const capacity = Math.max(0, ...series.points.map(({ maxPlayers }) => maxPlayers));
   const top = Math.max(capacity, peakOf(series.points), MIN_TOP);
   const from = new Date(visit.now.getTime() - range.hours * 3_600_000);
-  const place = { range: { from, to: visit.now, top }, width: WIDTH, height: HEIGHT };
+  const plot: Plot = { from, to: visit.now, top, width: WIDTH, height: HEIGHT };
   const words = [
     summarise(series, visit),
     ...(capacity > 0 ? [t.chartCapacity(capacity)] : []),
@@ -93,11 +94,11 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
         <title id={`${id}-title`}>{t.chartTitle(isolate(serverName), t.ranges[range.name])}</title>
         <desc id={`${id}-words`}>{words.join(' ')}</desc>
         {[0.25, 0.5, 0.75].map((share) => (
-          <Level {...place} players={top * share} className="plot-grid" />
+          <Level plot={plot} players={top * share} className="plot-grid" />
         ))}
-        <OfflineAreas {...place} series={series} />
-        {capacity > 0 && <Level {...place} players={capacity} className="plot-capacity" />}
-        <Curve {...place} series={series} />
+        <OfflineAreas plot={plot} series={series} />
+        {capacity > 0 && <Level plot={plot} players={capacity} className="plot-capacity" />}
+        <Curve plot={plot} series={series} />
       </svg>
       <div class="plot-times" aria-hidden="true">
         {t.ago[range.name].map((text) => (
@@ -145,3 +146,110 @@ function peakOf(points: Series['points']): number {
 }
 
 const countFormat = perLanguage((tag) => new Intl.NumberFormat(tag, { maximumFractionDigits: 1 }));
+
+/** One point per half hour: finer detail is not visible at this size. */
+const SPARKLINE_STEP_SECONDS = 1800;
+const SPARKLINE_WIDTH = 240;
+const SPARKLINE_HEIGHT = 44;
+
+type SparklineProps = {
+  /** The last 24 hours. */
+  series: Series;
+  until: Date;
+  /** The upper bound of the player axis. */
+  top: number;
+};
+
+/** A small chart of the last day; hidden from screen readers, since text next to it has the key figures. */
+export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
+  const props = {
+    series: mergeSteps(series, SPARKLINE_STEP_SECONDS),
+    plot: {
+      from: new Date(until.getTime() - DAY_MS),
+      to: until,
+      top,
+      width: SPARKLINE_WIDTH,
+      height: SPARKLINE_HEIGHT,
+    },
+  };
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${SPARKLINE_WIDTH} ${SPARKLINE_HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <OfflineAreas {...props} />
+      <Curve {...props} />
+    </svg>
+  );
+}
+
+/** The last 30 days begin and end in the middle of a calendar day, so they touch 31. */
+const DAYS = 31;
+const BAR_WIDTH = 8;
+const BAR_STEP = 12;
+const UPTIME_HEIGHT = 32;
+
+/** One bar per day, coloured by the share of time that the server was online. @param series the last 30 days. */
+export function UptimeBars({ series, visit }: { series: Series; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).server;
+  const shares = new Map(
+    mergeSteps(series, DAY_MS / 1000).points.map(({ at, onlineShare }) => [at.getTime(), onlineShare]),
+  );
+  const today = Math.floor(visit.now.getTime() / DAY_MS) * DAY_MS;
+  const days = Array.from({ length: DAYS }, (_, index) => today - (DAYS - 1 - index) * DAY_MS);
+  const wordsOf = (day: number) => {
+    const share = shares.get(day);
+    const words = share === undefined ? t.noChecks : formatShare(visit.locale, share);
+    return t.uptimeOn(dayFormat(visit.locale).format(day), words);
+  };
+  return (
+    <>
+      <svg
+        class="uptime"
+        role="img"
+        aria-labelledby="uptime-words"
+        viewBox={`0 0 ${DAYS * BAR_STEP - (BAR_STEP - BAR_WIDTH)} ${UPTIME_HEIGHT}`}
+        preserveAspectRatio="none"
+      >
+        <title id="uptime-words">{t.uptimeLead}</title>
+        {days.map((day, index) => (
+          <rect
+            class={`uptime-${levelOf(shares.get(day))}`}
+            x={index * BAR_STEP}
+            width={BAR_WIDTH}
+            height={UPTIME_HEIGHT}
+            rx="2"
+          >
+            <title>{wordsOf(day)}</title>
+          </rect>
+        ))}
+      </svg>
+      <div class="plot-times" aria-hidden="true">
+        <span>{t.thirtyDaysAgo}</span>
+        <span>{t.today}</span>
+      </div>
+    </>
+  );
+}
+
+function levelOf(share: number | undefined): 'none' | 'good' | 'fair' | 'poor' {
+  if (share === undefined) return 'none';
+  return share >= 0.995 ? 'good' : share >= 0.95 ? 'fair' : 'poor';
+}
+
+const dayFormat = perLanguage(
+  (tag) => new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+);
+
+/** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
+export function formatShare(locale: Language, share: number): string {
+  const floored = Math.floor(share * 10_000 + 1e-6) / 10_000;
+  return shareFormat(locale).format(floored);
+}
+
+const shareFormat = perLanguage(
+  (tag) => new Intl.NumberFormat(tag, { style: 'percent', maximumFractionDigits: 2 }),
+);

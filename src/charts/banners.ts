@@ -6,7 +6,7 @@ import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
 import { toServerView } from '../live/server-view.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
-import type { BannerPicture, BannerSize } from './banner.ts';
+import { type BannerPicture, type BannerSize, drawBanner } from './banner.tsx';
 
 export type Banner = { bytes: Uint8Array<ArrayBuffer>; etag: string };
 
@@ -25,8 +25,7 @@ type Kept = {
 type Deps = {
   serverList: Pick<ServerList, 'findBySlug' | 'findById' | 'onChange'>;
   readHistory: ReadHistory;
-  /** @returns a PNG. */
-  drawBanner: (banner: BannerPicture) => Promise<Uint8Array<ArrayBuffer>>;
+  draw?: typeof drawBanner;
   now: () => Date;
   log: Logger;
 } & Pick<BannerPicture, 'siteName' | 'accent'>;
@@ -96,10 +95,15 @@ async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise
   const server = toServerView(status);
   const history = await deps.readHistory(server.id, CURVE_HOURS).catch(() => undefined);
   const { siteName, accent } = deps;
-  const bytes = await deps
-    .drawBanner({ size, server, history, now: deps.now(), siteName, accent })
-    .catch((cause: unknown) => {
-      throw new Unavailable('the banner cannot be drawn now', { cause });
-    });
+  const bytes = await (deps.draw ?? drawBanner)({
+    size,
+    server,
+    history,
+    now: deps.now(),
+    siteName,
+    accent,
+  }).catch((cause: unknown) => {
+    throw new Unavailable('the banner cannot be drawn now', { cause });
+  });
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
 }

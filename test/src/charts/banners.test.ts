@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
+import { createBanners } from '../../../src/charts/banners.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { createBanners } from '../../../src/drawing/banners.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -18,9 +18,9 @@ test('a banner that cannot be drawn is unavailable at first, later the old one u
   const findBanner = createBanners({
     serverList,
     readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
-    drawBanner: async ({ server }) => {
+    draw: async ({ server }) => {
       drawn.push(isBroken ? 'failed' : server.map);
-      if (isBroken) throw new Error('the drawing process ended');
+      if (isBroken) throw new Error('the library failed');
       return new TextEncoder().encode(server.map);
     },
     now: () => new Date('2026-11-21T10:00:00Z'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { BANNER_SIZES, drawBanner } from '../../../src/drawing/banner.ts';
+import { BANNER_SIZES, drawBanner } from '../../../src/charts/banner.tsx';
 import type { ServerView } from '../../../src/live/server-view.ts';
 
 const SERVER: ServerView = {

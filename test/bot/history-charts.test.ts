@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { createHistoryCharts } from '../../../bot/charts/history-charts.ts';
-import { localizationOf } from '../../../bot/locales/localization.ts';
-import { SAMPLE_HISTORY, SAMPLE_RANGE } from '../../support/bot/history.ts';
+import { chartFacts, createHistoryCharts } from '../../bot/history-charts.ts';
+import { localizationOf } from '../../bot/locales/localization.ts';
+import { SAMPLE_HISTORY as points, SAMPLE_RANGE } from '../support/bot/history.ts';
 
 const polish = localizationOf('pl');
 
 function openCharts(failures: number) {
   let drawn = 0;
   const chartOf = createHistoryCharts({
-    readHistory: async () => ({ points: [...SAMPLE_HISTORY], stepSeconds: 300, readAt: SAMPLE_RANGE.to }),
+    readHistory: async () => ({ points: [...points], stepSeconds: 300, readAt: SAMPLE_RANGE.to }),
     drawChart: async () => {
       drawn += 1;
-      if (drawn <= failures) throw new Error('the drawing process ended');
+      if (drawn <= failures) throw new Error('the library failed');
       return new Uint8Array([drawn]);
     },
     log: pino({ level: 'silent' }),
@@ -34,4 +34,23 @@ test('a chart that could not be drawn is left out, and drawn for the next card',
   const { chartOf } = openCharts(1);
   expect(await chartOf(1, polish)).toBeUndefined();
   expect(await chartOf(1, polish)).toMatchObject({ name: 'players.png', bytes: new Uint8Array([2]) });
+});
+
+test('says the peak, its time in the zone of the locale, and the average of all polls', () => {
+  expect(chartFacts(points, localizationOf('pl'))).toEqual({
+    peak: '14 graczy',
+    peakAt: '13:00 CET',
+    average: '10,9',
+    gaps: true,
+  });
+  expect(chartFacts(points, localizationOf('en-US'))).toMatchObject({
+    peak: '14 players',
+    peakAt: '12:00 PM UTC',
+  });
+  expect(chartFacts([], localizationOf('en-US'))).toEqual({
+    peak: '0 players',
+    peakAt: '–',
+    average: '0',
+    gaps: false,
+  });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { averagePlayersOf, mergeSteps, uptimeOf } from '../../../src/charts/series.ts';
 import { serverSamples } from '../../../src/db/schema/servers.ts';
-import { averagePlayersOf, mergeSteps, uptimeOf } from '../../../src/live/series.ts';
 import { listServerHistory } from '../../../src/queries/servers/samples.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

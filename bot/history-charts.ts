@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { drawPlayerChart } from '../src/charts/player-chart.tsx';
+import { averagePlayersOf } from '../src/charts/series.ts';
+import type { ReadHistory, ServerHistory } from '../src/live/server-history.ts';
+import type { HistoryPoint } from '../src/queries/servers/samples.ts';
+import type { Attachment } from './embeds/message.ts';
+import type { ChartFacts } from './locales/en.ts';
+import type { Localization } from './locales/localization.ts';
+
+/** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
+export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+
+type Deps = {
+  readHistory: ReadHistory;
+  drawChart?: typeof drawPlayerChart;
+  log: Logger;
+};
+
+type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
+
+const HOURS = 24;
+const MAX_CACHED_CHARTS = 200;
+/** A curve needs two points. */
+const MIN_POINTS = 2;
+
+/**
+ * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart that
+ * cannot be drawn is logged and omitted: the card is useful without it.
+ */
+export function createHistoryCharts({ readHistory, drawChart = drawPlayerChart, log }: Deps): ChartOf {
+  const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
+  return async (serverId, localization) => {
+    try {
+      const history = await readHistory(serverId, HOURS);
+      const readAt = history.readAt.getTime();
+      const key = `${serverId} ${localization.locale}`;
+      const cached = cache.get(key);
+      if (cached?.readAt === readAt) return await cached.chart;
+      const chart = toAttachment(drawChart, history, localization);
+      cache.set(key, { readAt, chart });
+      chart.catch(() => cache.get(key)?.chart === chart && cache.delete(key));
+      return await chart;
+    } catch (error) {
+      log.warn({ err: error, serverId }, 'a server card is sent without its chart');
+      return undefined;
+    }
+  };
+}
+
+async function toAttachment(
+  drawChart: typeof drawPlayerChart,
+  { points, stepSeconds, readAt }: ServerHistory,
+  localization: Localization,
+): Promise<Attachment | undefined> {
+  const { locale, timeZone, texts } = localization;
+  if (points.length < MIN_POINTS) return undefined;
+  const from = new Date(readAt.getTime() - HOURS * 3_600_000);
+  const range = { from, to: readAt, stepSeconds };
+  const bytes = await drawChart({ points, range, words: texts.chart, locale, timeZone });
+  return { name: 'players.png', bytes, altText: texts.server.chartAlt(chartFacts(points, localization)) };
+}
+
+/** A chart in words, for people who cannot see it: the highest number of players and when it was, the average, and gaps. */
+export function chartFacts(
+  points: readonly HistoryPoint[],
+  { locale, texts, timeZone }: Localization,
+): ChartFacts {
+  const online = points.filter(({ onlineShare }) => onlineShare > 0);
+  const highest = online.reduce<HistoryPoint | undefined>(
+    (best, point) => (best && best.playersMaximum >= point.playersMaximum ? best : point),
+    undefined,
+  );
+  const time = new Intl.DateTimeFormat(locale, {
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZone,
+    timeZoneName: 'short',
+  });
+  return {
+    peak: texts.server.playerCount(highest?.playersMaximum ?? 0),
+    peakAt: highest ? time.format(highest.at) : '–',
+    average: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(averagePlayersOf(points)),
+    gaps: online.length < points.length,
+  };
+}

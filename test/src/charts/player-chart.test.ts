@@ -1,0 +1,147 @@
+import { expect, test } from 'bun:test';
+import { Locale } from 'discord.js';
+import { localizationOf } from '../../../bot/locales/localization.ts';
+import {
+  createTimeLabels,
+  drawPlayerChart,
+  type PlayerChart,
+  PlayerChartElements,
+} from '../../../src/charts/player-chart.tsx';
+import { loadMeasure } from '../../../src/charts/raster.ts';
+import { toDrawable } from '../../../src/charts/text.ts';
+import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
+import { type Colour, isNear, toPixels } from '../../support/pixels.ts';
+
+const measure = await loadMeasure();
+const xOf = (hour: number) => Math.round(64 + (hour / 24) * (776 - 64));
+const aChart = (locale: string): PlayerChart => {
+  const { timeZone, texts } = localizationOf(locale);
+  return { points, range, words: texts.chart, locale, timeZone };
+};
+const LINE: Colour = [0x57, 0xd3, 0x8c];
+const OFFLINE: Colour = [0xed, 0x42, 0x45];
+
+test('draws a line where the server was online, a mark where it was offline, nothing where it was not polled', async () => {
+  const pixels = toPixels(await drawPlayerChart(aChart('pl')));
+  expect([pixels.width, pixels.height]).toEqual([800, 360]);
+  const hasColour = (x: number, colour: Colour) =>
+    pixels.read(x, 66, 1, 248).some((each) => isNear(each, colour, 24));
+  for (const hour of [2.5, 6.5, 13.3, 20.5]) {
+    expect(hasColour(xOf(hour), LINE)).toBe(true);
+    expect(hasColour(xOf(hour), OFFLINE)).toBe(false);
+  }
+  expect(hasColour(xOf(9.1), LINE)).toBe(false);
+  expect(hasColour(xOf(9.1), OFFLINE)).toBe(true);
+  expect(hasColour(xOf(17.1), LINE)).toBe(false);
+  expect(hasColour(xOf(17.1), OFFLINE)).toBe(false);
+});
+
+test('drawn at the same time in two languages, neither gets the other', async () => {
+  const alone = await drawPlayerChart(aChart('pl'));
+  const [polish, english] = await Promise.all([
+    drawPlayerChart(aChart('pl')),
+    drawPlayerChart(aChart('en-US')),
+  ]);
+  expect(Buffer.from(polish).equals(Buffer.from(alone))).toBe(true);
+  expect(Buffer.from(polish).equals(Buffer.from(english))).toBe(false);
+});
+
+test('survives a server that is empty, full beyond its capacity, or has one point', async () => {
+  const [first] = points;
+  if (!first) throw new Error('no point');
+  for (const changed of [
+    { playersAverage: 0, playersMaximum: 0, maxPlayers: 0 },
+    { playersAverage: 300, playersMaximum: 400 },
+  ]) {
+    const png = await drawPlayerChart({
+      ...aChart('en-GB'),
+      points: [
+        { ...first, ...changed },
+        { ...first, ...changed, at: new Date(first.at.getTime() + 3_600_000) },
+      ],
+    });
+    expect(png.length).toBeGreaterThan(1000);
+  }
+});
+
+test.each(['en-US', 'pl', 'ru', 'el', 'vi', 'hi', 'th', 'zh-CN', 'zh-TW', 'ja', 'ko'])(
+  'in %s a Saturday can be told from a Monday',
+  async (locale) => {
+    const chart = (day: number) => {
+      const to = new Date(Date.UTC(2026, 10, day, 8));
+      const since = new Date(to.getTime() - 86_400_000);
+      return drawPlayerChart({
+        ...aChart(locale),
+        points: Array.from({ length: 288 }, (_, step) => ({
+          at: new Date(since.getTime() + step * 300_000),
+          polledSeconds: 300,
+          playersAverage: 10,
+          playersMaximum: 12,
+          maxPlayers: 32,
+          onlineShare: 1,
+        })),
+        range: { from: since, to, stepSeconds: 300 },
+      });
+    };
+    const saturday = Buffer.from(await chart(21));
+    expect(saturday.equals(Buffer.from(await chart(23)))).toBe(false);
+  },
+);
+
+test.each(Object.values(Locale))('in %s no text is written over another, whatever the time', (locale) => {
+  for (let minutes = 0; minutes < 240; minutes += 15) {
+    const to = new Date(range.to.getTime() + minutes * 60_000);
+    const from = new Date(range.from.getTime() + minutes * 60_000);
+    const texts = listTexts({ ...aChart(locale), range: { ...range, from, to } });
+    expect(texts.length).toBeGreaterThan(10);
+    for (const [index, text] of texts.entries()) {
+      const covered = texts.slice(0, index).filter((other) => overlaps(text, other));
+      expect([to, text.text, covered]).toEqual([to, text.text, []]);
+    }
+  }
+});
+
+type Text = { text: string; left: number; right: number; top: number; bottom: number };
+
+/** The texts of a picture with the pixels that they take, as far as letters reach: from capitals to descenders. */
+function listTexts(chart: PlayerChart): Text[] {
+  const svg = String(PlayerChartElements({ ...chart, measure }));
+  const plotEnd = svg.indexOf('</g>');
+  return [...svg.matchAll(/<text ([^>]*)>([^<]*)</g)].map(({ 1: attributes = '', 2: text = '', index }) => {
+    const read = (name: string) => RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? '';
+    const size = Number(read('font-size'));
+    const width = measure(text, { size, weight: read('font-weight') === '600' ? 600 : 400 });
+    const share = ['start', 'middle', 'end'].indexOf(read('text-anchor')) / 2;
+    const offset = index < plotEnd ? 64 : 0;
+    const [left, bottom] = [Number(read('x')) + offset - width * share, Number(read('y')) + offset];
+    return { text, left, right: left + width, top: bottom - 0.75 * size, bottom: bottom + 0.25 * size };
+  });
+}
+
+function overlaps(one: Text, other: Text): boolean {
+  const isBeside = one.right <= other.left || other.right <= one.left;
+  return !isBeside && one.top < other.bottom && other.top < one.bottom;
+}
+
+const MONDAY = Date.UTC(2026, 10, 23);
+const HOUR_MS = 3_600_000;
+
+test.each(Object.values(Locale))('in %s every label has glyphs, and each hour and day its own', (locale) => {
+  const { hour, day, zone } = createTimeLabels(localizationOf(locale));
+  const hours = Array.from({ length: 24 }, (_, index) => hour(MONDAY + index * HOUR_MS));
+  const days = Array.from({ length: 7 }, (_, index) => day(MONDAY + index * 24 * HOUR_MS));
+  for (const label of [...hours, ...days, zone]) expect(toDrawable(label, '')).toBe(label);
+  expect(new Set(hours).size).toBe(24);
+  expect(new Set(days).size).toBe(7);
+});
+
+test('labels are in the language of the reader, or all in English where one has no glyphs', () => {
+  const labelsIn = (locale: string) => {
+    const { hour, day, zone } = createTimeLabels(localizationOf(locale));
+    return [hour(MONDAY + 6 * HOUR_MS), day(MONDAY), zone];
+  };
+  expect(labelsIn('en-US')).toEqual(['6 AM', 'Mon', 'UTC']);
+  expect(labelsIn('ru')).toEqual(['9:00', 'пн', 'GMT+3']);
+  expect(labelsIn('ja')).toEqual(['15:00', 'Mon', 'GMT+9']);
+  expect(labelsIn('hi')).toEqual(['11:30', 'Mon', 'GMT+5:30']);
+});
