@@ -44,6 +44,16 @@ export function selectFrom(db: Reads): Select {
   };
 }
 
+/** Runs a select that is rare or has many forms, whose rows are read as by {@link selectFrom}: nothing of it is kept. */
+export async function selectOnce(
+  db: Reads,
+  query: SQL,
+  given: PlaceholderValues,
+): Promise<readonly Values[]> {
+  const { text, parameters } = buildStatement(query, given);
+  return await connectionOf(db).unsafe(text, parameters).values();
+}
+
 /**
  * A parameter that is hidden from the planner. If PostgreSQL sees the value and expects a cheaper plan for it, it plans
  * every call, and planning takes longer than reading a page; with hidden values it keeps one generic plan.

@@ -359,6 +359,7 @@ CREATE INDEX "discord_feed_posts_due" ON "discord_feed_posts" USING btree ("feed
 CREATE UNIQUE INDEX "penalties_source" ON "penalties" USING btree ("source","source_table","source_id");--> statement-breakpoint
 CREATE INDEX "penalties_created" ON "penalties" USING btree ("created_at","id","type","status","ends_at");--> statement-breakpoint
 CREATE INDEX "penalties_type_status" ON "penalties" USING btree ("type","status","created_at","id");--> statement-breakpoint
+CREATE INDEX "penalties_ends" ON "penalties" USING btree ("ends_at","id","type","status","created_at");--> statement-breakpoint
 CREATE INDEX "penalties_player" ON "penalties" USING btree ("player_steamid","created_at","id","type");--> statement-breakpoint
 CREATE INDEX "penalties_admin" ON "penalties" USING btree ("admin_steamid","created_at","id","type","status","ends_at");--> statement-breakpoint
 CREATE INDEX "penalties_server" ON "penalties" USING btree ("server_id","created_at","id","type","status","ends_at");--> statement-breakpoint

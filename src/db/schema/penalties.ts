@@ -62,6 +62,8 @@ export const penalties = pgTable(
     // The columns after the id let an index-only scan filter the rows that it skips on the way to a deep page.
     index('penalties_created').on(table.createdAt, table.id, table.type, table.status, table.endsAt),
     index('penalties_type_status').on(table.type, table.status, table.createdAt, table.id),
+    // For sorting by `ends`; the columns after the id let an index-only scan filter and count rows.
+    index('penalties_ends').on(table.endsAt, table.id, table.type, table.status, table.createdAt),
     // The type lets an index-only scan count a player's rows.
     index('penalties_player').on(table.playerSteamId, table.createdAt, table.id, table.type),
     index('penalties_admin').on(

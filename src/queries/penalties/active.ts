@@ -4,7 +4,7 @@ import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { countsBy, countsByType, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
-import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import { comparePenalties, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
 /** A player's penalties that are ACTIVE at some moment. */
 export type ActivePenalties = {
@@ -40,7 +40,7 @@ export async function listActivePenalties(
     { players: arrayLiteral(players), most: most + 1, now: now.toISOString() },
   );
   if (found.length > most) return listManyActivePenalties(db, players, { limit, now });
-  const active = found.map((row) => readPenalty(row, LISTED.at, now)).toSorted(compareNewestFirst);
+  const active = found.map((row) => readPenalty(row, LISTED.at, now)).toSorted(comparePenalties('-created'));
   const byPlayer = Map.groupBy(active, ({ playerSteamId }) => playerSteamId);
   return new Map(
     [...byPlayer].map(([player, all]) => [

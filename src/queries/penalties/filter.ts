@@ -39,32 +39,41 @@ export type PenaltyFilter = {
   serverId?: number | undefined;
   playerSteamId?: SteamId64 | undefined;
   adminSteamId?: SteamId64 | undefined;
+  /** The earliest `created`. */
+  createdFrom?: Date | undefined;
+  /** Later than every `created`. */
+  createdTo?: Date | undefined;
+  /** What the reason contains, in any letter case of ASCII letters. */
+  reason?: string | undefined;
 };
 
+/** The filters whose values are placeholders of their names. */
+const VALUE_CONDITIONS = {
+  playerSteamId: sql`${penalties.playerSteamId} = ${hiddenPlaceholder('playerSteamId', 'bigint')}`,
+  serverId: sql`${penalties.serverId} = ${hiddenPlaceholder('serverId', 'integer')}`,
+  adminSteamId: sql`${penalties.adminSteamId} = ${hiddenPlaceholder('adminSteamId', 'bigint')}`,
+  // Not hidden: how long the period is decides which index is best.
+  createdFrom: sql`${penalties.createdAt} >= ${sql.placeholder('createdFrom')}::timestamptz`,
+  createdTo: sql`${penalties.createdAt} < ${sql.placeholder('createdTo')}::timestamptz`,
+  // Half the time of LIKE. The collation changes the letter case of ASCII letters alone.
+  reason: sql`strpos(lower(${penalties.reason} collate "C"), ${hiddenPlaceholder('reason', 'text')}) > 0`,
+} satisfies Partial<Record<keyof PenaltyFilter, SQL>>;
+
+const VALUE_FILTERS = Object.keys(VALUE_CONDITIONS) as (keyof typeof VALUE_CONDITIONS)[];
+
 /** Identifies the statement of a filter: which filters are set, and the values that it contains literally. */
-export function shapeOf({ types, status, serverId, playerSteamId, adminSteamId }: PenaltyFilter): string {
-  const named = (name: string, value: unknown) => (value === undefined ? '' : `,${name}`);
-  return `${types?.join('+') ?? ''},${status ?? ''}${named('serverId', serverId)}${named('playerSteamId', playerSteamId)}${named('adminSteamId', adminSteamId)}`;
+export function shapeOf({ types, status, ...values }: PenaltyFilter): string {
+  return [types?.join('+'), status, ...namesOf(values)].join();
 }
 
 /**
  * The WHERE clause of a filter; ids and `now` are placeholders, types and status are few and literal, so that the
  * planner knows them.
  */
-export function filterCondition({
-  types,
-  status,
-  serverId,
-  playerSteamId,
-  adminSteamId,
-}: PenaltyFilter): SQL {
+export function filterCondition({ types, status, ...values }: PenaltyFilter): SQL {
   const all = [
     sql`true`,
-    playerSteamId && sql`${penalties.playerSteamId} = ${hiddenPlaceholder('playerSteamId', 'bigint')}`,
-    serverId === undefined
-      ? undefined
-      : sql`${penalties.serverId} = ${hiddenPlaceholder('serverId', 'integer')}`,
-    adminSteamId && sql`${penalties.adminSteamId} = ${hiddenPlaceholder('adminSteamId', 'bigint')}`,
+    ...namesOf(values).map((name) => VALUE_CONDITIONS[name]),
     types && typeCondition(types),
     status && statusCondition(status),
   ];
@@ -75,11 +84,20 @@ export function filterCondition({
 }
 
 /** The values of the placeholders. */
-export function filterValues(
-  { serverId, playerSteamId, adminSteamId }: PenaltyFilter,
-  now: Date,
-): PlaceholderValues {
-  return { serverId, playerSteamId, adminSteamId, now: now.toISOString() };
+export function filterValues(filter: PenaltyFilter, now: Date): PlaceholderValues {
+  return {
+    playerSteamId: filter.playerSteamId,
+    serverId: filter.serverId,
+    adminSteamId: filter.adminSteamId,
+    createdFrom: filter.createdFrom?.toISOString(),
+    createdTo: filter.createdTo?.toISOString(),
+    reason: filter.reason?.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+    now: now.toISOString(),
+  };
+}
+
+function namesOf(filter: PenaltyFilter) {
+  return VALUE_FILTERS.filter((name) => filter[name] !== undefined);
 }
 
 /** Rows of any of these types. */

@@ -7,8 +7,9 @@ import {
   type PlaceholderValues,
   selectFrom,
   selectionOf,
+  selectOnce,
 } from '../../db/select.ts';
-import { PENALTY_TYPES } from '../../domain/penalty.ts';
+import { MUTE_TYPES, PENALTY_TYPES } from '../../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
   countsByType,
@@ -18,12 +19,21 @@ import {
   type PenaltyFilter,
   readCounts,
   shapeOf,
+  typeCondition,
 } from './filter.ts';
-import { compareNewestFirst, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
+import {
+  comparePenalties,
+  LISTED,
+  NEWEST_FIRST,
+  OLDEST_FIRST,
+  type Penalty,
+  type PenaltySort,
+  readPenalty,
+} from './row.ts';
 import { buildBucket, buildCounted, readCounted } from './tallies.ts';
 
 export type PenaltyPage = {
-  /** Newest first, with the status they have at `now`. */
+  /** In the order that was asked for, with the status they have at `now`. */
   rows: Penalty[];
   /** All rows of the filter. */
   total: number;
@@ -31,55 +41,92 @@ export type PenaltyPage = {
   counts: PenaltyCounts;
 };
 
-type PageOptions = {
+export type PageOptions = {
   /** From 1. */
   page: number;
   /** At most {@link MAX_PAGE_ROWS}. */
   perPage: number;
+  /** `-created` by default. */
+  sort?: PenaltySort | undefined;
   /** The time by which rows, total and counts are computed. */
   now: Date;
 };
 
 /**
- * One page of penalties by `created` descending, then `id` descending, with exact total and counts.
- * A page past the end has no rows. Rows, total and counts are from one statement, and so from one snapshot.
+ * One page of penalties with exact total and counts. A page past the end has no rows. Rows, total and counts are from one
+ * statement, and so from one snapshot. The tallies serve a filter by type, status, server and admin, newest first;
+ * otherwise all rows of the filter are read in the index, which takes up to a second for a million rows.
  */
 export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
-  return isCountedByTallies(filter) ? listByTallies(db, filter, options) : listByPlayer(db, filter, options);
+  return isCountedByTallies(filter, options)
+    ? listByTallies(db, filter, options)
+    : listByRows(db, filter, options);
 }
 
 /** Unknown players share one SteamID and may be many, so they have tallies; any other player has few rows. */
-function isCountedByTallies({ playerSteamId, serverId, adminSteamId }: PenaltyFilter): boolean {
+function isCountedByTallies(filter: PenaltyFilter, { sort }: PageOptions): boolean {
+  if (readsManyRows(filter, sort)) return false;
+  const { playerSteamId, serverId, adminSteamId } = filter;
   if (playerSteamId === undefined) return true;
   return playerSteamId === UNKNOWN_STEAM_ID && serverId === undefined && adminSteamId === undefined;
 }
 
-/** Counts and rows by the player's index. */
-async function listByPlayer(db: Reads, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
-  const [place, options] = page === 1 ? ['first', {}] : ['deep', { offset: OFFSET }];
-  const { rows, counted } = await selectPage(db, `penalties of player: ${place} ${shapeOf(filter)}`, {
+/** What tallies and the index of a player's rows do not serve. */
+function readsManyRows({ createdFrom, createdTo, reason }: PenaltyFilter, sort: PenaltySort = '-created') {
+  return sort !== '-created' || [createdFrom, createdTo, reason].some((value) => value !== undefined);
+}
+
+/** Counts and the ids of the page from one pass over the rows of the filter, in their order. */
+async function listByRows(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
+  const { page, perPage, sort = '-created' } = options;
+  const { types, ...scope } = filter;
+  const ids = (those: SQL) =>
+    sql`array_agg(id) filter (where ${those} and ${types ? typeCondition(types, sql`type`) : sql`true`})`;
+  const idsInOrder =
+    sort === '-ends' ? sql`${ids(sql`ends_at is not null`)} || ${ids(sql`ends_at is null`)}` : ids(sql`true`);
+  const { rows, counted } = await selectPage(db, filter, options, {
+    name: 'of player',
     build: () => ({
       expressions: sql`counted as (
-        select ${countsByType()} as counts, null as due
-        from ${penalties} where ${filterCondition({ ...filter, types: undefined })}
+        select ${countsByType(sql`type`)} as counts, null as due, (${idsInOrder})[${FIRST} : ${LAST}] as ids
+        from (
+          select ${penalties.id} as id, ${penalties.type} as type, ${penalties.endsAt} as ends_at
+          from ${penalties} where ${filterCondition(scope)} order by ${ORDERS[sort]}
+        ) as matching
       )`,
-      rows: selectRows(filter, options),
+      rows: sql`select ${LISTED.columns} from ${penalties} where ${penalties.id} = any((select ids from counted)::bigint[])`,
     }),
-    values: { ...filterValues(filter, now), limit: perPage, offset: (page - 1) * perPage },
-    now,
+    values: {
+      first: Math.min((page - 1) * perPage, MAX_OFFSET) + 1,
+      last: Math.min(page * perPage, MAX_OFFSET),
+    },
   });
   const counts = readCounts(counted.counts);
   return { rows, counts, total: totalOf(counts, filter) };
 }
 
+const FIRST = hiddenPlaceholder('first', 'integer');
+const LAST = hiddenPlaceholder('last', 'integer');
+/** Past the end of every list, and the largest index of an array. */
+const MAX_OFFSET = 0x7fff_fffe;
+
+/** The orders in which an index has the rows. By `-ends` it begins with permanent ones, which come last. */
+const ORDERS: Record<PenaltySort, SQL> = {
+  '-created': NEWEST_FIRST,
+  created: OLDEST_FIRST,
+  ends: sql`${penalties.endsAt}, ${penalties.id}`,
+  '-ends': sql`${penalties.endsAt} desc, ${penalties.id} desc`,
+};
+
 /** Counts from tallies; rows of a page after the first from the month or day in which it begins. */
-async function listByTallies(db: Reads, filter: PenaltyFilter, { page, perPage, now }: PageOptions) {
+async function listByTallies(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
+  const { page, perPage } = options;
   const [name, build] = page === 1 ? ['first', buildFirstPage] : ['deep', buildDeepPage];
   const offset = (page - 1) * perPage;
-  const { rows, counted } = await selectPage(db, `penalties ${name}: ${shapeOf(filter)}`, {
+  const { rows, counted } = await selectPage(db, filter, options, {
+    name,
     build: () => build(filter),
-    values: { ...filterValues(filter, now), limit: perPage, offset },
-    now,
+    values: { limit: perPage, offset },
   });
   const counts = readCounted(counted, filter.status);
   const total = totalOf(counts, filter);
@@ -106,23 +153,35 @@ const LISTED_AND_COUNTED = selectionOf({
   due: sql`counted.due`,
 });
 
+/** A way to find a page; `values` are those of its own placeholders. */
+type PageSearch = { name: string; build: () => PageSql; values: PlaceholderValues };
+
 /** One page and its counts in one statement. */
 async function selectPage(
   db: Reads,
-  name: string,
-  { build, values, now }: { build: () => PageSql; values: PlaceholderValues; now: Date },
+  filter: PenaltyFilter,
+  { sort = '-created', now }: PageOptions,
+  { name, build, values }: PageSearch,
 ): Promise<{ rows: Penalty[]; counted: { counts: unknown; due: unknown } }> {
   const { columns, at } = LISTED_AND_COUNTED;
   const buildStatement = () => {
     const { expressions, rows } = build();
     return sql`with ${expressions} select ${columns} from counted left join (${rows}) as listed on true`;
   };
-  const found = await selectFrom(db)(name, buildStatement, values);
+  const allValues = { ...filterValues(filter, now), ...values };
+  const found = isFrequent(filter, sort)
+    ? await selectFrom(db)(`penalties ${name}: ${shapeOf(filter)}`, buildStatement, allValues)
+    : await selectOnce(db, buildStatement(), allValues);
   const hasRows = found[0]?.[at.id] !== null;
   const rows = hasRows ? found.map((row) => readPenalty(row, at, now)) : [];
   // A join promises no order, and sorting a page here is cheaper.
-  rows.sort(compareNewestFirst);
+  rows.sort(comparePenalties(sort));
   return { rows, counted: { counts: found[0]?.[at.counts], due: found[0]?.[at.due] } };
+}
+
+/** Whether the statement of a list is kept: those of all lists would fill the memory of the database. */
+function isFrequent({ types, ...filter }: PenaltyFilter, sort: PenaltySort): boolean {
+  return !readsManyRows(filter, sort) && (!types || types.length === 1 || types === MUTE_TYPES);
 }
 
 /** The first page, which is requested most. */
@@ -141,18 +200,15 @@ function buildDeepPage(filter: PenaltyFilter): PageSql {
     ) as start`;
   return {
     expressions: sql`${buildCounted(filter)}, ${bucket.expressions}`,
-    rows: selectRows(filter, { bound: sql`and (${key}) <= (${start})` }),
+    rows: selectRows(filter, sql`and (${key}) <= (${start})`),
   };
 }
 
-function selectRows(
-  filter: PenaltyFilter,
-  { bound = sql``, offset = sql`0` }: { bound?: SQL; offset?: SQL } = {},
-): SQL {
+function selectRows(filter: PenaltyFilter, bound = sql``): SQL {
   return sql`
     select * from (
       select ${LISTED.columns} from ${penalties} where ${filterCondition(filter)} ${bound}
-      order by ${NEWEST_FIRST} limit ${sql.raw(String(MAX_PAGE_ROWS))} offset ${offset}
+      order by ${NEWEST_FIRST} limit ${sql.raw(String(MAX_PAGE_ROWS))}
     ) as page limit ${LIMIT}`;
 }
 

@@ -28,12 +28,19 @@ export const LISTED = selectionOf(SHOWN);
 
 export type Penalty = Pick<typeof penalties.$inferSelect, keyof typeof SHOWN>;
 
+/** How lists are sorted: by `created` or `ends`, with `-` descending; then by id in the same direction. */
+export const PENALTY_SORTS = ['-created', 'created', 'ends', '-ends'] as const;
+export type PenaltySort = (typeof PENALTY_SORTS)[number];
+
 export const NEWEST_FIRST = sql`${penalties.createdAt} desc, ${penalties.id} desc`;
 export const OLDEST_FIRST = sql`${penalties.createdAt}, ${penalties.id}`;
 
-/** {@link NEWEST_FIRST}, for rows that the database gave in no order. */
-export function compareNewestFirst(a: Penalty, b: Penalty): number {
-  return b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id;
+/** The order of a sort, for rows that the database gave in no order. Permanent penalties are last by `ends` either way. */
+export function comparePenalties(sort: PenaltySort): (a: Penalty, b: Penalty) => number {
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const timeOf = ({ createdAt, endsAt }: Penalty) =>
+    sort.endsWith('created') ? createdAt.getTime() : (endsAt?.getTime() ?? sign * Number.MAX_VALUE);
+  return (a, b) => sign * (timeOf(a) - timeOf(b) || a.id - b.id);
 }
 
 /** Reads a listed row, with its status at `now`. @param at the positions of its columns. */

@@ -36,15 +36,17 @@ test('every index that lists are sorted by is one the planner can walk in that o
 });
 
 test('what a deep page passes is decided in the index, without visiting the rows', async () => {
-  const orders = {
-    penalties_created: sql`true`,
-    penalties_server: sql`server_id = 1`,
-    penalties_admin: sql`admin_steamid = ${aSteamId(901)}`,
+  const newestFirst = sql`created_at desc, id desc`;
+  const lists = {
+    penalties_created: [sql`true`, newestFirst],
+    penalties_server: [sql`server_id = 1`, newestFirst],
+    penalties_admin: [sql`admin_steamid = ${aSteamId(901)}`, newestFirst],
+    penalties_ends: [sql`created_at < ${now.toISOString()}`, sql`ends_at desc, id desc`],
   };
-  for (const [index, condition] of Object.entries(orders)) {
+  for (const [index, [condition, order]] of Object.entries(lists)) {
     const plan = await explain(
       sql`select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
-        and (ends_at is null or ends_at > ${now.toISOString()}) order by created_at desc, id desc limit 1`,
+        and (ends_at is null or ends_at > ${now.toISOString()}) order by ${order} limit 1`,
     );
     expect(plan).toContain(`Index Only Scan Backward using ${index}`);
   }

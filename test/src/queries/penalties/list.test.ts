@@ -11,6 +11,7 @@ import {
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
+import type { PenaltySort } from '../../../../src/queries/penalties/row.ts';
 import { aPenalty, aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
@@ -23,6 +24,18 @@ const random = (below: number) => {
   seed = (seed * 1103515245 + 12345) % 2147483648;
   return Math.floor((seed / 2147483648) * below);
 };
+
+/** Letter case of ASCII alone is ignored; nothing in a text is a wildcard. */
+const REASONS = [
+  '',
+  'Wallhack',
+  'wALLHACK, znów',
+  '100% AFK',
+  '1000 AFK',
+  'ŁAMANIE zasad',
+  'łamanie ZASAD',
+  'a\\_b',
+];
 
 /** Six thousand rows over half a year, many on a few crowded days; a tenth have ended but are still ACTIVE. */
 async function insertHistory() {
@@ -39,21 +52,39 @@ async function insertHistory() {
       createdAt,
       endsAt: isEnding ? new Date(createdAt.getTime() + random(1000) * hour) : null,
       durationMinutes: isEnding ? 60 : 0,
+      reason: REASONS[random(REASONS.length)] ?? '',
     });
   });
   for (let i = 0; i < rows.length; i += 1000) await insertPenalties(db, rows.slice(i, i + 1000));
 }
 
 /** The list that the specification asks for, computed row by row; its pages are cut from it. */
-function expected(all: (typeof penalties.$inferSelect)[], filter: PenaltyFilter) {
+function expected(
+  all: (typeof penalties.$inferSelect)[],
+  { types, status, serverId, playerSteamId, adminSteamId, createdFrom, createdTo, reason }: PenaltyFilter,
+  sort: PenaltySort = '-created',
+) {
+  const isIn = <T>(value: T, wanted: T | undefined) => wanted === undefined || value === wanted;
   const truth = all
     .map((row) => ({ ...row, status: statusAt(row.status, row.endsAt, now) }))
-    .filter((row) => filter.status === undefined || row.status === filter.status)
-    .filter((row) => filter.serverId === undefined || row.serverId === filter.serverId)
-    .filter((row) => filter.playerSteamId === undefined || row.playerSteamId === filter.playerSteamId)
-    .filter((row) => filter.adminSteamId === undefined || row.adminSteamId === filter.adminSteamId)
-    .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || b.id - a.id);
-  const listed = truth.filter((row) => filter.types === undefined || filter.types.includes(row.type));
+    .filter((row) => isIn(row.status, status))
+    .filter((row) => isIn(row.serverId, serverId))
+    .filter((row) => isIn(row.playerSteamId, playerSteamId))
+    .filter((row) => isIn(row.adminSteamId, adminSteamId))
+    .filter(({ createdAt }) => createdFrom === undefined || createdAt >= createdFrom)
+    .filter(({ createdAt }) => createdTo === undefined || createdAt < createdTo)
+    .filter((row) => reason === undefined || asciiLower(row.reason).includes(asciiLower(reason)));
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const timeOf = ({ createdAt, endsAt }: (typeof truth)[number]) =>
+    (sort.endsWith('ends') ? endsAt : createdAt)?.getTime();
+  const listed = truth
+    .filter((row) => types === undefined || types.includes(row.type))
+    .sort((a, b) => {
+      const [one, other] = [timeOf(a), timeOf(b)];
+      if (one === other) return sign * (a.id - b.id);
+      if (one === undefined) return 1;
+      return other === undefined ? -1 : sign * (one - other);
+    });
   const countOf = (type: PenaltyType) => truth.filter((row) => row.type === type).length;
   const total = listed.length;
   const counts = {
@@ -71,6 +102,10 @@ function expected(all: (typeof penalties.$inferSelect)[], filter: PenaltyFilter)
   return { total, cutPage };
 }
 
+function asciiLower(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
 /** The columns that lists leave out. */
 function withoutSource(row: typeof penalties.$inferSelect) {
   const { source: _, sourceTable: __, sourceId: ___, goneAt: ____, ...listed } = row;
@@ -81,6 +116,7 @@ const FILTERS: PenaltyFilter[] = [
   {},
   { types: ['warn'] },
   { types: ['gag', 'mute', 'silence'] },
+  { types: ['ban', 'mute'] },
   { serverId: 2 },
   { adminSteamId: UNKNOWN_STEAM_ID },
   { adminSteamId: aSteamId(901) },
@@ -92,7 +128,29 @@ const FILTERS: PenaltyFilter[] = [
   { serverId: 77 },
 ];
 
-test('rows, total and counts equal a row by row truth for every filter, swept or not', async () => {
+/** Filters and sorts that no tally serves, alone and together with each other. */
+const BY_ROWS: [PenaltyFilter, PenaltySort?][] = [
+  [{ createdFrom: daysAgo(80) }],
+  [{ createdTo: daysAgo(80), types: ['warn', 'ban'] }],
+  [{ createdFrom: daysAgo(100), createdTo: daysAgo(20), serverId: 1 }, 'ends'],
+  [{ createdFrom: daysAgo(20), createdTo: daysAgo(20) }],
+  [{ reason: 'WallH' }],
+  [{ reason: '0% a', adminSteamId: aSteamId(901) }, 'created'],
+  [{ reason: 'Łam' }, '-ends'],
+  [{ reason: '\\_B', playerSteamId: UNKNOWN_STEAM_ID, createdFrom: daysAgo(120) }, 'ends'],
+  ...(['created', 'ends', '-ends'] as const).flatMap((sort): [PenaltyFilter, PenaltySort][] => [
+    [{}, sort],
+    [{ types: ['gag', 'mute'] }, sort],
+    [{ serverId: 2, adminSteamId: aSteamId(900) }, sort],
+    [{ playerSteamId: aSteamId(3) }, sort],
+  ]),
+];
+
+function daysAgo(days: number): Date {
+  return new Date(now.getTime() - days * 24 * hour);
+}
+
+test('rows, total and counts equal a row by row truth for every filter and sort, swept or not', async () => {
   await insertHistory();
   for (const isSwept of [false, true]) {
     if (isSwept)
@@ -100,10 +158,10 @@ test('rows, total and counts equal a row by row truth for every filter, swept or
         sql`update penalties set status = 'EXPIRED' where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz - interval '1 hour'`,
       );
     const all = await db.select().from(penalties);
-    for (const base of FILTERS) {
+    for (const [base, sort] of [...FILTERS.map((filter): [PenaltyFilter] => [filter]), ...BY_ROWS]) {
       for (const status of [undefined, ...PENALTY_STATUSES]) {
         const filter = status ? { ...base, status } : base;
-        const { total, cutPage } = expected(all, filter);
+        const { total, cutPage } = expected(all, filter, sort);
         for (const perPage of [7, 100]) {
           const last = Math.max(Math.ceil(total / perPage), 1);
           for (const page of new Set([
@@ -114,11 +172,13 @@ test('rows, total and counts equal a row by row truth for every filter, swept or
             last - 1,
             last,
             last + 1,
+            1e12,
           ])) {
             if (page < 1) continue;
-            const found = await listPenalties(db, filter, { page, perPage, now });
-            expect({ filter, page, perPage, ...found }).toEqual({
+            const found = await listPenalties(db, filter, { page, perPage, sort, now });
+            expect({ filter, sort, page, perPage, ...found }).toEqual({
               filter,
+              sort,
               page,
               perPage,
               ...cutPage(page, perPage),
