@@ -6,7 +6,6 @@ import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createCommandMentions } from './command-mentions.ts';
-import { createCommands } from './commands/commands.ts';
 import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
 import { createHistoryCharts } from './history-charts.ts';
@@ -129,7 +128,7 @@ export function createBot(deps: BotDeps): Bot {
     intervalMs: timings.feedIntervalMs,
   });
   const dispatcher = createDispatcher({
-    ...createCommands({
+    commandDeps: {
       servers,
       publicUrl,
       chartOf: createHistoryCharts(deps),
@@ -141,7 +140,7 @@ export function createBot(deps: BotDeps): Bot {
       appealUrl: deps.appealUrl,
       lookUpSteamBans: deps.lookUpSteamBans,
       now,
-    }),
+    },
     delivery: createDelivery(sendWithLinkFallback),
     cooldown: deps.cooldown ?? createCooldown(),
     log,

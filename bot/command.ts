@@ -71,20 +71,29 @@ export type CommandResponse = {
 export type Choice = { name: string; value: string };
 
 /** A slash command, or a command of the user context menu. */
-export type Command = {
-  data: RESTPostAPIApplicationCommandsJSONBody;
-  execute: (invoker: Invoker, options: CommandOptions) => CommandResponse;
+export type Command<Deps> = {
+  /** What is registered with Discord. */
+  define: () => CommandDefinition;
+  execute: Execute<Deps>;
   /**
    * Suggestions for an option, at most 25.
    * @param option the name of the option that is being typed.
    */
-  autocomplete?: (invoker: Invoker, typed: string, option: string) => Promise<Choice[]> | Choice[];
+  autocomplete?: (
+    deps: Deps,
+    invoker: Invoker,
+    typed: { text: string; option: string },
+  ) => Promise<Choice[]> | Choice[];
+  /** Handlers of the buttons and menus in its messages. */
+  components?: Components<Deps>;
 };
 
+export type CommandDefinition = RESTPostAPIApplicationCommandsJSONBody;
+export type Execute<Deps> = (deps: Deps, invoker: Invoker, options: CommandOptions) => CommandResponse;
+type HandlePress<Deps> = (deps: Deps, invoker: Invoker, press: ComponentPress) => CommandResponse;
+
 /** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
-export type Components = Readonly<
-  Record<string, (invoker: Invoker, press: ComponentPress) => CommandResponse>
->;
+export type Components<Deps> = Readonly<Record<string, HandlePress<Deps>>>;
 
 type Explain = (texts: Texts, mention: MentionCommand) => MessageView;
 

@@ -14,9 +14,9 @@ import { isDiscordId } from '../src/domain/discord-id.ts';
 import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
-import type { Command } from './command.ts';
+import type { CommandDefinition } from './command.ts';
 import type { CommandIds } from './command-mentions.ts';
-import { commandDefinitions } from './commands/commands.ts';
+import { COMMANDS } from './commands/commands.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
 type RegisterDeps = { rest: REST; db: Db };
@@ -90,7 +90,7 @@ export async function registerCommands(
 ): Promise<Registration> {
   try {
     const { applicationId } = await readApplication(rest);
-    const definitions = commandDefinitions().map((definition) =>
+    const definitions = COMMANDS.map(({ define }) => define()).map((definition) =>
       guildId === undefined ? withContexts(definition) : definition,
     );
     const scope = guildId ?? GLOBAL;
@@ -175,7 +175,7 @@ function routeOf(applicationId: string, scope: string): `/${string}` {
 }
 
 /** Where a global command may be used: in guilds, and in direct messages with the bot unless it needs a permission. */
-function withContexts(definition: Command['data']) {
+function withContexts(definition: CommandDefinition) {
   const needsPermission = 'default_member_permissions' in definition;
   return {
     ...definition,

@@ -1,7 +1,7 @@
 import { ApplicationCommandType, userMention } from 'discord.js';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamId } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 import {
   loadPlayerRecord,
@@ -9,15 +9,23 @@ import {
   type RecordedPenalty,
 } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users/users.ts';
-import { type Command, type Invoker, Refusal } from '../command.ts';
+import {
+  type Command,
+  type CommandResponse,
+  type ComponentPress,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
+import { readFilter } from '../embeds/player-record-controls.ts';
 import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
+import { tryParsePositive } from '../interactions/custom-id.ts';
 import { BOT_TEXTS, type Localization, localizationsOf } from '../locales/localization.ts';
 import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
 import { completePlayer } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
-import { requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
+import { requireMaySee, requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
 import {
   moderateMembersRequired,
   type PersonCommand,
@@ -27,53 +35,67 @@ import {
 
 export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & SteamBansDeps;
 
-/** `/ban-check steamid? user? player? show?` Everyone may use it, so it has no default permission. */
-export function banCheckDefinition(): Command['data'] {
-  return {
-    ...localized(({ banCheck }) => banCheck),
+/**
+ * `/ban-check steamid? user? player? show?`: the invoker's own record; for moderators anyone's. It has no default
+ * permission, since everyone may use it.
+ */
+export const banCheck: Command<BanCheckDeps> = {
+  define: () => ({
+    ...localized((commands) => commands.banCheck),
     type: ApplicationCommandType.ChatInput,
     options: [
-      stringOption(({ banCheck }) => banCheck.options.steamid),
-      userOption(({ banCheck }) => banCheck.options.user),
-      stringOption(({ banCheck }) => banCheck.options.player, { autocomplete: true }),
-      booleanOption(({ banCheck }) => banCheck.options.show),
+      stringOption((commands) => commands.banCheck.options.steamid),
+      userOption((commands) => commands.banCheck.options.user),
+      stringOption((commands) => commands.banCheck.options.player, { autocomplete: true }),
+      booleanOption((commands) => commands.banCheck.options.show),
     ],
-  };
-}
+  }),
+  execute: (deps, invoker, options) =>
+    respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
+  autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
+  components: {
+    'record.page': (deps, invoker, press) => {
+      const [, ownerId, steamId, page, type, status] = press.args;
+      return updateRecord(deps, invoker, press, { ownerId, steamId, page, filter: readFilter(type, status) });
+    },
+    'record.type': (deps, invoker, press) => {
+      const [ownerId, steamId, , status] = press.args;
+      return updateRecord(deps, invoker, press, {
+        ownerId,
+        steamId,
+        filter: readFilter(press.values[0], status),
+      });
+    },
+    'record.status': (deps, invoker, press) => {
+      const [ownerId, steamId, type] = press.args;
+      return updateRecord(deps, invoker, press, {
+        ownerId,
+        steamId,
+        filter: readFilter(type, press.values[0]),
+      });
+    },
+    'record.open': (deps, invoker, press) => {
+      const [ownerId, steamId] = press.args;
+      const state = { ownerId, steamId, filter: {} };
+      return {
+        kind: 'ephemeral',
+        render: () => renderState(deps, invoker, { ...press, isEphemeral: true }, state),
+      };
+    },
+  },
+};
 
-/** `/ban-check`: the invoker's own record; for moderators anyone's. */
-export function banCheckCommand(deps: BanCheckDeps): Command {
-  return {
-    data: banCheckDefinition(),
-    execute: (invoker, options) =>
-      respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
-    autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
-  };
-}
-
-/** "Check bans" in the menu of a user. */
-export function checkBansDefinition(): Command['data'] {
-  return {
+/** "Check bans" in the user context menu: the record of the linked player. */
+export const checkBans: Command<BanCheckDeps> = {
+  define: () => ({
     type: ApplicationCommandType.User,
     name: BOT_TEXTS[DEFAULT_LANGUAGE].commands.checkBans.name,
     name_localizations: localizationsOf(({ commands }) => commands.checkBans.name),
     default_member_permissions: FOR_MODERATORS,
-  };
-}
-
-/** "Check bans" in the user context menu: the record of the linked player. */
-export function checkBansCommand(deps: BanCheckDeps): Command {
-  return {
-    data: checkBansDefinition(),
-    execute: (invoker, options) => ({
-      kind: 'ephemeral',
-      render: () => {
-        const { localization } = invoker;
-        return renderFirstPage(deps, { invoker, options, kind: 'ephemeral', localization });
-      },
-    }),
-  };
-}
+  }),
+  execute: (deps, invoker, options) =>
+    respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
+};
 
 async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
   const { invoker, localization } = command;
@@ -101,8 +123,43 @@ async function resolveSubject(
   return subject ?? requireOwnSteamId(deps, invoker);
 }
 
+/** The state in a `custom_id`, not yet checked. */
+type State = {
+  ownerId: string | undefined;
+  steamId: string | undefined;
+  page?: string | undefined;
+  filter: RecordFilter;
+};
+
+function updateRecord(
+  deps: BanCheckDeps,
+  invoker: Invoker,
+  press: ComponentPress,
+  state: State,
+): CommandResponse {
+  return { kind: 'update', render: () => renderState(deps, invoker, press, state) };
+}
+
+/** Checks each press again: who owns the message, and whether the invoker may see the record. */
+async function renderState(
+  deps: BanCheckDeps,
+  invoker: Invoker,
+  { messageOwnerId, isEphemeral }: ComponentPress,
+  { ownerId, steamId, page, filter }: State,
+): Promise<MessageView> {
+  // The owner in a custom id can be forged, the owner of the message cannot.
+  const isOwn =
+    ownerId === invoker.discordId && (messageOwnerId === undefined || messageOwnerId === invoker.discordId);
+  if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
+  const subject = tryParseSteamId(steamId ?? '');
+  if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+  await requireMaySee(deps, invoker, subject);
+  const localization = isEphemeral ? invoker.localization : invoker.guildLocalization;
+  return renderRecord(deps, subject, { invoker, localization, page: tryParsePositive(page) ?? 1, ...filter });
+}
+
 /** A page of a player's record. The caller has checked that the invoker may see it. */
-export async function renderRecord(
+async function renderRecord(
   deps: BanCheckDeps,
   steamId: SteamId64,
   {

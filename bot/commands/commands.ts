@@ -1,41 +1,12 @@
-import type { Command, Components } from '../command.ts';
-import {
-  type BanCheckDeps,
-  banCheckCommand,
-  banCheckDefinition,
-  checkBansCommand,
-  checkBansDefinition,
-} from './ban-check.ts';
-import { banCheckComponents } from './ban-check-components.ts';
-import { type FeedDeps, feedCommand, feedDefinition } from './feed.ts';
-import { lookupCommand, lookupDefinition } from './lookup.ts';
-import { serverCommand, serverDefinition } from './server.ts';
-import { serverComponents } from './server-components.ts';
+import type { Command } from '../command.ts';
+import { type BanCheckDeps, banCheck, checkBans } from './ban-check.ts';
+import { type FeedDeps, feed } from './feed.ts';
+import { lookup } from './lookup.ts';
+import { server } from './server.ts';
 import type { ServerDeps } from './server-messages.ts';
 
+/** The dependencies of all commands. */
 export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;
 
-/** All commands, and the handlers of the buttons and menus in their messages. */
-export function createCommands(deps: CommandDeps): { commands: readonly Command[]; components: Components } {
-  return {
-    commands: [
-      serverCommand(deps),
-      banCheckCommand(deps),
-      lookupCommand(deps),
-      checkBansCommand(deps),
-      feedCommand(deps),
-    ],
-    components: { ...serverComponents(deps), ...banCheckComponents(deps) },
-  };
-}
-
-/** The definitions to register with Discord. */
-export function commandDefinitions(): Command['data'][] {
-  return [
-    serverDefinition(),
-    banCheckDefinition(),
-    lookupDefinition(),
-    checkBansDefinition(),
-    feedDefinition(),
-  ];
-}
+/** Every command of the bot. */
+export const COMMANDS: readonly Command<CommandDeps>[] = [server, banCheck, lookup, checkBans, feed];

@@ -31,57 +31,51 @@ export type FeedDeps = {
 /** A2S_INFO has one byte for the number of slots. */
 const MAX_PLAYERS = 255;
 
-/** `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what` */
-export function feedDefinition(): Command['data'] {
-  return {
-    ...localized(({ feed }) => feed),
+/**
+ * `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what`: posts changes in a channel as they
+ * happen; for members with Manage Server.
+ */
+export const feed: Command<FeedDeps> = {
+  define: () => ({
+    ...localized((commands) => commands.feed),
     type: ApplicationCommandType.ChatInput,
     default_member_permissions: FOR_MANAGERS,
     options: [
       subcommand(
-        ({ feed }) => feed.start,
+        (commands) => commands.feed.start,
         [
-          choiceOption(({ feed }) => feed.start.options.what, FEED_SUBJECTS, labelOf),
-          stringOption(({ feed }) => feed.start.options.types, { autocomplete: true }),
-          stringOption(({ feed }) => feed.start.options.server, { autocomplete: true }),
-          integerOption(({ feed }) => feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
-          roleOption(({ feed }) => feed.start.options.role),
+          choiceOption((commands) => commands.feed.start.options.what, FEED_SUBJECTS, labelOf),
+          stringOption((commands) => commands.feed.start.options.types, { autocomplete: true }),
+          stringOption((commands) => commands.feed.start.options.server, { autocomplete: true }),
+          integerOption((commands) => commands.feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
+          roleOption((commands) => commands.feed.start.options.role),
         ],
       ),
-      subcommand(({ feed }) => feed.list),
+      subcommand((commands) => commands.feed.list),
       subcommand(
-        ({ feed }) => feed.stop,
-        [choiceOption(({ feed }) => feed.stop.options.what, FEED_SUBJECTS, labelOf)],
+        (commands) => commands.feed.stop,
+        [choiceOption((commands) => commands.feed.stop.options.what, FEED_SUBJECTS, labelOf)],
       ),
     ],
-  };
-}
+  }),
+  execute: (deps, invoker, options) => ({
+    kind: 'ephemeral',
+    render: () => {
+      const manager = requireManager(invoker);
+      if (options.subcommand === 'list') return list(deps, manager);
+      const subject = FEED_SUBJECTS.find((each) => each === options.strings.what);
+      if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+      return options.subcommand === 'stop'
+        ? stop(deps, manager, subject)
+        : start(deps, manager, subject, options);
+    },
+  }),
+  autocomplete: (deps, { localization: { texts } }, { text, option }) =>
+    option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts),
+};
 
-function labelOf({ feed }: { feed: FeedTexts }, subject: FeedSubject): string {
-  return feed.subjects[subject];
-}
-
-/** `/feed`: posts changes in a channel as they happen; for members with Manage Server. */
-export function feedCommand(deps: FeedDeps): Command {
-  return {
-    data: feedDefinition(),
-    execute: (invoker, options) => ({
-      kind: 'ephemeral',
-      render: () => {
-        const manager = requireManager(invoker);
-        if (options.subcommand === 'list') return list(deps, manager);
-        const subject = FEED_SUBJECTS.find((known) => known === options.strings.what);
-        if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
-        return options.subcommand === 'stop'
-          ? stop(deps, manager, subject)
-          : start(deps, manager, subject, options);
-      },
-    }),
-    autocomplete: ({ localization }, typed, option) =>
-      option === 'types'
-        ? completePenaltyTypes(typed, localization.texts)
-        : completeServer(deps, typed, localization.texts),
-  };
+function labelOf(texts: { feed: FeedTexts }, subject: FeedSubject): string {
+  return texts.feed.subjects[subject];
 }
 
 type Manager = Invoker & { guildId: string };
@@ -90,7 +84,7 @@ type Manager = Invoker & { guildId: string };
 function requireManager(invoker: Invoker): Manager {
   const { guildId } = invoker;
   if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };
-  throw refusal((feed) => feed.manageGuildRequired);
+  throw refusal((words) => words.manageGuildRequired);
 }
 
 async function start(
@@ -103,15 +97,15 @@ async function start(
   const server = strings.server?.trim();
   const { players = null } = numbers;
   const { role } = roles;
-  if (subject !== 'penalties' && types !== undefined) throw refusal((feed) => feed.forPenaltiesOnly);
-  if (subject !== 'servers' && (players !== null || role)) throw refusal((feed) => feed.forServersOnly);
-  if (role && players === null) throw refusal((feed) => feed.roleNeedsPlayers);
-  if (role?.id === manager.guildId) throw refusal((feed) => feed.notEveryone);
+  if (subject !== 'penalties' && types !== undefined) throw refusal((words) => words.forPenaltiesOnly);
+  if (subject !== 'servers' && (players !== null || role)) throw refusal((words) => words.forServersOnly);
+  if (role && players === null) throw refusal((words) => words.roleNeedsPlayers);
+  if (role?.id === manager.guildId) throw refusal((words) => words.notEveryone);
   if (manager.botLacks.length > 0) {
-    throw refusal((feed) => feed.cannotPost(permissionList(manager.botLacks, feed)));
+    throw refusal((words) => words.cannotPost(permissionList(manager.botLacks, words)));
   }
   if (role && !role.isMentionable && !manager.botCanMentionRoles) {
-    throw refusal((feed) => feed.cannotMention(`<@&${role.id}>`));
+    throw refusal((words) => words.cannotMention(`<@&${role.id}>`));
   }
   const { isNew } = await startDiscordFeed(db, {
     subject,
@@ -126,8 +120,8 @@ async function start(
   });
   onFeedsChanged();
   const { texts } = manager.localization;
-  const { feed } = texts;
-  return done(isNew ? feed.started({ subject, stop: mention('feed stop', texts) }) : feed.changed(subject));
+  const { feed: words } = texts;
+  return done(isNew ? words.started({ subject, stop: mention('feed stop', texts) }) : words.changed(subject));
 }
 
 async function list({ db, mention }: FeedDeps, manager: Manager): Promise<MessageView> {
@@ -142,7 +136,7 @@ async function stop(
 ): Promise<MessageView> {
   const actor = { discordId };
   const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor });
-  if (!wasThere) throw refusal((feed) => feed.noSuchFeed(subject));
+  if (!wasThere) throw refusal((words) => words.noSuchFeed(subject));
   onFeedsChanged();
   return done(localization.texts.feed.stopped(subject));
 }
@@ -151,6 +145,6 @@ function done(text: string): MessageView {
   return noticeMessage(`📣 ${text}`, COLOURS.online);
 }
 
-function refusal(explain: (feed: FeedTexts) => string): Refusal {
-  return new Refusal(({ feed }) => noticeMessage(explain(feed)));
+function refusal(explain: (words: FeedTexts) => string): Refusal {
+  return new Refusal((texts) => noticeMessage(explain(texts.feed)));
 }

@@ -17,30 +17,23 @@ import {
   showsDiscord,
 } from './visibility.ts';
 
-/** `/lookup user? steamid? player? show?` */
-export function lookupDefinition(): Command['data'] {
-  return {
-    ...localized(({ lookup }) => lookup),
+/** `/lookup user? steamid? player? show?`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
+export const lookup: Command<BanCheckDeps> = {
+  define: () => ({
+    ...localized((commands) => commands.lookup),
     type: ApplicationCommandType.ChatInput,
     default_member_permissions: FOR_MODERATORS,
     options: [
-      userOption(({ lookup }) => lookup.options.user),
-      stringOption(({ lookup }) => lookup.options.steamid),
-      stringOption(({ lookup }) => lookup.options.player, { autocomplete: true }),
-      booleanOption(({ lookup }) => lookup.options.show),
+      userOption((commands) => commands.lookup.options.user),
+      stringOption((commands) => commands.lookup.options.steamid),
+      stringOption((commands) => commands.lookup.options.player, { autocomplete: true }),
+      booleanOption((commands) => commands.lookup.options.show),
     ],
-  };
-}
-
-/** `/lookup`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
-export function lookupCommand(deps: BanCheckDeps): Command {
-  return {
-    data: lookupDefinition(),
-    execute: (invoker, options) =>
-      respondAboutPerson(invoker, options, (command) => renderUser(deps, command)),
-    autocomplete: (invoker, typed) => completePlayer(deps, invoker, typed),
-  };
-}
+  }),
+  execute: (deps, invoker, options) =>
+    respondAboutPerson(invoker, options, (command) => renderUser(deps, command)),
+  autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
+};
 
 async function renderUser(
   deps: BanCheckDeps,

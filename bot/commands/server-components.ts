@@ -13,34 +13,32 @@ import type { Localization } from '../locales/localization.ts';
 import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 
 /** Buttons and menus of `/server` messages. */
-export function serverComponents(deps: ServerDeps): Components {
-  return {
-    'server.refresh': (invoker, press) => ({
-      kind: 'update',
-      render: () => {
-        const [serverId, offersPin] = press.args;
-        const server = requireServer(deps, serverId);
-        return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
-      },
+export const serverComponents: Components<ServerDeps> = {
+  'server.refresh': (deps, invoker, press) => ({
+    kind: 'update',
+    render: () => {
+      const [serverId, offersPin] = press.args;
+      const server = requireServer(deps, serverId);
+      return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
+    },
+  }),
+  'server.list': (deps, invoker, press) =>
+    updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
+  'server.open': (deps, invoker, press) =>
+    updateOwn(invoker, press, (localization) => {
+      const server = requireServer(deps, press.values[0]);
+      return renderCard(deps, server, localization, press.args[0] === '1');
     }),
-    'server.list': (invoker, press) =>
-      updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
-    'server.open': (invoker, press) =>
-      updateOwn(invoker, press, (localization) => {
-        const server = requireServer(deps, press.values[0]);
-        return renderCard(deps, server, localization, press.args[0] === '1');
-      }),
-    'server.players': (invoker, { args: [serverId, page, turn], isEphemeral }) => ({
-      kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
-      render: () =>
-        playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
-    }),
-    'server.pin': (invoker, press) => ({
-      kind: 'ephemeral',
-      render: () => pin(deps, invoker, press),
-    }),
-  };
-}
+  'server.players': (deps, invoker, { args: [serverId, page, turn], isEphemeral }) => ({
+    kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
+    render: () =>
+      playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
+  }),
+  'server.pin': (deps, invoker, press) => ({
+    kind: 'ephemeral',
+    render: () => pin(deps, invoker, press),
+  }),
+};
 
 /** The component's argument is a server's id, or `all`. */
 async function pin(

@@ -1,8 +1,9 @@
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
-import { type Command, type CommandResponse, type Components, type Invoker, Refusal } from '../command.ts';
+import { type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
+import { COMMANDS, type CommandDeps } from '../commands/commands.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
@@ -22,8 +23,7 @@ import {
 import type { InteractionOutcome } from './outcome.ts';
 
 export type DispatcherDeps = {
-  commands: readonly Command[];
-  components: Components;
+  commandDeps: CommandDeps;
   delivery: Delivery;
   cooldown: Cooldown;
   log: Logger;
@@ -60,8 +60,9 @@ const RENDER_LIMIT_MS = 60_000;
 
 /** Creates a dispatcher; it finds commands by the name they are registered under. */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
-  const { components, delivery, log, now } = deps;
-  const commands = new Map(deps.commands.map((command) => [command.data.name, command]));
+  const { commandDeps, delivery, log, now } = deps;
+  const commands = new Map(COMMANDS.map((command) => [command.define().name, command]));
+  const components = new Map(COMMANDS.flatMap((command) => Object.entries(command.components ?? {})));
   const running = new Set<Promise<void>>();
 
   /** Never rejects. */
@@ -93,7 +94,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const { name, value } = interaction.options.getFocused(true);
     const invoker = toInvoker(interaction, deps.moderators, receipt);
     try {
-      const choices = Promise.try(() => command?.autocomplete?.(invoker, String(value), name) ?? []);
+      const typed = { text: String(value), option: name };
+      const choices = Promise.try(() => command?.autocomplete?.(commandDeps, invoker, typed) ?? []);
       await interaction.respond(await withTimeLimit(choices, remainingMs(SUGGEST_LIMIT_MS, receipt)));
       return 'completed';
     } catch (error) {
@@ -107,13 +109,12 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   function runCommand(interaction: CommandInteraction, invoker: Invoker): CommandResponse {
     const command = commands.get(interaction.commandName);
-    return command?.execute(invoker, toCommandOptions(interaction)) ?? OUTDATED;
+    return command?.execute(commandDeps, invoker, toCommandOptions(interaction)) ?? OUTDATED;
   }
 
   function pressComponent(interaction: ComponentInteraction, invoker: Invoker): CommandResponse {
     const { name } = parseCustomId(interaction.customId);
-    const component = Object.hasOwn(components, name) ? components[name] : undefined;
-    return component?.(invoker, toComponentPress(interaction)) ?? OUTDATED;
+    return components.get(name)?.(commandDeps, invoker, toComponentPress(interaction)) ?? OUTDATED;
   }
 
   async function respond(
