@@ -20,6 +20,7 @@ import { createModeratorRule } from './moderators.ts';
 import { createPresence } from './presence.ts';
 import { registerAtStart } from './register.ts';
 import { createRest } from './rest.ts';
+import { createSitePages } from './site-pages.ts';
 
 export type BotDeps = {
   token: string;
@@ -28,6 +29,8 @@ export type BotDeps = {
   /** Base of Discord's REST API, which also gives the gateway's address. */
   apiUrl: string;
   publicUrl: string;
+  /** Whether everyone may read penalties on this site. */
+  arePenaltiesPublic: boolean;
   database: Pick<Database, 'db' | 'requestDb'>;
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
@@ -96,10 +99,11 @@ const TIMINGS: BotTimings = {
 
 /** Creates a bot. None of its failures rejects or ends the process; `health` reports its state. */
 export function createBot(deps: BotDeps): Bot {
-  const { log, servers, publicUrl, database, guildId, token, apiUrl } = deps;
+  const { log, servers, database, guildId, token, apiUrl } = deps;
   const { db } = database;
   const timings = { ...TIMINGS, ...deps.timings };
   const now = deps.now ?? (() => new Date());
+  const pages = createSitePages(deps);
   const rest = createRest({ apiUrl, token });
   const sendWithLinkFallback = createLinkFallback(log);
   const commandMentions = createCommandMentions();
@@ -108,7 +112,7 @@ export function createBot(deps: BotDeps): Bot {
     db,
     rest,
     servers,
-    publicUrl,
+    pages,
     log,
     sendWithLinkFallback,
     intervalMs: timings.liveIntervalMs,
@@ -119,7 +123,7 @@ export function createBot(deps: BotDeps): Bot {
     db,
     rest,
     servers,
-    publicUrl,
+    pages,
     moderators,
     mention,
     log,
@@ -130,7 +134,7 @@ export function createBot(deps: BotDeps): Bot {
   const dispatcher = createDispatcher({
     commandDeps: {
       servers,
-      publicUrl,
+      pages,
       chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,

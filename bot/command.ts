@@ -90,7 +90,7 @@ export type Command<Deps> = {
 
 export type CommandDefinition = RESTPostAPIApplicationCommandsJSONBody;
 export type Execute<Deps> = (deps: Deps, invoker: Invoker, options: CommandOptions) => CommandResponse;
-type HandlePress<Deps> = (deps: Deps, invoker: Invoker, press: ComponentPress) => CommandResponse;
+export type HandlePress<Deps> = (deps: Deps, invoker: Invoker, press: ComponentPress) => CommandResponse;
 
 /** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
 export type Components<Deps> = Readonly<Record<string, HandlePress<Deps>>>;

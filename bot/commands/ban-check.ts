@@ -8,7 +8,7 @@ import {
   type PlayerRecord,
   type RecordedPenalty,
 } from '../../src/queries/penalties/player-record.ts';
-import { findUserByDiscordId, findUserBySteamId } from '../../src/queries/users/users.ts';
+import { findUserByDiscordId, findUserBySteamId, type User } from '../../src/queries/users/users.ts';
 import {
   type Command,
   type CommandResponse,
@@ -21,9 +21,10 @@ import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
 import { readFilter } from '../embeds/player-record-controls.ts';
 import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
-import { BOT_TEXTS, type Localization, localizationsOf } from '../locales/localization.ts';
+import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
+import type { LinkReader } from '../site-pages.ts';
 import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
-import { completePlayer } from './player-choice.ts';
+import { completePlayer, repeatForCandidate } from './player-choice.ts';
 import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
 import { requireMaySee, requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
 import {
@@ -51,37 +52,28 @@ export const banCheck: Command<BanCheckDeps> = {
     ],
   }),
   execute: (deps, invoker, options) =>
-    respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
+    respondAboutPerson('ban-check', { invoker, options }, (command) => renderFirstPage(deps, command)),
   autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
   components: {
     'record.page': (deps, invoker, press) => {
-      const [, ownerId, steamId, page, type, status] = press.args;
-      return updateRecord(deps, invoker, press, { ownerId, steamId, page, filter: readFilter(type, status) });
+      const [, steamId, page, type, status] = press.args;
+      return updateRecord(deps, invoker, press, { steamId, page, ...readFilter(type, status) });
     },
     'record.type': (deps, invoker, press) => {
-      const [ownerId, steamId, , status] = press.args;
-      return updateRecord(deps, invoker, press, {
-        ownerId,
-        steamId,
-        filter: readFilter(press.values[0], status),
-      });
+      const [steamId, , status] = press.args;
+      return updateRecord(deps, invoker, press, { steamId, ...readFilter(press.values[0], status) });
     },
     'record.status': (deps, invoker, press) => {
-      const [ownerId, steamId, type] = press.args;
-      return updateRecord(deps, invoker, press, {
-        ownerId,
-        steamId,
-        filter: readFilter(type, press.values[0]),
-      });
+      const [steamId, type] = press.args;
+      return updateRecord(deps, invoker, press, { steamId, ...readFilter(type, press.values[0]) });
     },
-    'record.open': (deps, invoker, press) => {
-      const [ownerId, steamId] = press.args;
-      const state = { ownerId, steamId, filter: {} };
-      return {
-        kind: 'ephemeral',
-        render: () => renderState(deps, invoker, { ...press, isEphemeral: true }, state),
-      };
-    },
+    'record.open': (deps, invoker, { args: [steamId] }) => ({
+      kind: 'ephemeral',
+      render: () => renderState(deps, invoker, { steamId }, { isPublic: false }),
+    }),
+    'ban-check.player': repeatForCandidate((deps, invoker, options) =>
+      banCheck.execute(deps, invoker, options),
+    ),
   },
 };
 
@@ -94,13 +86,16 @@ export const checkBans: Command<BanCheckDeps> = {
     default_member_permissions: FOR_MODERATORS,
   }),
   execute: (deps, invoker, options) =>
-    respondAboutPerson(invoker, options, (command) => renderFirstPage(deps, command)),
+    respondAboutPerson('ban-check', { invoker, options }, (command) => renderFirstPage(deps, command)),
 };
 
 async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
-  const { invoker, localization } = command;
   const steamId = await resolveSubject(deps, command);
-  return renderRecord(deps, steamId, { invoker, localization, page: 1 });
+  return renderRecord(deps, steamId, {
+    invoker: command.invoker,
+    isPublic: command.kind === 'public',
+    page: 1,
+  });
 }
 
 /**
@@ -108,10 +103,8 @@ async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Prom
  * SteamID over a nickname.
  * @throws {Refusal} when there is none, or when the invoker may not see it.
  */
-async function resolveSubject(
-  deps: BanCheckDeps,
-  { invoker, options, kind }: PersonCommand,
-): Promise<SteamId64> {
+async function resolveSubject(deps: BanCheckDeps, command: PersonCommand): Promise<SteamId64> {
+  const { invoker, options, kind } = command;
   const discordId = options.users.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();
@@ -119,79 +112,84 @@ async function resolveSubject(
     if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
     throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
   }
-  const subject = discordId === undefined ? await resolveSteamOptions(deps, invoker, options) : undefined;
+  const subject = discordId === undefined ? await resolveSteamOptions(deps, command) : undefined;
   return subject ?? requireOwnSteamId(deps, invoker);
 }
 
-/** The state in a `custom_id`, not yet checked. */
-type State = {
-  ownerId: string | undefined;
-  steamId: string | undefined;
-  page?: string | undefined;
-  filter: RecordFilter;
-};
+/** The state in a `custom_id`, which can be forged. */
+type State = RecordFilter & { steamId: string | undefined; page?: string | undefined };
 
 function updateRecord(
   deps: BanCheckDeps,
   invoker: Invoker,
-  press: ComponentPress,
+  { messageOwnerId, isEphemeral }: ComponentPress,
   state: State,
 ): CommandResponse {
-  return { kind: 'update', render: () => renderState(deps, invoker, press, state) };
+  return {
+    kind: 'update',
+    render: () => {
+      const isOwn = messageOwnerId === undefined || messageOwnerId === invoker.discordId;
+      if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
+      return renderState(deps, invoker, state, { isPublic: !isEphemeral });
+    },
+  };
 }
 
-/** Checks each press again: who owns the message, and whether the invoker may see the record. */
+/** Checks each press again: an invoker may no longer be a moderator. */
 async function renderState(
   deps: BanCheckDeps,
   invoker: Invoker,
-  { messageOwnerId, isEphemeral }: ComponentPress,
-  { ownerId, steamId, page, filter }: State,
+  { steamId, page, ...filter }: State,
+  { isPublic }: { isPublic: boolean },
 ): Promise<MessageView> {
-  // The owner in a custom id can be forged, the owner of the message cannot.
-  const isOwn =
-    ownerId === invoker.discordId && (messageOwnerId === undefined || messageOwnerId === invoker.discordId);
-  if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
   const subject = tryParseSteamId(steamId ?? '');
   if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
   await requireMaySee(deps, invoker, subject);
-  const localization = isEphemeral ? invoker.localization : invoker.guildLocalization;
-  return renderRecord(deps, subject, { invoker, localization, page: tryParsePositive(page) ?? 1, ...filter });
+  return renderRecord(deps, subject, { invoker, isPublic, page: tryParsePositive(page) ?? 1, ...filter });
 }
 
 /** A page of a player's record. The caller has checked that the invoker may see it. */
-async function renderRecord(
+export async function renderRecord(
   deps: BanCheckDeps,
   steamId: SteamId64,
   {
     invoker,
-    localization: { texts },
+    isPublic,
     page,
     ...filter
-  }: RecordFilter & { invoker: Invoker; localization: Localization; page: number },
+  }: RecordFilter & { invoker: Invoker; isPublic: boolean; page: number },
 ): Promise<MessageView> {
   const now = deps.now();
   const [record, user, steamBans] = await Promise.all([
-    loadPlayerRecord(deps.db, steamId, {
-      ...filter,
-      page,
-      perPage: PENALTIES_PER_PAGE,
-      now,
-    }),
+    loadPlayerRecord(deps.db, steamId, { ...filter, page, perPage: PENALTIES_PER_PAGE, now }),
     findUserBySteamId(deps.db, steamId),
     loadSteamBans(deps, steamId),
   ]);
   const names = [user?.nickname ?? '', record.playerName ?? ''];
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
-  return recordMessage(toRecordView(record, { steamId, playerName, filter, steamBans }, now), {
-    texts,
-    invokerId: invoker.discordId,
+  const isMember = user !== undefined;
+  const view = toRecordView(record, { steamId, playerName, isMember, filter, steamBans }, now);
+  return recordMessage(view, {
+    texts: (isPublic ? invoker.guildLocalization : invoker.localization).texts,
+    pages: deps.pages,
+    reader: readerOf(invoker, user, isPublic),
     appealUrl: deps.appealUrl,
   });
 }
 
+/** Who follows the links of a message about a player. @param user undefined: the player has no account. */
+export function readerOf(
+  { discordId }: Invoker,
+  user: Pick<User, 'discordId'> | undefined,
+  isPublic: boolean,
+): LinkReader {
+  if (isPublic) return 'everyone';
+  return user?.discordId === discordId ? 'player' : 'moderators';
+}
+
 function toRecordView(
   { rows, activeRows, ...record }: PlayerRecord,
-  subject: Pick<RecordView, 'steamId' | 'playerName' | 'filter' | 'steamBans'>,
+  subject: Pick<RecordView, 'steamId' | 'playerName' | 'isMember' | 'filter' | 'steamBans'>,
   now: Date,
 ): RecordView {
   const toView = (penalty: RecordedPenalty) => ({

@@ -1,13 +1,13 @@
-import { ApplicationCommandType } from 'discord.js';
+import { ApplicationCommandType, userMention } from 'discord.js';
 import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser } from '../../src/queries/users/users.ts';
-import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { type Command, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { userMessage } from '../embeds/user.ts';
-import type { BanCheckDeps } from './ban-check.ts';
+import { type BanCheckDeps, readerOf, renderRecord } from './ban-check.ts';
 import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
-import { completePlayer } from './player-choice.ts';
+import { completePlayer, repeatForCandidate } from './player-choice.ts';
 import { loadSteamBans } from './steam-bans.ts';
 import { resolveSteamOptions } from './subject.ts';
 import {
@@ -31,21 +31,31 @@ export const lookup: Command<BanCheckDeps> = {
     ],
   }),
   execute: (deps, invoker, options) =>
-    respondAboutPerson(invoker, options, (command) => renderUser(deps, command)),
+    respondAboutPerson('lookup', { invoker, options }, (command) => renderUser(deps, command)),
   autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
+  components: {
+    'lookup.player': repeatForCandidate((deps, invoker, options) => lookup.execute(deps, invoker, options)),
+  },
 };
 
-async function renderUser(
-  deps: BanCheckDeps,
-  { invoker, options, kind, localization: { texts } }: PersonCommand,
-): Promise<MessageView> {
-  const subject = await resolveSubject(deps, invoker, options);
-  const found = await findUser(deps.db, subject, deps.now());
-  const isHidden = found !== undefined && !showsDiscord(found, invoker, kind);
-  const user = isHidden ? ('discordId' in subject ? undefined : withoutDiscord(found)) : found;
-  if (!user) throw new Refusal(({ refusals }) => noticeMessage(refusals.userNotFound));
+async function renderUser(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
+  const { invoker, kind } = command;
+  const { texts } = command.localization;
+  const isPublic = kind === 'public';
+  const subject = await resolveSubject(deps, command);
+  const account = await findUser(deps.db, subject, deps.now());
+  const isHidden = account !== undefined && !showsDiscord(account, invoker, kind);
+  if (!account || (isHidden && 'discordId' in subject)) {
+    if ('discordId' in subject) {
+      const mention = userMention(subject.discordId);
+      throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(mention)));
+    }
+    return renderRecord(deps, subject.steamId64, { invoker, isPublic, page: 1 });
+  }
+  const user = isHidden ? withoutDiscord(account) : account;
   const steamBans = await loadSteamBans(deps, user.steamId64);
-  return userMessage(user, { texts, invokerId: invoker.discordId, steamBans });
+  const page = deps.pages.player(user.steamId64, readerOf(invoker, account, isPublic));
+  return userMessage(user, { texts, page, steamBans });
 }
 
 /**
@@ -54,15 +64,15 @@ async function renderUser(
  */
 async function resolveSubject(
   deps: BanCheckDeps,
-  invoker: Invoker,
-  options: CommandOptions,
+  command: PersonCommand,
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
+  const { invoker, options } = command;
   const discordId = options.users.user;
   if (discordId !== undefined) {
     if (!invoker.canModerateMembers && discordId !== invoker.discordId) throw moderateMembersRequired();
     return { discordId };
   }
-  const steamId64 = await resolveSteamOptions(deps, invoker, options);
+  const steamId64 = await resolveSteamOptions(deps, command);
   if (steamId64 === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.whomToLookUp));
   return { steamId64 };
 }

@@ -5,10 +5,11 @@ import { serverCard } from '../embeds/server-card.ts';
 import { inDisplayOrder, serverList } from '../embeds/server-list.ts';
 import type { LiveStatus } from '../live-status/live-status.ts';
 import type { Localization } from '../locales/localization.ts';
+import type { SitePages } from '../site-pages.ts';
 
 export type ServerDeps = {
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug'>;
-  publicUrl: string;
+  pages: SitePages;
   /** The chart of a server's last 24 hours; undefined when there is none. */
   chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
   pinLiveStatus: LiveStatus['pin'];
@@ -21,7 +22,7 @@ export function listViews({ servers }: Pick<ServerDeps, 'servers'>): ServerView[
 
 /** The list of all servers. */
 export function renderList(deps: ServerDeps, { texts }: Localization, offersPin: boolean): MessageView {
-  return serverList(listViews(deps), { texts, offersPin });
+  return serverList(listViews(deps), { texts, pages: deps.pages, offersPin });
 }
 
 /** The card of one server, with its chart. */
@@ -32,5 +33,5 @@ export async function renderCard(
   offersPin: boolean,
 ): Promise<MessageView> {
   const chart = await deps.chartOf(server.id, localization);
-  return serverCard(server, { texts: localization.texts, publicUrl: deps.publicUrl, offersPin, chart });
+  return serverCard(server, { texts: localization.texts, pages: deps.pages, offersPin, chart });
 }

@@ -4,16 +4,17 @@ import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUserByDiscordId } from '../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
-import { type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { type Invoker, Refusal } from '../command.ts';
 import { linkButton, noticeMessage, row } from '../embeds/message.ts';
+import type { SitePages } from '../site-pages.ts';
 import { escapeText } from '../text.ts';
 import { resolvePlayer } from './player-choice.ts';
-import { moderateMembersRequired } from './visibility.ts';
+import { moderateMembersRequired, type PersonCommand } from './visibility.ts';
 
 /** Dependencies of resolving the player that a command is about. */
 export type SubjectDeps = {
   db: Db;
-  publicUrl: string;
+  pages: SitePages;
   resolveVanity: ResolveVanity;
   now: () => Date;
 };
@@ -47,28 +48,25 @@ async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Pro
  */
 export async function resolveSteamOptions(
   deps: SubjectDeps,
-  invoker: Invoker,
-  { strings }: CommandOptions,
+  command: PersonCommand,
 ): Promise<SteamId64 | undefined> {
-  const [steamId, player] = [strings.steamid?.trim(), strings.player?.trim()];
+  const { invoker, options } = command;
+  const [steamId, player] = [options.strings.steamid?.trim(), options.strings.player?.trim()];
   if (!steamId && !player) return undefined;
   const subject = steamId
     ? await resolveSteamId(deps, steamId)
-    : await resolvePlayer(deps, invoker, player ?? '');
+    : await resolvePlayer(deps, command, player ?? '');
   await requireMaySee(deps, invoker, subject);
   return subject;
 }
 
 /** The player linked to the invoker. @throws {Refusal} that explains how to link. */
-export async function requireOwnSteamId(
-  { db, publicUrl }: SubjectDeps,
-  invoker: Invoker,
-): Promise<SteamId64> {
+export async function requireOwnSteamId({ db, pages }: SubjectDeps, invoker: Invoker): Promise<SteamId64> {
   const user = await findUserByDiscordId(db, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
-    noticeMessage(`${refusals.notLinkedYourself}\n${publicUrl}/account`, undefined, [
-      row(linkButton(buttons.account, `${publicUrl}/account`)),
+    noticeMessage(`${refusals.notLinkedYourself}\n${pages.account}`, undefined, [
+      row(linkButton(buttons.account, pages.account)),
     ]),
   );
 }

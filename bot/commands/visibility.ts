@@ -5,9 +5,10 @@ import type { Localization } from '../locales/localization.ts';
 
 /** A command about a person: who invoked it, and who sees the response in which language. */
 export type PersonCommand = {
+  name: 'ban-check' | 'lookup';
   invoker: Invoker;
   options: CommandOptions;
-  kind: CommandResponse['kind'];
+  kind: 'public' | 'ephemeral';
   localization: Localization;
 };
 
@@ -16,14 +17,14 @@ export type PersonCommand = {
  * everyone by `show`, in the guild's language.
  */
 export function respondAboutPerson(
-  invoker: Invoker,
-  options: CommandOptions,
+  name: PersonCommand['name'],
+  { invoker, options }: Pick<PersonCommand, 'invoker' | 'options'>,
   render: (command: PersonCommand) => Promise<MessageView>,
 ): CommandResponse {
   const isShown = invoker.canModerateMembers && options.booleans.show === true;
   const kind = isShown ? 'public' : 'ephemeral';
   const localization = isShown ? invoker.guildLocalization : invoker.localization;
-  return { kind, render: () => render({ invoker, options, kind, localization }) };
+  return { kind, render: () => render({ name, invoker, options, kind, localization }) };
 }
 
 /**

@@ -2,9 +2,10 @@ import type { FeedChange } from '../../src/domain/discord-feed.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
+import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
-import { COLOURS, type MessageView, row } from './message.ts';
-import { connectButton } from './server-card.ts';
+import { COLOURS, linkButton, type MessageView, row } from './message.ts';
+import { linksRow } from './server-card.ts';
 
 const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
   down: { emoji: '🔴', colour: COLOURS.danger },
@@ -12,13 +13,13 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
   players: { emoji: '👥', colour: COLOURS.neutral },
 };
 
-type Options = { texts: Texts; publicUrl: string; roleId: string | null };
+type Options = { texts: Texts; pages: SitePages; roleId: string | null };
 
 /** One kind of change of one or more servers. `players` mentions the role. */
 export function feedServers(
   change: FeedChange,
   servers: readonly [ServerView, ...ServerView[]],
-  { texts, publicUrl, roleId }: Options,
+  { texts, pages, roleId }: Options,
 ): MessageView & { roleId: string | null } {
   const [first] = servers;
   const isOne = servers.length === 1;
@@ -36,7 +37,7 @@ export function feedServers(
         ...(description !== '' && { description }),
       },
     ],
-    components: isCall && isOne ? [row(connectButton(first, { texts, publicUrl }))] : [],
+    components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
     roleId: isCall ? roleId : null,
   };
 }

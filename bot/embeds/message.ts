@@ -53,9 +53,9 @@ export function linkButton(label: string, url: string): APIButtonComponent {
   return { type: ComponentType.Button, style: ButtonStyle.Link, label, url };
 }
 
-/** A button that opens a player's profile at Steam. */
-export function steamProfileButton({ buttons }: Texts, steamId: SteamId64): APIButtonComponent {
-  return linkButton(buttons.profile, steamProfileUrl(steamId));
+/** Buttons that open a page about a player on this site, and their profile at Steam. */
+export function playerLinks({ buttons }: Texts, steamId: SteamId64, page: string): APIButtonComponent[] {
+  return [linkButton(buttons.site, page), linkButton(buttons.profile, steamProfileUrl(steamId))];
 }
 
 /** One row: up to five buttons, or one menu. */

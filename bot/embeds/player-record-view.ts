@@ -27,6 +27,8 @@ export type RecordFilter = { type?: PenaltyType | undefined; status?: PenaltySta
 export type RecordView = {
   playerName: string;
   steamId: SteamId64;
+  /** Whether they have an account here. */
+  isMember: boolean;
   /** Of all penalties, whatever the filter. */
   counts: Record<PenaltyType, number>;
   /** Of all active penalties, whatever the filter. */

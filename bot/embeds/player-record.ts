@@ -1,8 +1,8 @@
 import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
 import { countsOnlineTime, PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
-import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
+import type { LinkReader, SitePages } from '../site-pages.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
 import { COLOURS, type MessageView } from './message.ts';
 import { adminOf, lifterOf, STATUS_LOOKS } from './penalty.ts';
@@ -14,76 +14,89 @@ export const PENALTIES_PER_PAGE = 5;
 
 type Options = {
   texts: Texts;
-  invokerId: string;
-  /** Where a penalty can be appealed; undefined if it cannot. */
+  pages: SitePages;
+  reader: LinkReader;
+  /** Where the player can appeal. */
   appealUrl: string | undefined;
 };
 
 /**
  * A player's record: the heading says which penalty is active and until when, then each other penalty of the page takes
- * two lines. Names and reasons are cut if the description would be too long.
+ * two lines. Names and reasons are cut if the description would be too long. For moderators, numbers lead to the pages of
+ * the penalties.
  */
-export function recordMessage(record: RecordView, { texts, invokerId, appealUrl }: Options): MessageView {
+export function recordMessage(record: RecordView, options: Options): MessageView {
+  const { texts, pages, reader, appealUrl } = options;
   const { record: words } = texts;
-  const { lead } = record;
-  const whole = describe(record, texts, 1);
+  const { lead, steamId } = record;
+  const whole = describe(record, { ...options, textShare: 1 });
   const isClean = isCleanRecord(record);
   const colour = record.active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online;
   const embed: APIEmbed = {
     author: {
       name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64),
-      url: steamProfileUrl(record.steamId),
     },
     color: colour,
-    description: whole.length <= LIMITS.embedDescription ? whole : describe(record, texts, 0.3),
+    description:
+      whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, textShare: 0.25 }),
     ...(isClean ? {} : { footer: { text: words.page(record) } }),
   };
   return {
     embeds: [embed],
-    components: recordControls(record, { texts, invokerId, appealUrl: lead && appealUrl }),
+    components: recordControls(record, {
+      texts,
+      page: pages.player(steamId, reader),
+      // Only the player can appeal.
+      appealUrl: lead && reader === 'player' ? appealUrl : undefined,
+    }),
   };
 }
 
-/** @param textShare how much of names and reasons is shown, above 0 to 1. */
-function describe(record: RecordView, texts: Texts, textShare: number): string {
+type DescribeOptions = Options & {
+  /** How much of names and reasons is shown, above 0 to 1. */
+  textShare: number;
+};
+
+function describe(record: RecordView, options: DescribeOptions): string {
+  const { texts } = options;
   const { record: words } = texts;
-  const { lead, steamBans, penalties } = record;
+  const { lead, steamBans, penalties, isMember } = record;
   const others = penalties.filter(({ id }) => id !== lead?.id);
   const lines = [
-    ...(lead ? leadLines(lead, texts, textShare) : [heading(verdict(record, texts), HeadingLevel.Three)]),
-    ...others.filter(isActive).flatMap((penalty) => entryLines(penalty, texts, textShare)),
-    ...others
-      .filter((penalty) => !isActive(penalty))
-      .flatMap((penalty) => entryLines(penalty, texts, textShare)),
+    ...(lead ? leadLines(lead, options) : [heading(verdict(record, texts), HeadingLevel.Three)]),
+    ...others.filter(isActive).flatMap((penalty) => entryLines(penalty, options)),
+    ...others.filter((penalty) => !isActive(penalty)).flatMap((penalty) => entryLines(penalty, options)),
     ...(penalties.length === 0 && !isCleanRecord(record) ? [words.nothingMatches] : []),
     '',
     `${inlineCode(record.steamId)}${isCleanRecord(record) ? '' : ` · ${words.total(countsLine(record.counts, texts))}`}`,
+    ...(isMember ? [] : [texts.user.neverSignedIn]),
     ...(steamBans === undefined ? [] : [texts.steamBans.line(steamBansLine(steamBans, texts))]),
   ];
   return lines.join('\n');
 }
 
 /** The heading: the most severe active penalty, until when and why; its details below in small print. */
-function leadLines(penalty: PenaltyView, texts: Texts, textShare: number): string[] {
+function leadLines(penalty: PenaltyView, options: DescribeOptions): string[] {
   const emoji = penalty.type === 'ban' ? '⛔' : '⚠️';
   return [
-    heading(`${emoji} ${inForce(penalty, texts, textShare)}`, HeadingLevel.Three),
-    subtext(details(penalty, texts, textShare)),
+    heading(`${emoji} ${inForce(penalty, options)}`, HeadingLevel.Three),
+    subtext(details(penalty, options)),
   ];
 }
 
 /** One penalty in two lines. */
-function entryLines(penalty: PenaltyView, texts: Texts, textShare: number): string[] {
+function entryLines(penalty: PenaltyView, options: DescribeOptions): string[] {
   const { emoji } = STATUS_LOOKS[penalty.status];
+  const { types } = options.texts.record;
   const line = isActive(penalty)
-    ? inForce(penalty, texts, textShare)
-    : `${texts.record.types[penalty.type]}: ${reasonOf(penalty, texts, textShare)} – ${over(penalty, texts, textShare)}`;
-  return [`${emoji} ${line}`, subtext(details(penalty, texts, textShare))];
+    ? inForce(penalty, options)
+    : `${types[penalty.type]}: ${reasonOf(penalty, options)} – ${over(penalty, options)}`;
+  return [`${emoji} ${line}`, subtext(details(penalty, options))];
 }
 
 /** `Banned until 27 November 2026 (in 6 days): Wallhack` */
-function inForce(penalty: PenaltyView, texts: Texts, textShare: number): string {
-  return `${inForceUntil(penalty, texts)}: ${reasonOf(penalty, texts, textShare)}`;
+function inForce(penalty: PenaltyView, options: DescribeOptions): string {
+  return `${inForceUntil(penalty, options.texts)}: ${reasonOf(penalty, options)}`;
 }
 
 function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
@@ -97,7 +110,7 @@ function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
 }
 
 /** `expired 2 days ago`, `lifted 3 hours ago by Ola` */
-function over(penalty: PenaltyView, texts: Texts, textShare: number): string {
+function over(penalty: PenaltyView, { texts, textShare }: DescribeOptions): string {
   const { record: words } = texts;
   const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
@@ -108,12 +121,12 @@ function over(penalty: PenaltyView, texts: Texts, textShare: number): string {
 }
 
 /** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
-function details(penalty: PenaltyView, texts: Texts, textShare: number): string {
+function details(penalty: PenaltyView, { texts, textShare, pages, reader }: DescribeOptions): string {
   const { record: words } = texts;
   const { id, durationMinutes, serverName, createdAt, liftReason, status } = penalty;
   const lifted = status === 'UNBANNED' ? escapeText(liftReason ?? '', { max: upTo(200, textShare) }) : '';
   return [
-    `#${id}`,
+    reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
     durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),
     adminOf(penalty, texts, upTo(64, textShare)),
     serverName === undefined ? words.allServers : escapeText(serverName, { max: upTo(128, textShare) }),
@@ -122,8 +135,8 @@ function details(penalty: PenaltyView, texts: Texts, textShare: number): string 
   ].join(' · ');
 }
 
-function reasonOf({ reason }: PenaltyView, { record: words }: Texts, textShare: number): string {
-  return escapeText(reason, { max: upTo(300, textShare), fallback: words.noReason });
+function reasonOf({ reason }: PenaltyView, { texts, textShare }: DescribeOptions): string {
+  return escapeText(reason, { max: upTo(300, textShare), fallback: texts.record.noReason });
 }
 
 function verdict(record: RecordView, { record: words }: Texts): string {

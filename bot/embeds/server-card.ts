@@ -1,10 +1,11 @@
-import type { APIButtonComponent, APIEmbedField } from 'discord.js';
+import type { APIEmbedField } from 'discord.js';
 import type { ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
+import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, joinLines } from '../text.ts';
-import { type Attachment, button, linkButton, type MessageView, row } from './message.ts';
+import { type Attachment, button, linkButton, type MessageView, type Row, row } from './message.ts';
 import {
   colourOf,
   fullLine,
@@ -18,18 +19,14 @@ import {
 
 type CardOptions = {
   texts: Texts;
-  /** Without a slash at the end. */
-  publicUrl: string;
+  pages: SitePages;
   /** Whether there is a button for a live status message. */
   offersPin: boolean;
   chart?: Attachment | undefined;
 };
 
 /** The card of one server. */
-export function serverCard(
-  server: ServerView,
-  { texts, publicUrl, offersPin, chart }: CardOptions,
-): MessageView {
+export function serverCard(server: ServerView, { texts, pages, offersPin, chart }: CardOptions): MessageView {
   const flag = offersPin ? 1 : 0;
   const description = descriptionOf(server, texts);
   return {
@@ -46,10 +43,10 @@ export function serverCard(
       row(
         button(texts.buttons.refresh, toCustomId('server.refresh', server.id, flag), { emoji: '🔄' }),
         playersButton(server, texts),
-        ...(server.isOnline ? [connectButton(server, { texts, publicUrl })] : []),
         button(texts.buttons.allServers, toCustomId('server.list', flag), { emoji: '📋' }),
         ...(offersPin ? [pinButton(server.id, texts)] : []),
       ),
+      linksRow(server, { texts, pages }),
     ],
     ...(chart && { files: [chart] }),
   };
@@ -58,26 +55,24 @@ export function serverCard(
 /** The card as a live status message: it has no button that changes the message. */
 export function liveServerCard(
   server: ServerView,
-  { texts, publicUrl }: { texts: Texts; publicUrl: string },
+  { texts, pages }: { texts: Texts; pages: SitePages },
 ): MessageView {
-  const card = serverCard(server, { texts, publicUrl, offersPin: false });
+  const card = serverCard(server, { texts, pages, offersPin: false });
   return {
     embeds: card.embeds.map((embed) => ({ ...embed, footer: { text: texts.server.live } })),
-    components: [
-      row(
-        playersButton(server, texts),
-        ...(server.isOnline ? [connectButton(server, { texts, publicUrl })] : []),
-      ),
-    ],
+    components: [row(playersButton(server, texts)), linksRow(server, { texts, pages })],
   };
 }
 
-/** Discord refuses `steam://` in buttons, so the button leads to our connect page, which has such a link. */
-export function connectButton(
-  { slug }: ServerView,
-  { texts, publicUrl }: { texts: Texts; publicUrl: string },
-): APIButtonComponent {
-  return linkButton(texts.buttons.connect, `${publicUrl}/connect/${encodeURIComponent(slug)}`);
+/** Buttons that lead to the game, unless the server is offline, and to the server's page. */
+export function linksRow(
+  { isOnline, slug }: ServerView,
+  { texts: { buttons }, pages }: { texts: Texts; pages: SitePages },
+): Row {
+  return row(
+    ...(isOnline ? [linkButton(buttons.connect, pages.connect(slug))] : []),
+    linkButton(buttons.site, pages.server(slug)),
+  );
 }
 
 function descriptionOf(server: ServerView, texts: Texts): string {

@@ -4,8 +4,9 @@ import { isFull, type ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
+import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
-import { button, COLOURS, type MessageView, menuRow, type Row, row } from './message.ts';
+import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
 import { pinButton, updatedLine } from './server-parts.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
@@ -14,7 +15,7 @@ const MAX_MENUS = 4;
 /** All servers with totals, and menus that open the card of one. */
 export function serverList(
   servers: readonly ServerView[],
-  { texts, offersPin }: { texts: Texts; offersPin: boolean },
+  { texts, pages, offersPin }: { texts: Texts; pages: SitePages; offersPin: boolean },
 ): MessageView {
   const flag = offersPin ? 1 : 0;
   return {
@@ -24,16 +25,20 @@ export function serverList(
       row(
         button(texts.buttons.refresh, toCustomId('server.list', flag), { emoji: '🔄' }),
         ...(offersPin ? [pinButton('all', texts)] : []),
+        linkButton(texts.buttons.site, pages.home),
       ),
     ],
   };
 }
 
 /** All servers as a live status message. */
-export function liveServerList(servers: readonly ServerView[], { texts }: { texts: Texts }): MessageView {
+export function liveServerList(
+  servers: readonly ServerView[],
+  { texts, pages }: { texts: Texts; pages: SitePages },
+): MessageView {
   return {
     embeds: [{ ...listEmbed(servers, texts), footer: { text: texts.server.live } }],
-    components: menuRows(servers, texts, 0),
+    components: [...menuRows(servers, texts, 0), row(linkButton(texts.buttons.site, pages.home))],
   };
 }
 

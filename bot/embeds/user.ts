@@ -1,16 +1,16 @@
-import { inlineCode, SnowflakeUtil, TimestampStyles, userMention } from 'discord.js';
-import { accountId } from '../../src/domain/steam-id.ts';
+import { type APIButtonComponent, inlineCode, SnowflakeUtil, TimestampStyles, userMention } from 'discord.js';
+import { accountId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import type { LookedUpUser } from '../../src/queries/users/users.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
-import { button, COLOURS, type MessageView, row, steamProfileButton } from './message.ts';
+import { button, COLOURS, type MessageView, playerLinks, row } from './message.ts';
 import { type SteamBansView, steamBansLine } from './steam-bans.ts';
 
-/** The profile of a member of the community. */
+/** The profile of a member of the community. @param page about them on this site. */
 export function userMessage(
   user: LookedUpUser,
-  { texts, invokerId, steamBans }: { texts: Texts; invokerId: string; steamBans: SteamBansView | undefined },
+  { texts, page, steamBans }: { texts: Texts; page: string; steamBans: SteamBansView | undefined },
 ): MessageView {
   const { user: words } = texts;
   const id = accountId(user.steamId64);
@@ -41,13 +41,13 @@ export function userMessage(
         ...(/^https:\/\/\S+$/.test(user.avatarUrl) && { thumbnail: { url: user.avatarUrl } }),
       },
     ],
-    components: [
-      row(
-        button(texts.buttons.record, toCustomId('record.open', invokerId, user.steamId64), { emoji: '📜' }),
-        steamProfileButton(texts, user.steamId64),
-      ),
-    ],
+    components: [row(recordButton(user.steamId64, texts), ...playerLinks(texts, user.steamId64, page))],
   };
+}
+
+/** A button that opens the record of a player, for the one who presses it. */
+export function recordButton(steamId: SteamId64, { buttons }: Texts): APIButtonComponent {
+  return button(buttons.record, toCustomId('record.open', steamId), { emoji: '📜' });
 }
 
 function flagsOf(user: LookedUpUser, { user: words }: Texts): string {

@@ -17,6 +17,7 @@ import { noticeMessage } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
 import type { ModeratorRule } from '../moderators.ts';
+import type { SitePages } from '../site-pages.ts';
 import { channelLossOf, createFeedChannels } from './feed-channel.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
@@ -25,7 +26,7 @@ type FeedsDeps = {
   db: Db;
   rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
-  publicUrl: string;
+  pages: SitePages;
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
   mention: MentionCommand;

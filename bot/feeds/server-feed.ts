@@ -13,6 +13,7 @@ import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { feedServers } from '../embeds/feed-servers.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { toNonce } from '../post-message.ts';
+import type { SitePages } from '../site-pages.ts';
 import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 import { compareServer, stillHolds } from './server-changes.ts';
 
@@ -20,7 +21,7 @@ export type ServerFeedDeps = {
   db: Db;
   servers: Pick<ServerList, 'current' | 'findById'>;
   channels: FeedChannels;
-  publicUrl: string;
+  pages: SitePages;
   log: Logger;
   now: () => Date;
 };
@@ -54,7 +55,7 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
 
 /** Posts one kind of change in one message, for all servers for which it is pending. */
 async function post(
-  { db, servers, channels, publicUrl, log }: ServerFeedDeps,
+  { db, servers, channels, pages, log }: ServerFeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
   known: readonly FeedServer[],
@@ -71,7 +72,7 @@ async function post(
   try {
     const [first, ...others] = views;
     if (first) {
-      const message = feedServers(change, [first, ...others], { texts, publicUrl, roleId: feed.roleId });
+      const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
       await channels.post(feed.channelId, message, toNonce(feed.id, change, ...places));
     }
   } catch (error) {

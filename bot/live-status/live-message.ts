@@ -13,12 +13,13 @@ import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { MAY_NOT_POST, postMessage } from '../post-message.ts';
 import { isDiscordError } from '../rest.ts';
+import type { SitePages } from '../site-pages.ts';
 
 export type LiveMessageDeps = {
   rest: REST;
   servers: Pick<ServerList, 'current' | 'findById'>;
   sendWithLinkFallback: SendWithLinkFallback;
-  publicUrl: string;
+  pages: SitePages;
 };
 
 /** Renders live status messages, and posts and edits them. */
@@ -62,7 +63,7 @@ const GONE = [
  * @param signal aborts edits, which may wait for Discord's rate limits.
  */
 export function createLiveMessages(
-  { rest, servers, sendWithLinkFallback, publicUrl }: LiveMessageDeps,
+  { rest, servers, sendWithLinkFallback, pages }: LiveMessageDeps,
   signal: AbortSignal,
 ): LiveMessages {
   function render(
@@ -73,8 +74,8 @@ export function createLiveMessages(
     if (shown === undefined) return noticeMessage(texts.server.noLongerListed);
     const [server] = shown;
     return serverId === null || server === undefined
-      ? liveServerList(shown, { texts })
-      : liveServerCard(server, { texts, publicUrl });
+      ? liveServerList(shown, { texts, pages })
+      : liveServerCard(server, { texts, pages });
   }
 
   return {

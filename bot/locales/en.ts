@@ -185,6 +185,8 @@ export const en = {
     memberSince: 'Member since',
     discordSince: 'On Discord since',
     unnamed: 'Unnamed player',
+    neverSignedIn: 'This player has never signed in here.',
+    choose: 'Choose a player',
   },
 
   feed: feedEn,
@@ -201,6 +203,7 @@ export const en = {
     last: 'Last page',
     record: 'Penalties',
     appeal: 'Appeal',
+    site: 'Website',
     profile: 'Steam profile',
     account: 'Link my account',
   },
@@ -214,10 +217,9 @@ export const en = {
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
-    userNotFound: 'This player has never signed in here.',
     playerNotFound: (name: string) =>
       `No player called **${name}** has been seen here. Pick one from the list.`,
-    severalPlayers: (name: string) => `Several players are called **${name}**. Pick one from the list.`,
+    severalPlayers: (name: string) => `Several players are called **${name}**. Which one do you mean?`,
     whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
     moderateMembersRequired: (banCheck: string) =>
       `Only moderators can check other people. For your own record, run ${banCheck} without options.`,

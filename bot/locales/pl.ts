@@ -182,6 +182,8 @@ export const pl: Texts = {
     memberSince: 'W społeczności od',
     discordSince: 'Na Discordzie od',
     unnamed: 'Gracz bez nicku',
+    neverSignedIn: 'Ta osoba nigdy się tu nie logowała.',
+    choose: 'Wybierz gracza',
   },
 
   feed: feedPl,
@@ -198,6 +200,7 @@ export const pl: Texts = {
     last: 'Ostatnia strona',
     record: 'Kary',
     appeal: 'Odwołaj się',
+    site: 'Na stronie',
     profile: 'Profil Steam',
     account: 'Połącz moje konto',
   },
@@ -211,9 +214,8 @@ export const pl: Texts = {
       'Własnych adresów profili nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
-    userNotFound: 'Ta osoba nigdy się tu nie logowała.',
     playerNotFound: (name) => `Nie znam gracza **${name}**. Wybierz kogoś z listy.`,
-    severalPlayers: (name) => `Jest kilku graczy o nicku **${name}**. Wybierz jednego z listy.`,
+    severalPlayers: (name) => `Jest kilku graczy o nicku **${name}**. O którego chodzi?`,
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
     moderateMembersRequired: (banCheck) =>
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,

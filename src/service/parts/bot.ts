@@ -46,6 +46,7 @@ export async function startBot(context: Context): Promise<void> {
       apiUrl,
       showsPresence,
       publicUrl: config.publicUrl,
+      arePenaltiesPublic: config.arePenaltiesPublic,
       appealUrl: config.appealUrl,
       database,
       servers: serverList,

@@ -9,10 +9,16 @@ import { findButton, findComponent, isEphemeral } from '../../support/discord/me
 
 const resolveVanity = async (name: string) => (name === 'zbanowany' ? aSteamId(1) : undefined);
 const { fake, db, connect } = await startTestBot({
-  bot: { now: () => RECORDS_NOW, resolveVanity, appealUrl: 'https://forum.example.org/appeals' },
+  bot: {
+    now: () => RECORDS_NOW,
+    resolveVanity,
+    appealUrl: 'https://forum.example.org/appeals',
+    arePenaltiesPublic: true,
+  },
 });
 const member = anActor({ userId: '700000000000000001' });
 const moderator = anActor({ isModerator: true });
+const cleanMember = anActor({ userId: '700000000000000002' });
 const unlinked = anActor();
 await insertSampleRecords(db, { discordId: member.user.id });
 await connect();
@@ -39,7 +45,7 @@ describe('/ban-check of oneself', () => {
     const at = (text: string, style: string) => `<t:${epoch(text)}:${style}>`;
     expect(embedsOf(exchange)).toEqual([
       {
-        author: { name: 'Rzeźnik_1', url: `https://steamcommunity.com/profiles/${aSteamId(1)}` },
+        author: { name: 'Rzeźnik_1' },
         color: 0xed4245,
         description: expect.any(String),
         footer: { text: 'Page 1 of 3 · 12 penalties' },
@@ -70,8 +76,23 @@ describe('/ban-check of oneself', () => {
     expect(findButton(banned.message, 'Appeal')?.url).toBe('https://forum.example.org/appeals');
     const polish = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
     expect(findButton(polish.message, 'Odwołaj się')?.url).toBe('https://forum.example.org/appeals');
-    const clean = await fake.command('ban-check', { steamid: aSteamId(77) }, moderator);
+    const ofOther = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
+    expect(findButton(ofOther.message, 'Appeal')).toBeUndefined();
+    const clean = await fake.command('ban-check', {}, cleanMember);
     expect(findButton(clean.message, 'Appeal')).toBeUndefined();
+  });
+
+  test('leads to their account page; a record of others to their page for moderators, or the public list', async () => {
+    const siteOf = ({ message }: Exchange) => findButton(message, 'Website')?.url;
+    expect(siteOf(await fake.command('ban-check', {}, member))).toBe('https://play.example.org/account');
+    const ofOther = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
+    expect(siteOf(ofOther)).toBe(`https://play.example.org/account/moderation/users/${aSteamId(1)}`);
+    expect(textOf(ofOther)).toMatch(
+      /\n-# \[#(\d+)\]\(https:\/\/play\.example\.org\/account\/moderation\/penalties\/\1\) · /,
+    );
+    const shown = await fake.command('ban-check', { steamid: aSteamId(1), show: true }, moderator);
+    expect(siteOf(shown)).toBe(`https://play.example.org/penalties?q=${aSteamId(1)}`);
+    expect(textOf(shown)).toMatch(/\n-# #\d+ · /);
   });
 
   test('speaks Polish, with its plural forms', async () => {
@@ -216,6 +237,18 @@ describe('pages and filters', () => {
     expect(embedsOf(await press(last, 'First page', member))[0]?.footer?.text).toBe(
       'Page 1 of 3 · 12 penalties',
     );
+  });
+
+  test('has neither pages nor filters where there is nothing to turn or to choose', async () => {
+    const penalties = Array.from({ length: 5 }, () => ({ playerSteamId: aSteamId(55) }));
+    await insertPenalties(db, penalties.slice(1));
+    const labels = ({ message }: Exchange) =>
+      message?.components.flatMap(({ components = [] }) => components.map((each) => each.label ?? 'menu'));
+    const four = await fake.command('ban-check', { steamid: aSteamId(55) }, moderator);
+    expect(labels(four)).toEqual(['Website', 'Steam profile']);
+    await insertPenalties(db, penalties.slice(0, 1));
+    const five = await fake.command('ban-check', { steamid: aSteamId(55) }, moderator);
+    expect(labels(five)).toEqual(['menu', 'menu', 'Website', 'Steam profile']);
   });
 
   test('tells who lifted a penalty, when and why', async () => {

@@ -93,11 +93,22 @@ test('follows the rules of the API: one is needed, the Discord user wins, no mat
   expect((await text({}))?.description).toBe('Choose a Discord user, enter a SteamID or pick a player.');
   expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda, SteamID albo nick gracza.');
   expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
-  expect((await text({ user: { user: anActor().user }, steamid: aSteamId(1) }))?.description).toBe(
-    'This player has never signed in here.',
+  const stranger = anActor().user;
+  expect((await text({ user: { user: stranger }, steamid: aSteamId(1) }))?.description).toBe(
+    `<@${stranger.id}> has no linked Steam account.`,
   );
-  expect((await text({ steamid: aSteamId(77) }, 'pl'))?.description).toBe(
-    'Ta osoba nigdy się tu nie logowała.',
+});
+
+test('shows the record of a player without an account, and says that there is none', async () => {
+  await insertPenalties(db, [{ playerSteamId: aSteamId(77), playerName: 'Guest' }]);
+  const exchange = await fake.command('lookup', { steamid: aSteamId(77) }, moderator);
+  expect(exchange.message?.embeds[0]?.author?.name).toBe('Guest');
+  const lines = exchange.message?.embeds[0]?.description?.split('\n') ?? [];
+  expect(lines[0]).toStartWith('### ⛔ Banned permanently');
+  expect(lines.at(-1)).toBe('This player has never signed in here.');
+  const unknown = await fake.command('lookup', { steamid: aSteamId(78) }, { ...moderator, locale: 'pl' });
+  expect(unknown.message?.embeds[0]?.description).toBe(
+    `### Brak kar. 🎉\n\n\`${aSteamId(78)}\`\nTa osoba nigdy się tu nie logowała.`,
   );
 });
 

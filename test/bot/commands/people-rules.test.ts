@@ -8,7 +8,6 @@ import { type Actor, anActor } from '../../support/discord/actor.ts';
 const now = new Date('2026-11-21T12:00:00Z');
 const { fake, db, connect } = await startTestBot({ bot: { now: () => now } });
 const moderator = anActor({ isModerator: true });
-const NOBODY = 'This player has never signed in here.';
 await connect();
 
 /** A member with a penalty, one they gave and one they lifted, under names that nobody else has. */
@@ -61,14 +60,16 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
 
   // The response repeats what was asked for.
   const unknownName = 'No player called **Rzeznik1x** has been seen here. Pick one from the list.';
+  const emptyRecord = `### No penalties. 🎉\n\n\`${member.id}\`\nThis player has never signed in here.`;
+  const notLinked = `<@${member.actor.user.id}> has no linked Steam account.`;
   expect((await see(member)).map(descriptionOf)).toEqual([
-    NOBODY,
+    emptyRecord,
     unknownName,
-    NOBODY,
-    NOBODY,
-    `### No penalties. 🎉\n\n\`${member.id}\``,
+    notLinked,
+    notLinked,
+    emptyRecord,
     unknownName,
-    `<@${member.actor.user.id}> has no linked Steam account.`,
+    notLinked,
     expect.stringContaining('Your Discord account is not linked to a Steam account yet.'),
     expect.stringMatching(/^(?!.*Rzeznik).*Former admin.*lifted .* by Former admin/s),
   ]);

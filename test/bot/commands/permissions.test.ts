@@ -71,16 +71,13 @@ describe('a member without permissions', () => {
   test('learns nothing from forged custom ids on messages of their own', async () => {
     const own = await fake.command('ban-check', {}, member);
     const victim = aSteamId(1);
-    const me = member.user.id;
     for (const id of [
-      `record.open:${me}:${victim}`,
-      `record.open:${moderator.user.id}:${victim}`,
-      `record.page:next:${me}:${victim}:2:-:-`,
-      `record.page:next:${moderator.user.id}:${victim}:1:-:-`,
-      `record.page:next:${me}:${victim}`,
-      `record.page:next:${me}: ${victim}:1`,
-      `record.page:next:${me}:[U:1:39734272]:1:-:-`,
-      `record.page:next:${me}:0:1:-:-`,
+      `record.open:${victim}`,
+      `record.page:next:${victim}:2:-:-`,
+      `record.page:next:${victim}`,
+      `record.page:next: ${victim}:1`,
+      'record.page:next:[U:1:39734272]:1:-:-',
+      'record.page:next:0:1:-:-',
       `record.page:::::::`,
     ]) {
       const exchange = await fake.press(messageOf(own), id, member, { forged: true });
@@ -89,11 +86,7 @@ describe('a member without permissions', () => {
       expect(seen(exchange)).not.toContain(SECRET);
       expect(seen(exchange)).not.toContain('Banned one');
     }
-    for (const id of [
-      `record.type:${me}:${victim}:-:-`,
-      `record.status:${me}:${victim}:-:-`,
-      `record.type:${me}`,
-    ]) {
+    for (const id of [`record.type:${victim}:-:-`, `record.status:${victim}:-:-`, 'record.type']) {
       const exchange = await fake.select(messageOf(own), id, ['ban'], member, { forged: true });
       expect(seen(exchange)).not.toContain(SECRET);
     }
@@ -132,12 +125,9 @@ describe('a member without permissions', () => {
   test('cannot turn a record of another person into one of somebody else', async () => {
     const own = await fake.command('ban-check', {}, target);
     expect(seen(own)).toContain(SECRET);
-    const borrowed = await fake.press(
-      messageOf(own),
-      `record.page:next:${member.user.id}:${aSteamId(9)}:1:-:-`,
-      member,
-      { forged: true },
-    );
+    const borrowed = await fake.press(messageOf(own), `record.page:next:${aSteamId(9)}:1:-:-`, member, {
+      forged: true,
+    });
     // The message belongs to somebody else.
     expect(borrowed.message?.embeds[0]?.description).toContain('for the person who asked');
   });

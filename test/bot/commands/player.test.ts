@@ -4,8 +4,9 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { anActor } from '../../support/discord/actor.ts';
-import { isEphemeral } from '../../support/discord/messages.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
+import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot();
@@ -80,9 +81,29 @@ describe.each(COMMANDS)('/%s player:', (command) => {
       'No player called **nobody** has been seen here. Pick one from the list.',
     );
     expect(await text('Luka')).toStartWith('No player called **Luka**');
-    expect(await text('TWIN')).toBe('Several players are called **TWIN**. Pick one from the list.');
     expect(await text('nikt', polish)).toBe('Nie znam gracza **nikt**. Wybierz kogoś z listy.');
-    expect(await text('twin', polish)).toBe('Jest kilku graczy o nicku **twin**. Wybierz jednego z listy.');
+    expect(await text('twin', polish)).toBe('Jest kilku graczy o nicku **twin**. O którego chodzi?');
+  });
+
+  test('offers the players of one name in a menu, and shows whom the moderator chooses', async () => {
+    for (const show of [false, true]) {
+      const refusal = await fake.command(command, { player: 'TWIN', show }, moderator);
+      expect(isEphemeral(refusal.message)).toBe(true);
+      expect(refusal.message?.embeds[0]?.description).toBe(
+        'Several players are called **TWIN**. Which one do you mean?',
+      );
+      const menu = findComponent(refusal.message, /\.player:/);
+      expect(menu?.options?.map(({ label, value }) => [label, value]).toSorted()).toEqual([
+        [`Twin · ${aSteamId(3)}`, aSteamId(3)],
+        [`twin · ${aSteamId(4)}`, aSteamId(4)],
+      ]);
+      const choose = (actor: Actor) =>
+        fake.select(messageOf(refusal), menu?.custom_id ?? '', [aSteamId(4)], actor);
+      expect(JSON.stringify((await choose(member)).message?.embeds)).toContain('Only moderators');
+      const chosen = await choose(moderator);
+      expect([chosen.callback, isEphemeral(chosen.message)]).toEqual(show ? [4, false] : [7, true]);
+      expect(chosen.message?.embeds[0]?.author?.name).toBe('twin');
+    }
   });
 
   test('refuses members in the same words whether or not anybody is called so', async () => {

@@ -159,12 +159,15 @@ describe('the card of a server', () => {
 });
 
 describe('buttons of the card', () => {
-  test('Connect leads to our own address, as Discord takes no steam://', async () => {
+  test('leads to its page and to our own address for playing, as Discord takes no steam://', async () => {
     const { message } = await fake.command('server', { name: 'mirage-24-7' });
     expect(findButton(message, 'Connect')).toMatchObject({
       style: 5,
       url: `${deps.publicUrl}/connect/mirage-24-7`,
     });
+    expect(findButton(message, 'Website')?.url).toBe(`${deps.publicUrl}/servers/mirage-24-7`);
+    const list = await fake.command('server');
+    expect(findButton(list.message, 'Website')?.url).toBe(`${deps.publicUrl}/`);
   });
 
   test('Refresh shows the newest poll in the same message, for anyone, also after a restart', async () => {

@@ -47,7 +47,7 @@ test('a mute that counts the time online is not called permanent', async () => {
   await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
   const lines = await linesOf();
   expect(lines[0]).toBe('### ⚠️ Mute · 1 hour of playing time: Spam');
-  expect(lines[1]).toMatch(/^-# #\d+ · 1 hour · /);
+  expect(lines[1]).toMatch(/^-# \[#\d+\]\(.*\) · 1 hour · /);
   expect((await linesOf({ ...moderator, locale: 'pl' }))[0]).toBe(
     '### ⚠️ Wyciszenie głosu · 1 godzina gry: Spam',
   );

@@ -50,6 +50,7 @@ export async function startTestBot({
     guildId: undefined,
     apiUrl: fake.apiUrl,
     publicUrl: PUBLIC_URL,
+    arePenaltiesPublic: false,
     database,
     servers,
     readHistory: async (serverId, hours) => {
