@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { eq } from 'drizzle-orm';
 import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
+import { reconcileSounds } from '../../media/reconcile.ts';
 import { publishedPath } from '../../media/sound-folders.ts';
 import { removeSound } from '../../media/uploads.ts';
 import { auditLog } from '../../src/db/schema/audit-log.ts';
@@ -11,6 +12,7 @@ import {
   findRoundSounds,
   listReadySounds,
   listRoundSounds,
+  lockPlayer,
 } from '../../src/queries/round-sounds/round-sounds.ts';
 import {
   createSoundQueue,
@@ -23,6 +25,7 @@ import {
   TONE,
 } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
+import { countWaiting } from '../support/database/lock-waits.ts';
 import { waitFor } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
@@ -122,6 +125,27 @@ test('an upload that is removed with its files while it is processed is not repo
   expect(await said.promise).toBe('a sound was replaced or removed while it was rendered');
   expect(warnings).toEqual([]);
   expect(await readdir(queue.folders.inbox)).toEqual([]);
+});
+
+test('removing, publishing and comparing sounds wait for what else is done to the player', async () => {
+  const superseded = Promise.withResolvers<void>();
+  await upload(TONE);
+  const waiting = await db.transaction(async (holding) => {
+    await lockPlayer(holding, PLAYER);
+    const removal = removeSound(db, queue.folders, { steamId64: PLAYER, actor: 'operator' });
+    await waitFor(async () => (await countWaiting(db)) === 1);
+    startWorker({ log: { ...log, info: () => superseded.resolve() } });
+    await waitFor(async () => (await countWaiting(db)) === 2);
+    await Bun.write(publishedPath(queue.folders, PLAYER), 'x');
+    const reconciliation = reconcileSounds(db, queue.folders, log);
+    await waitFor(async () => (await countWaiting(db)) === 3);
+    return { ended: Promise.all([removal, reconciliation]) };
+  });
+  await waiting.ended;
+  await superseded.promise;
+  expect(await listRoundSounds(db)).toEqual([]);
+  expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
+  expect(await readdir(queue.folders.orphans).catch(() => [])).toEqual([]);
 });
 
 test("a member's bad file is one log line without a stack trace; a failure of the service is a warning with one", async () => {
