@@ -30,7 +30,7 @@ test('the receiver in docs/events.md accepts messages that are signed with its s
       return sent.status === null ? undefined : sent;
     });
     expect(taken.status).toBe(204);
-    expect(receiver.stdout()).toBe('msg_1_5f0c9a1b-7 penalty.created Ala\n');
+    await waitFor(() => receiver.stdout() === 'msg_1_5f0c9a1b-7 penalty.created Ala\n');
     expect((await send(generateWebhookSecret())).status).toBe(400);
   } finally {
     receiver.kill('SIGKILL');
