@@ -107,7 +107,7 @@ async function renderAndPublish(
   const rendered = await renderSound(ffmpeg, folder, {
     maxSeconds,
     targetLufs,
-    startMs: sound.startMs,
+    start: sound,
     onRendering: async () => {
       const isOurs = await saveSoundProgress(db, sound, { status: 'rendering', leaseMs });
       if (!isOurs) throw new Superseded();

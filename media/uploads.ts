@@ -57,12 +57,12 @@ export async function storeUpload(
     await syncToDisk(folder);
     await syncToDisk(folders.inbox);
     isStored = true;
-    const { steamId64, startMs, actor } = upload;
+    const { steamId64, start, actor } = upload;
     const title = titleFromFileName(upload.fileName);
     const { sound, supersededKeys } = await db.transaction(async (tx) => {
       await lockPlayer(tx, steamId64);
       await publishMoved(tx, folders, steamId64);
-      return saveUploadedSound(tx, { steamId64, title, uploadKey, startMs, actor });
+      return saveUploadedSound(tx, { steamId64, title, uploadKey, start, actor });
     });
     // Superseded uploads have no row any more: if removing them fails, the next `reconcileSounds` does it.
     await removeUploads(folders, supersededKeys).catch(() => undefined);

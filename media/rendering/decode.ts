@@ -1,5 +1,6 @@
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SoundStart } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
 import {
@@ -47,8 +48,8 @@ export type Kept = { frames: number; peak: number };
 export type DecodeOptions = {
   demuxer: Demuxer;
   maxSeconds: number;
-  /** Where the excerpt begins, counted from the first audible sound. */
-  startMs: number;
+  /** Where the excerpt begins; at the first audible sound by default. */
+  start?: SoundStart | undefined;
 };
 
 /**
@@ -56,8 +57,11 @@ export type DecodeOptions = {
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
 export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
-  const decode = options.startMs === 0 ? decodeFromFirstSound : decodeFromStart;
-  return cut(directory, await decode(ffmpeg, directory, options));
+  const { start, ...others } = options;
+  const trim = start?.startMs
+    ? await decodeFromStart(ffmpeg, directory, { ...others, start })
+    : await decodeFromFirstSound(ffmpeg, directory, others);
+  return cut(directory, trim);
 }
 
 /** Decodes a little more than can be kept; if that does not determine the kept part, decodes much more. */
@@ -83,13 +87,14 @@ async function decodeFromFirstSound(
 async function decodeFromStart(
   ffmpeg: Ffmpeg,
   directory: string,
-  { demuxer, maxSeconds, startMs }: DecodeOptions,
+  { demuxer, maxSeconds, start }: DecodeOptions & { start: SoundStart },
 ): Promise<Trim> {
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
   const scan = await scanDecoded(directory);
   const firstSound = findFirstSound(scan);
   if (firstSound === undefined) throw new SoundRefused('silent');
-  const startFrame = firstSound + toFrames(startMs / 1000, SAMPLE_RATE);
+  const frames = toFrames(start.startMs / 1000, SAMPLE_RATE);
+  const startFrame = start.startFrom === 'file' ? Math.max(firstSound, frames) : firstSound + frames;
   const neededFrames = startFrame + toFrames(maxSeconds + SECONDS_AFTER_CUT, SAMPLE_RATE);
   if (neededFrames <= scan.frames) return keepFrom(scan, { maxSeconds, startFrame });
   const [decoded, searched] = [join(directory, DECODED_NAME), join(directory, SEARCHED_NAME)];

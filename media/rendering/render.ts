@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SoundStart } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT, UPLOAD_NAME } from './decode.ts';
 import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
@@ -22,8 +23,8 @@ export type RenderedSound = {
 export type RenderOptions = {
   maxSeconds: number;
   targetLufs: number;
-  /** Where the excerpt begins, counted from the first audible sound; 0 by default. */
-  startMs?: number;
+  /** Where the excerpt begins; at the first audible sound by default. */
+  start?: SoundStart;
   /** Called after measuring, when rendering begins. */
   onRendering?: () => Promise<void>;
 };
@@ -37,12 +38,12 @@ export type RenderOptions = {
 export async function renderSound(
   ffmpeg: Ffmpeg,
   directory: string,
-  { maxSeconds, targetLufs, startMs = 0, onRendering }: RenderOptions,
+  { maxSeconds, targetLufs, start, onRendering }: RenderOptions,
 ): Promise<RenderedSound> {
   try {
     const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
     if (demuxer === undefined) throw new SoundRefused('not-audio');
-    const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, startMs });
+    const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
     const source = await measureLoudness(ffmpeg, directory, {
       input: KEPT_INPUT,
       format: DECODED_FORMAT,

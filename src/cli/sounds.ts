@@ -43,14 +43,14 @@ export function addSoundCommands(program: Command, session: Session): void {
     .option('--start <time>', 'where the cut begins, counted from the first sound: 12.5s', '0s')
     .action(async (path: string, options: { steamid64: string; start: string }, command: Command) => {
       const steamId64 = await resolveSteamId(session, options.steamid64);
-      const startMs = parseStart(options.start);
+      const start = { startMs: parseStart(options.start), startFrom: 'first_sound' } as const;
       const file = await openNamedFile(path);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
       // Created before the upload is stored, so that a bad FFMPEG_PATH leaves no upload in the queue.
       const worker = await createWorker(db, folders, session);
       const { id } = await storeUpload(db, folders, {
-        upload: { steamId64, fileName: basename(path), startMs, bytes: file.stream(), actor: 'operator' },
+        upload: { steamId64, fileName: basename(path), start, bytes: file.stream(), actor: 'operator' },
         maxBytes: session.config().sound.maxUploadBytes,
         audience: session.config().sound.audience,
       });

@@ -67,16 +67,21 @@ export function soundVersion(sha256: string): string {
   return sha256.slice(0, SOUND_VERSION_LENGTH);
 }
 
+/** What the start of an excerpt is counted from. A start before the first sound of the file begins at that sound. */
+export const START_ORIGINS = ['first_sound', 'file'] as const;
+
+/** Where the excerpt of an upload begins. */
+export type SoundStart = { startMs: number; startFrom: (typeof START_ORIGINS)[number] };
+
 /** The latest point of an upload at which its excerpt may begin. */
 export const LATEST_START_MS = 600_000;
 
 /**
- * Where the excerpt of an upload begins, in milliseconds from its first audible sound: at most ten minutes; empty is 0.
+ * Reads a start in whole milliseconds, at most ten minutes.
  * @throws {InvalidInput}
  */
 export function parseStartMs(text: string): number {
   const trimmed = text.trim();
-  if (trimmed === '') return 0;
   const startMs = /^[0-9]{1,9}$/.test(trimmed) ? Number(trimmed) : Number.NaN;
   if (startMs <= LATEST_START_MS) return startMs;
   throw new InvalidInput(
@@ -84,16 +89,21 @@ export function parseStartMs(text: string): number {
   );
 }
 
+const TYPED_START =
+  /^(?:([0-9]{1,2}):(?=[0-5]?[0-9](?:[.,][0-9]+)?$))?([0-9]{1,9}(?:[.,][0-9]{1,9})?) ?(s|ms)?$/;
+
 /**
- * The same in a form that people type: `12.5s`, `12.5` or `500ms`.
+ * The same as people type it: `1:07.5`, `67.5`, `12.5s` or `500ms`, with a point or a comma.
+ * @returns milliseconds.
  * @throws {InvalidInput}
  */
 export function parseStart(text: string): number {
-  const [, number = '', unit = 's'] = /^([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(s|ms)?$/.exec(text.trim()) ?? [];
-  const startMs = number === '' ? Number.NaN : Math.round(Number(number) * (unit === 'ms' ? 1 : 1000));
+  const [, minutes = '0', number = '', unit] = TYPED_START.exec(text.trim()) ?? [];
+  const count = number === '' ? Number.NaN : Number(number.replace(',', '.'));
+  const startMs = Math.round(Number(minutes) * 60_000 + count * (unit === 'ms' ? 1 : 1000));
   if (startMs <= LATEST_START_MS) return startMs;
   throw new InvalidInput(
-    `${JSON.stringify(text.slice(0, 40))} is not a start: use seconds from 0 to ${LATEST_START_MS / 1000}, such as 12.5s`,
+    `${JSON.stringify(text.slice(0, 40))} is not a start: use minutes and seconds up to 10:00, such as 1:07.5 or 12.5s`,
   );
 }
 
@@ -124,8 +134,8 @@ export type SoundUpload = {
   steamId64: SteamId64;
   /** The name on the player's machine: shown cleaned, never used as a path. */
   fileName: string;
-  /** Where the excerpt begins, counted from the first audible sound; 0 by default. Read after all bytes have arrived. */
-  readonly startMs?: number;
+  /** Where the excerpt begins; at the first audible sound by default. Read after all bytes have arrived. */
+  readonly start?: SoundStart | undefined;
   /** Throws when the upload is broken off or turns out to be invalid: then nothing of it is kept. */
   bytes: AsyncIterable<Uint8Array>;
   actor: Actor;

@@ -25,7 +25,6 @@ const TYPES = {
   'pages.js': 'text/javascript; charset=utf-8',
   'status.js': 'text/javascript; charset=utf-8',
   'round-sound.js': 'text/javascript; charset=utf-8',
-  'sound-start.js': 'text/javascript; charset=utf-8',
   'favicon.svg': 'image/svg+xml',
 } as const;
 export type AssetName = keyof typeof TYPES;

@@ -223,6 +223,7 @@ CREATE TABLE "round_sounds" (
 	"upload_key" text NOT NULL,
 	"failure" text,
 	"start_ms" integer DEFAULT 0 NOT NULL,
+	"start_from" text DEFAULT 'first_sound' NOT NULL,
 	"attempts" smallint DEFAULT 0 NOT NULL,
 	"failures" smallint DEFAULT 0 NOT NULL,
 	"claimed_until" timestamp (3) with time zone,

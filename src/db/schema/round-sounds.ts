@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, pgEnum, pgTable, real, smallint, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { ROUND_SOUND_STATUSES, type RoundSoundFailure } from '../../domain/round-sound.ts';
+import { ROUND_SOUND_STATUSES, type RoundSoundFailure, START_ORIGINS } from '../../domain/round-sound.ts';
 import { instant, steamId64 } from './columns.ts';
 
 export const roundSoundStatus = pgEnum('round_sound_status', ROUND_SOUND_STATUSES);
@@ -17,8 +17,9 @@ export const roundSounds = pgTable(
     /** Name of the folder in the inbox that holds the upload until it is ready or failed. */
     uploadKey: text('upload_key').notNull().unique(),
     failure: text('failure').$type<RoundSoundFailure>(),
-    /** Where the excerpt begins, counted from the first audible sound. */
+    /** Where the excerpt begins, and what that is counted from. */
     startMs: integer('start_ms').notNull().default(0),
+    startFrom: text('start_from', { enum: START_ORIGINS }).notNull().default('first_sound'),
     /** How often a worker claimed it; a worker also checks by this number that the claim is still its own. */
     attempts: smallint('attempts').notNull().default(0),
     /** How many of these ended in a failure of the service, such as a full disk; a killed worker counts none. */

@@ -3,7 +3,7 @@ import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
-import { type RoundSoundFailure, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
+import { type RoundSoundFailure, type SoundStart, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
@@ -40,18 +40,21 @@ export async function saveUploadedSound(
     steamId64: SteamId64;
     title: string;
     uploadKey: string;
-    startMs?: number | undefined;
+    start?: SoundStart | undefined;
     actor: Actor;
   },
 ): Promise<{ sound: RoundSound; supersededKeys: string[] }> {
-  const { actor, ...values } = upload;
+  const { actor, start, ...values } = upload;
   // An upload that finishes after its account was deleted must not be stored.
   await requireActor(tx, actor);
   const superseded = await tx
     .delete(roundSounds)
     .where(and(eq(roundSounds.steamId64, values.steamId64), ne(roundSounds.status, 'ready')))
     .returning({ uploadKey: roundSounds.uploadKey });
-  const [row] = await tx.insert(roundSounds).values(values).returning();
+  const [row] = await tx
+    .insert(roundSounds)
+    .values({ ...values, ...start })
+    .returning();
   if (!row) throw new Error('the sound was not inserted');
   const details = { title: values.title };
   await recordAudit(tx, { actor, action: 'sound.uploaded', subject: values.steamId64, details });

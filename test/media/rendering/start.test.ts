@@ -6,6 +6,7 @@ import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { SOUND_NAME } from '../../../media/rendering/formats.ts';
 import { renderSound } from '../../../media/rendering/render.ts';
+import type { SoundStart } from '../../../src/domain/round-sound.ts';
 import { type Audio, anAudio, joinBytes, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {
@@ -67,11 +68,14 @@ for (const engine of JUDGED_ENGINES) {
     afterAll(() => ffmpeg.close());
 
     test.each([
-      { startMs: 0, seconds: 4.16, pitch: 300 },
-      { startMs: 1000, seconds: 3.15, pitch: 600 },
-      { startMs: 2500, seconds: 1.65, pitch: 900 },
-    ])('counts a start of $startMs ms from the first sound', async ({ startMs, seconds, pitch }) => {
-      const sound = await render(ffmpeg, short, { startMs });
+      { startFrom: 'first_sound', startMs: 0, seconds: 4.16, pitch: 300 },
+      { startFrom: 'first_sound', startMs: 1000, seconds: 3.15, pitch: 600 },
+      { startFrom: 'first_sound', startMs: 2500, seconds: 1.65, pitch: 900 },
+      { startFrom: 'file', startMs: 0, seconds: 4.16, pitch: 300 },
+      { startFrom: 'file', startMs: 1000, seconds: 4.15, pitch: 300 },
+      { startFrom: 'file', startMs: 4500, seconds: 1.65, pitch: 900 },
+    ] as const)('counts a start of $startMs ms from the $startFrom', async ({ seconds, pitch, ...start }) => {
+      const sound = await render(ffmpeg, short, start);
       expect(Math.abs(lengthOf(sound) - seconds)).toBeLessThanOrEqual(0.05);
       expect(Math.abs(findPitch(sound, 0.1) - pitch)).toBeLessThanOrEqual(15);
     });
@@ -110,12 +114,16 @@ for (const engine of JUDGED_ENGINES) {
 async function render(
   ffmpeg: Ffmpeg,
   bytes: Uint8Array,
-  { startMs, maxSeconds = 10 }: { startMs: number; maxSeconds?: number },
+  {
+    startMs,
+    startFrom = 'first_sound',
+    maxSeconds = 10,
+  }: Partial<SoundStart> & { startMs: number; maxSeconds?: number },
 ): Promise<Audio> {
   const directory = join(folder.path, Bun.randomUUIDv7());
   await mkdir(directory);
   await Bun.write(join(directory, UPLOAD_NAME), bytes);
-  await renderSound(ffmpeg, directory, { maxSeconds, targetLufs: -18, startMs });
+  await renderSound(ffmpeg, directory, { maxSeconds, targetLufs: -18, start: { startMs, startFrom } });
   return decodeMp3(directory, SOUND_NAME);
 }
 

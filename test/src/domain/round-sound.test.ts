@@ -37,7 +37,6 @@ test('keeps 128 characters of a title, and no half of one', () => {
 });
 
 test.each([
-  ['', 0],
   ['0', 0],
   ['12500', 12_500],
   [' 600000 ', 600_000],
@@ -45,7 +44,7 @@ test.each([
   expect(parseStartMs(text)).toBe(startMs);
 });
 
-test.each(['600001', '-1', '1.5', '1e3', '0x10', 'soon', '1'.repeat(400)])(
+test.each(['', '600001', '-1', '1.5', '1e3', '0x10', 'soon', '1'.repeat(400)])(
   'refuses %j as a start',
   (text) => {
     expect(() => parseStartMs(text)).toThrow("isn't valid: use whole milliseconds from 0 to 600000");
@@ -58,13 +57,23 @@ test.each([
   ['500ms', 500],
   ['0s', 0],
   ['600 s', 600_000],
+  ['1:07.5', 67_500],
+  ['1:07,5', 67_500],
+  ['67.5', 67_500],
+  ['0:7', 7000],
+  ['10:00', 600_000],
 ])('reads %j as people write a start', (text, startMs) => {
   expect(parseStart(text)).toBe(startMs);
 });
 
-test.each(['', '601s', '-1s', '1m', '1:30', '.5'])('refuses %j as a start that people write', (text) => {
-  expect(() => parseStart(text)).toThrow('is not a start: use seconds from 0 to 600, such as 12.5s');
-});
+test.each(['', '601s', '-1s', '1m', '.5', '1:', '1:60', '1:500ms', '10:01', '0:01:07'])(
+  'refuses %j as a start that people write',
+  (text) => {
+    expect(() => parseStart(text)).toThrow(
+      'is not a start: use minutes and seconds up to 10:00, such as 1:07.5 or 12.5s',
+    );
+  },
+);
 
 test('the files of a sound are named after its player, and lead back to them', () => {
   const player = parseSteamId('76561198000000001');

@@ -57,8 +57,8 @@ export function createReceiver({
             steamId64: user.steamId64,
             fileName: file.fileName,
             bytes: file.bytes,
-            get startMs() {
-              return file.startMs;
+            get start() {
+              return file.start;
             },
             actor: { userId: user.id },
           }),

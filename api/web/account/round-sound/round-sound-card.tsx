@@ -11,16 +11,19 @@ import { Card, ProblemLine } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
+import type { Texts } from '../../layout/locales/en.ts';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
 import type { FormProblem } from '../../request/forms/form-problem.ts';
 import type { Notice } from '../../request/notice.ts';
 import type { MemberVisit } from '../../request/visit.ts';
-import { FileField } from './file-field.tsx';
 import type { RoundSoundDeps } from './round-sound-deps.ts';
 import { SoundPlayer, Waveform } from './round-sound-player.tsx';
 import { formatDecimal, LoudnessAfter, LoudnessBefore, titleOf } from './sound-words.tsx';
 import { START_FIELD, toMegabytes } from './upload-form.ts';
+
+const ACCEPTED_FILES =
+  'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
 
 const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
 
@@ -67,6 +70,7 @@ export async function RoundSoundCard({
         data-too-large={t.tooLarge(megabytes)}
         data-uploading={t.uploading}
         data-failed={t.uploadFailed}
+        data-refused-by-proxy={t.refusedByProxy}
       >
         <CsrfField visit={visit} />
         {problem && <ProblemLine message={problem.message} />}
@@ -74,21 +78,28 @@ export async function RoundSoundCard({
         <div
           class="field sound-start"
           data-sound-start
-          data-first-seconds={String(maxSeconds)}
+          data-kept-ms={String(maxSeconds * 1000)}
+          data-latest-ms={String(LATEST_START_MS)}
           data-marker-label={t.startMarker}
         >
+          <p class="hint sound-reading" role="status" data-reading hidden>
+            {t.reading}
+          </p>
           <label for="sound-start">{t.start}</label>
-          <input
-            id="sound-start"
-            name={START_FIELD}
-            type="number"
-            inputmode="numeric"
-            min="0"
-            max={String(LATEST_START_MS)}
-            step="1"
-            value={problem?.values.get(START_FIELD) ?? '0'}
-            aria-describedby="sound-start-hint"
-          />
+          <div class="row">
+            <input
+              id="sound-start"
+              name={START_FIELD}
+              type="text"
+              autocomplete="off"
+              maxlength={12}
+              value={problem?.values.get(START_FIELD) ?? '0:00'}
+              aria-describedby="sound-start-hint"
+            />
+            <button class="button button-quiet" type="button" data-play={t.play} data-stop={t.stop} hidden>
+              {t.play}
+            </button>
+          </div>
           <p class="hint" id="sound-start-hint">
             {t.startHint}
           </p>
@@ -104,8 +115,34 @@ export async function RoundSoundCard({
         </div>
       </form>
       <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
-      <script type="module" src={deps.site.assets.url('sound-start.js')}></script>
     </Card>
+  );
+}
+
+/**
+ * The field for the file to upload. The browser's own file button uses the browser's language. With scripts enabled the
+ * label therefore serves as the button and the script shows the file name; the input remains for keyboards and screen
+ * readers.
+ */
+function FileField({ label, t }: { label: string; t: Texts['roundSound'] }): JSX.Element {
+  return (
+    <div class="field file-field">
+      <input
+        id="sound-file"
+        name="file"
+        type="file"
+        accept={ACCEPTED_FILES}
+        required
+        aria-describedby="sound-file-name"
+      />
+      <label for="sound-file" class="file-button">
+        <Icon name="sound" />
+        {label}
+      </label>
+      <span id="sound-file-name" class="file-name hint" dir="auto" data-file-name>
+        {t.noFile}
+      </span>
+    </div>
   );
 }
 

@@ -2,14 +2,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
-import { LATEST_START_MS, parseStartMs } from '../../../../src/domain/round-sound.ts';
+import { parseStart, parseStartMs, type SoundStart } from '../../../../src/domain/round-sound.ts';
 import { CSRF_FIELD } from '../../request/forms/form.ts';
 import { PageError } from '../../request/page-error.ts';
 
 /** The file of a form that is still being received. */
 export type ArrivingFile = {
-  /** Where the cut begins, from the field `start_ms`; final once `bytes` has been read. */
-  readonly startMs: number;
+  /** Where the cut begins, from the field `start` or `start_ms`; final once `bytes` has been read. */
+  readonly start: SoundStart | undefined;
   /** The file's name on the user's device, without its path. */
   fileName: string;
   /** Ends once the whole form has been received and is valid. If it throws, the bytes read so far must be discarded. */
@@ -36,14 +36,17 @@ const PIECE_BYTES = 64 * 1024;
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
 const FILE_FIELD = 'file';
-export const START_FIELD = 'start_ms';
+/** Minutes and seconds from the start of the file. */
+export const START_FIELD = 'start';
+/** Milliseconds from the first sound, for programs. */
+const START_MS_FIELD = 'start_ms';
 /** The page's own form has two fields besides the file. Each part takes far more processor time than its bytes. */
 const LIMITS = { parts: 16, fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
 /**
  * Reads a multipart form with one `file` and streams its bytes to `store`. The rest of a rejected form is not read.
  * @returns what `store` returns.
- * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files or too many parts.
+ * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files, two starts or too many parts.
  * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
  * @throws what `requireToken`, `identifyAgain` and `store` throw.
  */
@@ -58,7 +61,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   let tokenField: string | undefined;
   parser.on('field', (name, value) => {
     if (name === CSRF_FIELD) tokenField = value;
-    if (name === START_FIELD) values.set(name, value);
+    if (name === START_FIELD || name === START_MS_FIELD) values.set(name, value);
   });
   parser.on('file', (name, part, fileName) => {
     // Without a listener, a form that ends before the file is read would crash the process with an unhandled 'error'.
@@ -110,7 +113,7 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     return await store({
       fileName: decodeFileName(found.fileName),
       bytes: readFile(found),
-      get startMs() {
+      get start() {
         return readStart(values);
       },
     });
@@ -127,12 +130,16 @@ async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** @throws {PageError} 400 `sound-start`. */
-function readStart(values: ReadonlyMap<string, string>): number {
+/** @throws {PageError} 400 `sound-start` · {InvalidInput} when both fields are given. */
+function readStart(values: ReadonlyMap<string, string>): SoundStart | undefined {
+  const start = values.get(START_FIELD)?.trim() ?? '';
+  const startMs = values.get(START_MS_FIELD)?.trim() ?? '';
+  if (start !== '' && startMs !== '') throw new InvalidInput('the form has both start and start_ms');
   try {
-    return parseStartMs(values.get(START_FIELD) ?? '');
+    if (start !== '') return { startMs: parseStart(start), startFrom: 'file' };
+    return startMs === '' ? undefined : { startMs: parseStartMs(startMs), startFrom: 'first_sound' };
   } catch (cause) {
-    throw new PageError('sound-start', 400, { limit: LATEST_START_MS / 1000, cause });
+    throw new PageError('sound-start', 400, { cause });
   }
 }
 

@@ -125,7 +125,7 @@ describe.skipIf(!isPossible)('the notice of an action', () => {
         mimeType: 'audio/mpeg',
         buffer: Buffer.from('x'),
       });
-      await page.click('.sound-upload button');
+      await page.click('.sound-upload [type="submit"]');
       await expectNotice(page, 'sound', 'Your file has been uploaded');
     });
 

@@ -49,8 +49,8 @@ export const errors = {
   'sound-not-allowed':
     'You cannot have a round-end sound here, so nothing was uploaded. Your account page shows who can.',
   'sound-too-slow': 'The upload took too long. Please try a smaller file or a faster connection.',
-  'sound-start': (seconds: number) =>
-    `The start must be a whole number of milliseconds from 0 to ${seconds * 1000}. Nothing was uploaded.`,
+  'sound-start':
+    'Enter the start as minutes and seconds up to 10:00, such as 1:07 or 1:07.5. Nothing was uploaded.',
   'sound-busy':
     'Your last upload is still in progress, or too many people are uploading at once. Please try again in a moment.',
   'sound-too-large': (megabytes: number) =>

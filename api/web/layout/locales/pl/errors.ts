@@ -49,8 +49,8 @@ export const errors: Texts['errors'] = {
   'sound-not-allowed':
     'Nie możesz tu mieć dźwięku końca rundy, więc nic nie zostało przesłane. Kto może, sprawdzisz na stronie konta.',
   'sound-too-slow': 'Przesyłanie trwało zbyt długo. Spróbuj z mniejszym plikiem albo na szybszym łączu.',
-  'sound-start': (seconds) =>
-    `Początek musi być całkowitą liczbą milisekund od 0 do ${seconds * 1000}. Nic nie zostało przesłane.`,
+  'sound-start':
+    'Podaj początek w minutach i sekundach, najwyżej 10:00, na przykład 1:07 albo 1:07,5. Nic nie zostało przesłane.',
   'sound-busy':
     'Poprzedni plik jest jeszcze przesyłany albo zbyt wiele osób przesyła naraz. Spróbuj ponownie za chwilę.',
   'sound-too-large': (megabytes) =>

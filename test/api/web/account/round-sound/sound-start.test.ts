@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
+import type { SoundStart } from '../../../../../src/domain/round-sound.ts';
 import { aSteamId } from '../../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
@@ -9,7 +10,7 @@ const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
 steam.steamId = aSteamId(1);
-let starts: (number | undefined)[] = [];
+let starts: (SoundStart | undefined)[] = [];
 const site = startAccountSite({
   db,
   steam,
@@ -17,7 +18,7 @@ const site = startAccountSite({
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024 },
     storeUpload: async (upload) => {
       for await (const _ of upload.bytes);
-      starts.push(upload.startMs);
+      starts.push(upload.start);
     },
     removeSound: async () => undefined,
   },
@@ -34,48 +35,51 @@ beforeEach(async () => {
   await signIn(browser);
 });
 
-const fieldOf = (text: string) => /<input[^>]*name="start_ms"[^>]*>/.exec(text)?.[0] ?? '';
+const fieldOf = (text: string) => /<input[^>]*name="start"[^>]*>/.exec(text)?.[0] ?? '';
 
-test('without a script the start is a number field, in milliseconds', async () => {
+test('without a script the start is a field for minutes and seconds', async () => {
   const { text } = await browser.get('/account');
-  const field = fieldOf(text);
-  for (const attribute of ['type="number"', 'min="0"', 'max="600000"', 'step="1"', 'value="0"']) {
-    expect(field).toContain(attribute);
-  }
-  expect(text).toContain('<label for="sound-start">Start of the cut, in milliseconds</label>');
+  expect(fieldOf(text)).toContain('value="0:00"');
+  expect(text).toContain('<label for="sound-start">Start at (minutes:seconds)</label>');
 });
 
+const IN_FILE: SoundStart = { startMs: 67_500, startFrom: 'file' };
+const AFTER_SILENCE: SoundStart = { startMs: 12_500, startFrom: 'first_sound' };
+
 test.each([
-  ['before the file', '12500', true, 12_500],
-  ['after the file', '12500', false, 12_500],
-  ['empty', '', true, 0],
-  ['absent', undefined, true, 0],
-])('a start %s is stored with the upload', async (_, start, isFirst, expected) => {
-  expect((await upload(start, isFirst)).status).toBe(202);
+  ['before the file', { start: '1:07.5' }, true, IN_FILE],
+  ['after the file', { start: '67.5' }, false, IN_FILE],
+  ['from the first sound', { start_ms: '12500', start: '' }, true, AFTER_SILENCE],
+  ['that is empty', { start: '', start_ms: '' }, true, undefined],
+  ['that is absent', {}, true, undefined],
+])('a start %s is stored with the upload', async (_, fields, isFirst, expected) => {
+  expect((await upload(fields, isFirst)).status).toBe(202);
   expect(starts).toEqual([expected]);
 });
 
 test.each([true, false])(
   'an invalid start is refused, and nothing is stored (before the file: %p)',
   async (isFirst) => {
-    for (const start of ['-1', '1.5', 'soon', '600001']) {
-      const sent = await upload(start, isFirst);
+    for (const fields of [{ start: '-1' }, { start: '10:01' }, { start_ms: '1.5' }, { start_ms: '600001' }]) {
+      const sent = await upload(fields, isFirst);
       expect(sent.status).toBe(400);
       expect(await sent.json()).toEqual({
         success: false,
-        message: 'The start must be a whole number of milliseconds from 0 to 600000. Nothing was uploaded.',
+        message:
+          'Enter the start as minutes and seconds up to 10:00, such as 1:07 or 1:07.5. Nothing was uploaded.',
       });
     }
+    expect((await upload({ start: '0:00', start_ms: '0' }, isFirst)).status).toBe(400);
     expect(starts).toEqual([]);
   },
 );
 
 test('without a script the form keeps the start that was entered, whatever was wrong', async () => {
   for (const [start, file] of [
-    ['12500', new File([], '')],
-    ['600001', new File(['any bytes'], 'fanfare.mp3')],
+    ['1:07.5', new File([], '')],
+    ['10:01', new File(['any bytes'], 'fanfare.mp3')],
   ] as const) {
-    const refused = await upload(start, true, { file, accept: 'text/html' });
+    const refused = await upload({ start }, true, { file, accept: 'text/html' });
     expect([refused.status, fieldOf(await refused.text())]).toEqual([
       400,
       expect.stringContaining(`value="${start}"`),
@@ -84,15 +88,15 @@ test('without a script the form keeps the start that was entered, whatever was w
 });
 
 async function upload(
-  start: string | undefined,
+  fields: { start?: string; start_ms?: string },
   isFirst: boolean,
   { file = new File(['any bytes'], 'fanfare.mp3'), accept = 'application/json' } = {},
 ): Promise<Response> {
   const form = new FormData();
   form.append('csrf_token', (await browser.get('/account')).field('csrf_token') ?? '');
-  if (start !== undefined && isFirst) form.append('start_ms', start);
-  form.append('file', file);
-  if (start !== undefined && !isFirst) form.append('start_ms', start);
+  if (!isFirst) form.append('file', file);
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  if (isFirst) form.append('file', file);
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return fetch(`${site.origin}/account/roundsound`, {
     method: 'POST',

@@ -30,7 +30,7 @@ describe.skipIf(!isPossible)('the page of a member whose sound waits', () => {
   test('says that they are blocked from now on, and why', async () => {
     const page = await site.signIn(aSteamId(1));
     await page.setInputFiles('#sound-file', FILE);
-    await page.click('.sound-upload button');
+    await page.click('.sound-upload [type="submit"]');
     await page.waitForSelector('[data-sound-progress]');
     await db
       .update(users)
@@ -50,7 +50,7 @@ describe.skipIf(!isPossible)('the page of a member whose sound waits', () => {
       if (request.method() === 'POST') posts.push(new URL(request.url()).pathname);
     });
     await page.setInputFiles('#sound-file', FILE);
-    await page.click('.sound-upload button');
+    await page.click('.sound-upload [type="submit"]');
     await page.waitForSelector('[data-sound-progress]');
     expect(posts).toEqual(['/account/roundsound']);
     expect(page.url()).toBe(`${site.origin}/account#sound`);
