@@ -55,39 +55,6 @@ for (const menu of document.querySelectorAll('[data-menu]')) {
   });
 }
 
-document.addEventListener('click', async ({ target }) => {
-  const button = target instanceof Element ? target.closest('[data-copy]') : null;
-  const label = button?.querySelector('[data-copy-label]');
-  const source = button && document.getElementById(button.dataset.copy);
-  if (!label || !source) return;
-  await navigator.clipboard.writeText(source.textContent.trim());
-  button.dataset.label ??= label.textContent;
-  label.textContent = document.body.dataset.copied;
-  label.setAttribute('role', 'status');
-  button.dataset.done = String(Number(button.dataset.done ?? 0) + 1);
-  const press = button.dataset.done;
-  setTimeout(() => {
-    if (button.dataset.done !== press) return;
-    label.textContent = button.dataset.label;
-    delete button.dataset.done;
-  }, 2500);
-});
-
-for (const menu of document.querySelectorAll('[data-menu]')) {
-  document.addEventListener('click', ({ target }) => {
-    if (!menu.contains(target)) menu.open = false;
-  });
-  // Without a related target, another window got the focus, and the menu stays open.
-  menu.addEventListener('focusout', ({ relatedTarget }) => {
-    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
-  });
-  menu.addEventListener('keydown', ({ key }) => {
-    if (key !== 'Escape' || !menu.open) return;
-    menu.open = false;
-    menu.querySelector('summary').focus();
-  });
-}
-
 // Stored avatar addresses stop working when the user changes their avatar.
 for (const picture of document.querySelectorAll('img[data-letter]')) {
   const showLetter = () => {
