@@ -40,7 +40,7 @@ export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & Ste
  * `/ban-check steamid? user? player? show?`: the invoker's own record; for moderators anyone's. It has no default
  * permission, since everyone may use it.
  */
-export const banCheck: Command<BanCheckDeps> = {
+export const banCheckCommand: Command<BanCheckDeps> = {
   define: () => ({
     ...localized((commands) => commands.banCheck),
     type: ApplicationCommandType.ChatInput,
@@ -72,13 +72,13 @@ export const banCheck: Command<BanCheckDeps> = {
       render: () => renderState(deps, invoker, { steamId }, { isPublic: false }),
     }),
     'ban-check.player': repeatForCandidate((deps, invoker, options) =>
-      banCheck.execute(deps, invoker, options),
+      banCheckCommand.execute(deps, invoker, options),
     ),
   },
 };
 
 /** "Check bans" in the user context menu: the record of the linked player. */
-export const checkBans: Command<BanCheckDeps> = {
+export const checkBansCommand: Command<BanCheckDeps> = {
   define: () => ({
     type: ApplicationCommandType.User,
     name: BOT_TEXTS[DEFAULT_LANGUAGE].commands.checkBans.name,

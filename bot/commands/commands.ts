@@ -1,12 +1,18 @@
 import type { Command } from '../command.ts';
-import { type BanCheckDeps, banCheck, checkBans } from './ban-check.ts';
-import { type FeedDeps, feed } from './feed.ts';
-import { lookup } from './lookup.ts';
-import { server } from './server.ts';
+import { type BanCheckDeps, banCheckCommand, checkBansCommand } from './ban-check.ts';
+import { type FeedDeps, feedCommand } from './feed.ts';
+import { lookupCommand } from './lookup.ts';
+import { serverCommand } from './server.ts';
 import type { ServerDeps } from './server-messages.ts';
 
 /** The dependencies of all commands. */
 export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;
 
 /** Every command of the bot. */
-export const COMMANDS: readonly Command<CommandDeps>[] = [server, banCheck, lookup, checkBans, feed];
+export const COMMANDS: readonly Command<CommandDeps>[] = [
+  serverCommand,
+  banCheckCommand,
+  lookupCommand,
+  checkBansCommand,
+  feedCommand,
+];

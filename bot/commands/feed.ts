@@ -4,7 +4,7 @@ import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.t
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
-import { feedList, permissionList } from '../embeds/feed-list.ts';
+import { feedList, feedSettings, type ListedFeed, permissionList } from '../embeds/feed-list.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { FeedTexts } from '../locales/feed-en.ts';
 import {
@@ -35,7 +35,7 @@ const MAX_PLAYERS = 255;
  * `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what`: posts changes in a channel as they
  * happen; for members with Manage Server.
  */
-export const feed: Command<FeedDeps> = {
+export const feedCommand: Command<FeedDeps> = {
   define: () => ({
     ...localized((commands) => commands.feed),
     type: ApplicationCommandType.ChatInput,
@@ -87,19 +87,23 @@ function requireManager(invoker: Invoker): Manager {
   throw refusal((words) => words.manageGuildRequired);
 }
 
+/** Starts a feed, or changes the settings of one; those that the options do not name stay. */
 async function start(
-  { db, servers, onFeedsChanged, mention }: FeedDeps,
+  deps: FeedDeps,
   manager: Manager,
   subject: FeedSubject,
   { strings, numbers, roles }: CommandOptions,
 ): Promise<MessageView> {
   const { types } = strings;
   const server = strings.server?.trim();
-  const { players = null } = numbers;
+  const { players } = numbers;
   const { role } = roles;
+  const before = await findFeed(deps, manager, subject);
+  const playersAtLeast = players ?? before?.playersAtLeast ?? null;
   if (subject !== 'penalties' && types !== undefined) throw refusal((words) => words.forPenaltiesOnly);
-  if (subject !== 'servers' && (players !== null || role)) throw refusal((words) => words.forServersOnly);
-  if (role && players === null) throw refusal((words) => words.roleNeedsPlayers);
+  if (subject !== 'servers' && (players !== undefined || role))
+    throw refusal((words) => words.forServersOnly);
+  if (role && playersAtLeast === null) throw refusal((words) => words.roleNeedsPlayers);
   if (role?.id === manager.guildId) throw refusal((words) => words.notEveryone);
   if (manager.botLacks.length > 0) {
     throw refusal((words) => words.cannotPost(permissionList(manager.botLacks, words)));
@@ -107,21 +111,35 @@ async function start(
   if (role && !role.isMentionable && !manager.botCanMentionRoles) {
     throw refusal((words) => words.cannotMention(`<@&${role.id}>`));
   }
-  const { isNew } = await startDiscordFeed(db, {
+  const { isNew } = await startDiscordFeed(deps.db, {
     subject,
     channelId: manager.channelId,
     guildId: manager.guildId,
     startedBy: manager.discordId,
     locale: manager.guildLocalization.locale,
-    penaltyTypes: types === undefined ? null : parsePenaltyTypes(types),
-    serverId: server === undefined ? null : findServer({ servers }, server).id,
-    playersAtLeast: players,
-    roleId: role?.id ?? null,
+    penaltyTypes: types === undefined ? (before?.penaltyTypes ?? null) : parsePenaltyTypes(types),
+    serverId: server === undefined ? (before?.serverId ?? null) : findServer(deps, server).id,
+    playersAtLeast,
+    roleId: role?.id ?? before?.roleId ?? null,
   });
-  onFeedsChanged();
+  deps.onFeedsChanged();
   const { texts } = manager.localization;
   const { feed: words } = texts;
-  return done(isNew ? words.started({ subject, stop: mention('feed stop', texts) }) : words.changed(subject));
+  const feed = await findFeed(deps, manager, subject);
+  const settings = feed ? `\n${feedSettings(feed, texts)}` : '';
+  const text = isNew
+    ? words.started({ subject, stop: deps.mention('feed stop', texts) })
+    : words.changed(subject);
+  return done(`${text}${settings}`);
+}
+
+async function findFeed(
+  { db }: FeedDeps,
+  { guildId, channelId }: Manager,
+  subject: FeedSubject,
+): Promise<ListedFeed | undefined> {
+  const feeds = await listGuildFeeds(db, guildId);
+  return feeds.find((each) => each.channelId === channelId && each.subject === subject);
 }
 
 async function list({ db, mention }: FeedDeps, manager: Manager): Promise<MessageView> {

@@ -18,7 +18,7 @@ import {
 } from './visibility.ts';
 
 /** `/lookup user? steamid? player? show?`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
-export const lookup: Command<BanCheckDeps> = {
+export const lookupCommand: Command<BanCheckDeps> = {
   define: () => ({
     ...localized((commands) => commands.lookup),
     type: ApplicationCommandType.ChatInput,
@@ -34,7 +34,9 @@ export const lookup: Command<BanCheckDeps> = {
     respondAboutPerson('lookup', { invoker, options }, (command) => renderUser(deps, command)),
   autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
   components: {
-    'lookup.player': repeatForCandidate((deps, invoker, options) => lookup.execute(deps, invoker, options)),
+    'lookup.player': repeatForCandidate((deps, invoker, options) =>
+      lookupCommand.execute(deps, invoker, options),
+    ),
   },
 };
 

@@ -6,7 +6,7 @@ import { serverComponents } from './server-components.ts';
 import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
-export const server: Command<ServerDeps> = {
+export const serverCommand: Command<ServerDeps> = {
   define: () => ({
     ...localized((commands) => commands.server),
     type: ApplicationCommandType.ChatInput,

@@ -41,8 +41,16 @@ export function permissionList(lacking: readonly BotPermission[], { permissions 
   return lacking.map((permission) => `**${permissions[permission]}**`).join(', ');
 }
 
-function feedLine(feed: ListedFeed, { feed: words, record }: Texts): string {
-  const { subject, penaltyTypes, playersAtLeast, roleId, serverName, startedBy } = feed;
+function feedLine(feed: ListedFeed, texts: Texts): string {
+  const { channelId, startedBy } = feed;
+  const starter =
+    startedBy === UNKNOWN_DISCORD_ID ? '' : ` · ${texts.feed.startedBy(userMention(startedBy))}`;
+  return `${channelMention(channelId)} ${feedSettings(feed, texts)}${starter}`;
+}
+
+/** What a feed posts: `**Penalties**: Ban · all servers`. */
+export function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string {
+  const { subject, penaltyTypes, playersAtLeast, roleId, serverName } = feed;
   const details = [
     ...(subject === 'penalties'
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
@@ -50,7 +58,6 @@ function feedLine(feed: ListedFeed, { feed: words, record }: Texts): string {
     serverName === undefined ? words.allServers : escapeText(serverName, { max: 64 }),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
-    ...(startedBy === UNKNOWN_DISCORD_ID ? [] : [words.startedBy(userMention(startedBy))]),
   ];
-  return `${channelMention(feed.channelId)} **${words.subjects[subject]}**: ${details.join(' · ')}`;
+  return `**${words.subjects[subject]}**: ${details.join(' · ')}`;
 }

@@ -29,25 +29,23 @@ export function feedServers(
   const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.feed.more });
   const { emoji, colour } = LOOKS[change];
   const isCall = change === 'players';
+  const headline = isOne
+    ? headlineOfOne(change, first, texts)
+    : headlineOfMany(change, servers.length, texts);
   return {
-    embeds: [
-      {
-        title: `${emoji} ${isOne ? titleOfOne(change, first, texts) : titleOfMany(change, servers.length, texts)}`,
-        color: colour,
-        ...(description !== '' && { description }),
-      },
-    ],
+    content: `${emoji} ${headline}`,
+    embeds: description === '' ? [] : [{ color: colour, description }],
     components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
     roleId: isCall ? roleId : null,
   };
 }
 
-function titleOfOne(change: FeedChange, server: ServerView, { feed }: Texts): string {
+function headlineOfOne(change: FeedChange, server: ServerView, { feed }: Texts): string {
   const name = nameOf(server);
   return change === 'players' ? feed.reached({ amount: server.playersCount, name }) : feed[change](name);
 }
 
-function titleOfMany(change: FeedChange, amount: number, { feed }: Texts): string {
+function headlineOfMany(change: FeedChange, amount: number, { feed }: Texts): string {
   if (change === 'players') return feed.reachedMany;
   return change === 'down' ? feed.downMany(amount) : feed.upMany(amount);
 }

@@ -21,7 +21,13 @@ export type Attachment = {
 };
 
 /** A whole message. */
-export type MessageView = { embeds: APIEmbed[]; components: Row[]; files?: Attachment[] };
+export type MessageView = {
+  /** What a notification on a phone shows; it does not show embeds. */
+  content?: string;
+  embeds: APIEmbed[];
+  components: Row[];
+  files?: Attachment[];
+};
 
 export const COLOURS = {
   online: 0x3ba55d,

@@ -5,6 +5,7 @@ import {
   isByErasedAdmin,
   lifterNameOf,
   type PenaltyStatus,
+  type PenaltyType,
 } from '../../src/domain/penalty.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
@@ -16,6 +17,11 @@ export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number
   EXPIRED: { emoji: '⚪', colour: COLOURS.offline },
   UNBANNED: { emoji: '🟢', colour: COLOURS.online },
 };
+
+/** What precedes an active penalty of this type. */
+export function severityEmoji(type: PenaltyType): string {
+  return type === 'ban' ? '⛔' : '⚠️';
+}
 
 /** One penalty, in the colour of its status. */
 export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
@@ -40,7 +46,8 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
   };
 }
 
-function durationOf(penalty: PenaltyView, { record: words }: Texts): string {
+/** How long it lasts, in words. */
+export function durationOf(penalty: PenaltyView, { record: words }: Texts): string {
   if (penalty.durationMinutes === 0) return words.permanent;
   const duration = words.durationInWords(penalty.durationMinutes);
   return countsOnlineTime(penalty) ? words.onlineTime(duration) : duration;

@@ -5,7 +5,7 @@ import type { Texts } from '../locales/en.ts';
 import type { LinkReader, SitePages } from '../site-pages.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
 import { COLOURS, type MessageView } from './message.ts';
-import { adminOf, lifterOf, STATUS_LOOKS } from './penalty.ts';
+import { adminOf, lifterOf, STATUS_LOOKS, severityEmoji } from './penalty.ts';
 import { recordControls } from './player-record-controls.ts';
 import type { PenaltyView, RecordView } from './player-record-view.ts';
 import { steamBansLine } from './steam-bans.ts';
@@ -77,9 +77,8 @@ function describe(record: RecordView, options: DescribeOptions): string {
 
 /** The heading: the most severe active penalty, until when and why; its details below in small print. */
 function leadLines(penalty: PenaltyView, options: DescribeOptions): string[] {
-  const emoji = penalty.type === 'ban' ? '⛔' : '⚠️';
   return [
-    heading(`${emoji} ${inForce(penalty, options)}`, HeadingLevel.Three),
+    heading(`${severityEmoji(penalty.type)} ${inForce(penalty, options)}`, HeadingLevel.Three),
     subtext(details(penalty, options)),
   ];
 }

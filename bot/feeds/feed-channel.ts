@@ -79,9 +79,9 @@ export function isMessageRefused(error: unknown): error is Error {
   return isDiscordRefusal(error) && error.status === 400 && channelLossOf(error) === undefined;
 }
 
-function toBody({ embeds, components }: MessageView, roleId?: string | null) {
+function toBody({ content = '', embeds, components }: MessageView, roleId?: string | null) {
   return {
-    ...(roleId && { content: `<@&${roleId}>` }),
+    content: roleId ? `<@&${roleId}> ${content}` : content,
     embeds,
     components,
     allowed_mentions: { parse: [], ...(roleId && { roles: [roleId] }) },

@@ -15,9 +15,16 @@ import { readEventLog } from '../../src/queries/penalties/events.ts';
 import { feedPenalty, feedSummary } from '../embeds/feed-penalty.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { toNonce } from '../post-message.ts';
+import type { SitePages } from '../site-pages.ts';
 import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 
-export type PenaltyFeedDeps = { db: Db; channels: FeedChannels; log: Logger; now: () => Date };
+export type PenaltyFeedDeps = {
+  db: Db;
+  channels: FeedChannels;
+  pages: SitePages;
+  log: Logger;
+  now: () => Date;
+};
 
 /** More new penalties than this become one message. */
 const SHOWN_ONE_BY_ONE = 20;
@@ -55,7 +62,7 @@ export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed):
 
 /** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
 async function post(
-  { db, channels, log, now }: PenaltyFeedDeps,
+  { db, channels, pages, log, now }: PenaltyFeedDeps,
   feed: DiscordFeed,
   upTo: number,
 ): Promise<void> {
@@ -63,7 +70,7 @@ async function post(
   const { texts } = localizationOf(feed.locale);
   const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
   const message = event
-    ? feedPenalty(event, { texts, now: now() })
+    ? feedPenalty(event, { texts, pages, now: now() })
     : first && feedSummary({ amount, counts, since: first.occurredAt }, texts);
   let messageId: string | undefined;
   try {
@@ -80,7 +87,10 @@ async function post(
   await passFeedEvents(db, feed, { upTo, posted });
 }
 
-async function editOne({ db, channels, log, now }: PenaltyFeedDeps, feed: DiscordFeed): Promise<boolean> {
+async function editOne(
+  { db, channels, pages, log, now }: PenaltyFeedDeps,
+  feed: DiscordFeed,
+): Promise<boolean> {
   const due = await findDueEdit(db, feed.id);
   if (!due) return false;
   const { texts } = localizationOf(feed.locale);
@@ -88,7 +98,7 @@ async function editOne({ db, channels, log, now }: PenaltyFeedDeps, feed: Discor
   try {
     // The event has been deleted by retention, so there is nothing to show.
     if (due.event) {
-      const view = feedPenalty(due.event, { texts, now: now() });
+      const view = feedPenalty(due.event, { texts, pages, now: now() });
       isThere = await channels.edit(feed.channelId, due.messageId, view);
     }
   } catch (error) {

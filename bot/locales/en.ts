@@ -27,6 +27,11 @@ const penaltyTypes: Record<PenaltyType, string> = {
   warn: 'Warning',
 };
 const statuses: Record<PenaltyStatus, string> = { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' };
+const inForce = (participle: string) => ({
+  until: (end: string) => `${participle} until ${end}`,
+  during: (duration: string) => `${participle} for ${duration}`,
+  permanently: `${participle} permanently`,
+});
 
 /** Every text of the bot in English; the other languages have this shape. */
 export const en = {
@@ -116,11 +121,11 @@ export const en = {
     nothingMatches: 'No penalty matches these filters.',
     noneActive: 'No active penalties',
     inForce: {
-      ban: { until: (end: string) => `Banned until ${end}`, permanently: 'Banned permanently' },
-      mute: { until: (end: string) => `Muted until ${end}`, permanently: 'Muted permanently' },
-      gag: { until: (end: string) => `Gagged until ${end}`, permanently: 'Gagged permanently' },
-      silence: { until: (end: string) => `Silenced until ${end}`, permanently: 'Silenced permanently' },
-      warn: { until: (end: string) => `Warned until ${end}`, permanently: 'Warned' },
+      ban: inForce('Banned'),
+      mute: inForce('Muted'),
+      gag: inForce('Gagged'),
+      silence: inForce('Silenced'),
+      warn: { ...inForce('Warned'), permanently: 'Warned' },
     },
     total: (summary: string) => `**On record:** ${summary}`,
     count: (type: PenaltyType, amount: number) => count(amount, type),

@@ -64,7 +64,8 @@ export const feedEn = {
 
   started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
     `Done. This channel now gets updates on ${subject}; ${stop} ends them.`,
-  changed: (subject: FeedSubject) => `Done. The ${nameOf[subject]} feed in this channel has new settings.`,
+  changed: (subject: FeedSubject) =>
+    `Done. The ${nameOf[subject]} feed in this channel now has these settings:`,
   stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
   listTitle: 'Feeds',
   none: (start: string) => `There are no feeds yet. Start one with ${start}.`,

@@ -63,7 +63,7 @@ export const feedPl: FeedTexts = {
 
   started: ({ subject, stop }) =>
     `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem ${stop}.`,
-  changed: (subject) => `Gotowe. Powiadomienia o ${about[subject]} na tym kanale mają nowe ustawienia.`,
+  changed: (subject) => `Gotowe. Ustawienia powiadomień o ${about[subject]} na tym kanale:`,
   stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
   listTitle: 'Powiadomienia',
   none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,

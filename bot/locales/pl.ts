@@ -37,6 +37,12 @@ const statuses: Record<PenaltyStatus, string> = {
   EXPIRED: 'Wygasła',
   UNBANNED: 'Zdjęta',
 };
+const inForce = (type: PenaltyType) => ({
+  until: (end: string) => `${penaltyTypes[type]} do ${end}`,
+  // In the accusative: "1 godzina" becomes "na 1 godzinę".
+  during: (duration: string) => `${penaltyTypes[type]} na ${duration.replace(/(godzin|minut)a\b/g, '$1ę')}`,
+  permanently: `${penaltyTypes[type]} na stałe`,
+});
 
 /** Every text of the bot in Polish. */
 export const pl: Texts = {
@@ -118,11 +124,15 @@ export const pl: Texts = {
     nothingMatches: 'Żadna kara nie pasuje do tych filtrów.',
     noneActive: 'Brak aktywnych kar',
     inForce: {
-      ban: { until: (end) => `Ban do ${end}`, permanently: 'Ban na stałe' },
-      mute: { until: (end) => `Wyciszenie głosu do ${end}`, permanently: 'Wyciszenie głosu na stałe' },
-      gag: { until: (end) => `Blokada czatu do ${end}`, permanently: 'Blokada czatu na stałe' },
-      silence: { until: (end) => `Pełne wyciszenie do ${end}`, permanently: 'Pełne wyciszenie na stałe' },
-      warn: { until: (end) => `Ostrzeżenie ważne do ${end}`, permanently: 'Ostrzeżenie' },
+      ban: inForce('ban'),
+      mute: inForce('mute'),
+      gag: inForce('gag'),
+      silence: inForce('silence'),
+      warn: {
+        ...inForce('warn'),
+        until: (end) => `Ostrzeżenie ważne do ${end}`,
+        permanently: 'Ostrzeżenie',
+      },
     },
     total: (summary) => `**W historii:** ${summary}`,
     count: (type, amount) => count(amount, type),

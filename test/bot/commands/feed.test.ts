@@ -80,8 +80,26 @@ describe('/feed start', () => {
     const manager = aManager();
     await run(manager, 'start', { what: 'penalties' });
     const [before] = await rowsIn(manager);
-    expect(await run(manager, 'start', { what: 'penalties', types: 'gag' })).toContain('has new settings');
+    const said = await run(manager, 'start', { what: 'penalties', types: 'gag' });
+    expect(said).toEndWith(
+      'The penalty feed in this channel now has these settings:\n**Penalties**: Gag · all servers',
+    );
     expect(await rowsIn(manager)).toMatchObject([{ ...before, penaltyTypes: ['gag'] }]);
+  });
+
+  test('keeps the settings that are not named, and repeats all of them', async () => {
+    const manager = aManager();
+    await run(manager, 'start', { what: 'servers', players: 10, server: 'mirage' });
+    const said = await run(manager, 'start', { what: 'servers', role: { role } });
+    expect(said).toEndWith(`\n**Servers**: Mirage \\*24/7\\* · 10 players or more · <@&${role.id}>`);
+    await run(manager, 'start', { what: 'servers', players: 12 });
+    expect(await rowsIn(manager)).toMatchObject([
+      { serverId: server.id, playersAtLeast: 12, roleId: role.id },
+    ]);
+    await run(manager, 'start', { what: 'penalties', types: 'ban' });
+    expect(await run(manager, 'start', { what: 'penalties', server: 'mirage' })).toEndWith(
+      '\n**Penalties**: Ban · Mirage \\*24/7\\*',
+    );
   });
 
   test.each([

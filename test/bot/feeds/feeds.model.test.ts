@@ -131,7 +131,7 @@ function addFault(
 /** Each penalty was posted once, in its own message or in a summary, and its own message is up to date. */
 function check(feed: StartedFeed, expected: Expected): void {
   const embeds = feed.messages().flatMap((message) => message.embeds);
-  const summaries = embeds.flatMap(({ title }) => /^🔴 (\d+) new penalt/.exec(title ?? '')?.[1] ?? []);
+  const summaries = feed.titles().flatMap((title) => /^🔴 (\d+) new penalt/.exec(title)?.[1] ?? []);
   const own = embeds.filter(({ title }) => title?.includes('Ban #'));
   const ids = own.map(({ title }) => Number(/#(\d+)/.exec(title ?? '')?.[1]));
   expect(ids.length).toBe(new Set(ids).size);

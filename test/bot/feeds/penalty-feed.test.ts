@@ -47,12 +47,27 @@ describe('a feed of penalties', () => {
     await settle();
     const at = createdAt.getTime() / 1000;
     expect(feed.messages()).toMatchObject([
-      { content: '', mention_roles: [], allowedMentions: { parse: [] }, components: [] },
+      {
+        content: '⛔ \\@everyone \\*x\\* · banned for 1 hour, 30 minutes',
+        mention_roles: [],
+        allowedMentions: { parse: [] },
+        components: [
+          {
+            components: [
+              { label: 'Penalties', custom_id: `record.open:${aSteamId(1)}` },
+              {
+                label: 'Website',
+                url: `https://play.example.org/account/moderation/users/${aSteamId(1)}`,
+              },
+              { label: 'Steam profile', url: `https://steamcommunity.com/profiles/${aSteamId(1)}` },
+            ],
+          },
+        ],
+      },
     ]);
     expect(feed.messages()[0]?.embeds).toEqual([
       {
         title: `🔴 Ban #${ban?.id} · active`,
-        url: `https://steamcommunity.com/profiles/${aSteamId(1)}`,
         color: 0xed4245,
         description: '> \\`wall\\` \\<\\@&1\\>',
         fields: [
@@ -69,16 +84,21 @@ describe('a feed of penalties', () => {
 
   test('speaks the language of the guild, and knows players without a name or SteamID', async () => {
     const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
+    const inAnHour = new Date(Date.now() + 61 * 60_000);
     await insertPenalties(db, [
       { type: 'mute', playerName: '', playerSteamId: aSteamId(5) },
-      { playerName: '', playerSteamId: UNKNOWN_STEAM_ID },
+      { playerName: '', playerSteamId: UNKNOWN_STEAM_ID, durationMinutes: 61, endsAt: inAnHour },
     ]);
     await settle();
+    expect(feed.messages().map(({ content }) => content)).toEqual([
+      '⚠️ Gracz bez nicku · wyciszenie głosu na stałe',
+      '⛔ nieznany gracz · ban na 1 godzinę i 1 minutę',
+    ]);
     expect(feed.messages()[1]?.embeds[0]?.fields?.[0]).toMatchObject({
       name: 'Gracz',
       value: 'nieznany gracz',
     });
-    expect(feed.messages()[1]?.embeds[0]?.url).toBeUndefined();
+    expect(feed.messages()[1]?.components).toEqual([]);
     expect(feed.messages()[0]?.embeds[0]).toMatchObject({
       title: expect.stringMatching(/^🔴 Wyciszenie głosu #\d+ · aktywne$/u),
       fields: [
@@ -156,6 +176,13 @@ describe('a message is edited', () => {
       `⚪ Ban #${expired} · expired`,
       `🗑️ Ban #${gone} · removed`,
       `🗑️ Ban #${deleted} · removed`,
+    ]);
+    expect(feed.messages().map(({ content }) => content)).toEqual([
+      '⛔ Rzeźnik · banned for 1 hour',
+      '🟢 Rzeźnik · ban lifted',
+      '⚪ Rzeźnik · ban expired',
+      '🗑️ Rzeźnik · ban removed',
+      '',
     ]);
     const [first, second] = feed.messages();
     expect(first?.embeds[0]?.description).toBe('> Another reason');
@@ -236,14 +263,16 @@ describe('many at once', () => {
     );
     await settle();
     expect(feed.messages()).toHaveLength(21);
-    expect(feed.messages().at(-1)?.embeds).toMatchObject([
-      {
-        title: '🔴 500 nowych kar',
-        description: expect.stringMatching(
-          /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/,
-        ),
-      },
-    ]);
+    expect(feed.messages().at(-1)).toMatchObject({
+      content: '🔴 500 nowych kar',
+      embeds: [
+        {
+          description: expect.stringMatching(
+            /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/,
+          ),
+        },
+      ],
+    });
     await db
       .update(penalties)
       .set({ reason: 'x' })

@@ -48,17 +48,25 @@ describe('a feed of servers', () => {
     await pollAs(id, 'missed', 'missed', 'missed');
     expect(feed.messages()).toMatchObject([
       {
-        content: '',
+        content: '🔴 Mirage is offline',
         allowedMentions: { parse: [] },
-        embeds: [{ title: '🔴 Mirage is offline', description: expect.stringMatching(/^Last seen <t:/) }],
+        embeds: [{ description: expect.stringMatching(/^Last seen <t:/) }],
       },
     ]);
     await pollAs(id, 5, 5);
     expect(feed.messages().slice(1)).toMatchObject([
       {
-        content: '',
+        content: '🟢 Mirage is back online',
         mention_roles: [],
-        embeds: [{ title: '🟢 Mirage is back online', description: 'de\\_mirage · 5/32' }],
+        embeds: [{ description: 'de\\_mirage · 5/32' }],
+        components: [
+          {
+            components: [
+              { label: 'Connect', url: 'https://play.example.org/connect/mirage' },
+              { label: 'Website', url: 'https://play.example.org/servers/mirage' },
+            ],
+          },
+        ],
       },
     ]);
   });
@@ -141,7 +149,7 @@ describe('after an outage of Discord', () => {
   test('nobody is called to a server that is down', async () => {
     const feed = await missNews(10, 'missed', 'missed');
     expect(feed.titles()).toEqual(['🔴 Retake is offline']);
-    expect(feed.messages()[0]?.content).toBe('');
+    expect(feed.messages()[0]?.mention_roles).toEqual([]);
   });
 
   test('players are called while they are wanted', async () => {
@@ -161,11 +169,10 @@ describe('players', () => {
     await pollAs(id, 9, 10);
     expect(feed.messages()).toMatchObject([
       {
-        content: '<@&950000000000000001>',
+        content: '<@&950000000000000001> 👥 10 players on Retake',
         allowedMentions: { parse: [], roles: ['950000000000000001'] },
         mention_roles: ['950000000000000001'],
-        embeds: [{ title: '👥 10 players on Retake', description: 'de\\_mirage · 10/32' }],
-        components: [{ components: [{ label: 'Connect', url: 'https://play.example.org/connect/retake' }] }],
+        embeds: [{ description: 'de\\_mirage · 10/32' }],
       },
     ]);
   });
@@ -175,7 +182,7 @@ describe('players', () => {
     const feed = await startNoted({ what: 'servers', players: 1 }, { guildLocale: 'pl' });
     await pollAs(id, 1);
     expect(feed.messages()).toMatchObject([
-      { content: '', allowedMentions: { parse: [] }, embeds: [{ title: '👥 Retake: 1 gracz' }] },
+      { content: '👥 Retake: 1 gracz', allowedMentions: { parse: [] }, mention_roles: [] },
     ]);
   });
 

@@ -30,7 +30,9 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
       channelId,
       manager,
       messages,
-      titles: () => messages().map(({ embeds }) => embeds[0]?.title ?? ''),
+      /** The titles of embeds; for messages without one their text, without mentions. */
+      titles: () =>
+        messages().map(({ embeds, content }) => embeds[0]?.title ?? content.replace(/^<@&\d+> /, '')),
       /** Attempts to change messages of the channel. */
       requests: (method: 'POST' | 'PATCH') =>
         fake.requests.filter(
