@@ -23,8 +23,11 @@ export type FoundPlayer = {
   lastSeenAt: Date | null;
 };
 
-/** How many of the newest penalties and sign-ins are searched before the index of names is used. */
-const RECENT = 5000;
+/**
+ * How many of the newest penalties and sign-ins are searched before the index of names is used: for a part of most names few
+ * are enough.
+ */
+const RECENT = [500, 5000] as const;
 
 /**
  * Whom a search finds. `all`: everybody; `withoutAccount`: players without an account; `penaltyNames`: everybody, but
@@ -84,12 +87,12 @@ async function findMatches(select: Select, given: SearchValues, scope: SearchSco
   const findByPart = () =>
     readMatches(select, `players by part of name: ${scope}`, () => indexed(RAREST_PARTS, scope), given);
   if (isIndexed && (await isRare(select, given))) return findByPart();
-  const recent = await readMatches(
-    select,
-    `recent players by name: ${scope}`,
-    () => recentMatches(scope),
-    given,
-  );
+  let recent: Match[] = [];
+  for (const size of RECENT) {
+    const name = `${size} recent players by name: ${scope}`;
+    recent = await readMatches(select, name, () => recentMatches(scope, size), given);
+    if (recent.length === given.limit) break;
+  }
   const isFull = recent.length === given.limit;
   if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
   if (!isFull) return findByPart();
@@ -124,18 +127,21 @@ async function readMatches(
  * Matches among the players of the newest penalties and sign-ins, but only those seen after the oldest entry of either
  * list: before that, players may be missing.
  */
-function recentMatches(scope: SearchScope): SQL {
-  const [andSignedIn, horizon] =
+function recentMatches(scope: SearchScope, size: number): SQL {
+  const [andSignedIn, since] =
     scope === 'all'
-      ? [sql`union all table signed_in`, sql`greatest(${horizonOf('penalised')}, ${horizonOf('signed_in')})`]
-      : [sql``, horizonOf('penalised')];
+      ? [
+          sql`union all table signed_in`,
+          sql`greatest(${horizonOf('penalised', size)}, ${horizonOf('signed_in', size)})`,
+        ]
+      : [sql``, horizonOf('penalised', size)];
   return sql`
     with penalised as materialized (
       select ${penalties.playerSteamId} as steamid64, ${penalties.createdAt} as seen_at from ${penalties}
-      order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(RECENT))}
+      order by ${penalties.createdAt} desc, ${penalties.id} desc limit ${sql.raw(String(size))}
     ), signed_in as materialized (
       select ${users.steamId64} as steamid64, ${users.signedInAt} as seen_at from ${users}
-      where ${users.signedInAt} is not null order by ${users.signedInAt} desc limit ${sql.raw(String(RECENT))}
+      where ${users.signedInAt} is not null order by ${users.signedInAt} desc limit ${sql.raw(String(size))}
     ), seen as (
       select steamid64, max(seen_at) as seen_at from (table penalised ${andSignedIn}) as either group by steamid64
     )
@@ -143,13 +149,13 @@ function recentMatches(scope: SearchScope): SQL {
       select seen.steamid64, ${IS_EXACT} from ${playerNames}
       where ${playerNames.steamId64} = seen.steamid64 and ${IS_PART} and ${IN_SCOPE[scope]} having count(*) > 0
     ) as matched
-    where seen_at > ${horizon}
+    where seen_at > ${since}
     order by ${BEST_FIRST}`;
 }
 
 /** The time before which a list may lack players; -infinity when it is complete. */
-function horizonOf(list: string): SQL {
-  return sql`(select case when count(*) < ${sql.raw(String(RECENT))} then '-infinity' else min(seen_at) end
+function horizonOf(list: string, size: number): SQL {
+  return sql`(select case when count(*) < ${sql.raw(String(size))} then '-infinity' else min(seen_at) end
     from ${sql.identifier(list)})`;
 }
 
@@ -180,7 +186,7 @@ const RAREST_PARTS = sql`
   )`;
 
 const RARE = selectionOf({
-  isRare: sql`bool_or(coalesce(frequency, 0) * ${sql.raw(String(RECENT))} < ${hiddenPlaceholder('limit', 'bigint')})`,
+  isRare: sql`bool_or(coalesce(frequency, 0) * ${sql.raw(String(RECENT[1]))} < ${hiddenPlaceholder('limit', 'bigint')})`,
 });
 
 /** Whether so few names contain the text that the recent players would not fill the list; false without statistics. */

@@ -11,8 +11,11 @@ export function foldText(text: string): string {
     .replace(UNDECOMPOSED, (letter) => PLAIN_LETTERS[letter] ?? letter);
 }
 
-/** Combining marks, which NFKD has separated from their letters, and format characters. */
-const UNSEEN = /[\p{M}\p{Cf}]/gu;
+/**
+ * Combining marks, which NFKD has separated from their letters, and format characters. The migration has the same class as
+ * ranges, which a test generates from this.
+ */
+export const UNSEEN = /[\p{M}\p{Cf}]/gu;
 
 /** Lower-case letters that Unicode does not decompose, and what people type instead. */
 const PLAIN_LETTERS: Readonly<Record<string, string>> = {

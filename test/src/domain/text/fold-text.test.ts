@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { foldText } from '../../../../src/domain/text/fold-text.ts';
+import { foldText, UNSEEN } from '../../../../src/domain/text/fold-text.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
 /** Every character of the basic plane and of the plane with mathematical letters and emoji. */
@@ -45,6 +45,31 @@ test('the database folds as the program does: every character, alone and within 
   expect(rows.length).toBeGreaterThan(2 * 0xf800 - 10);
   expect(rows.filter(({ text, folded }) => foldText(text) !== folded)).toEqual([]);
 });
+
+test('the migration removes the characters that the program removes: this line has the ranges', async () => {
+  const migration = await Bun.file('src/db/migrations/0003_names.sql').text();
+  const ranges = toRanges(Array.from({ length: 0x11_0000 }, (_, point) => point).filter(isUnseen));
+  expect(/COLLATE "C", '(\[.*?\])'/.exec(migration)?.[1]).toBe(`[${ranges.join('')}]`);
+});
+
+function isUnseen(point: number): boolean {
+  return String.fromCodePoint(point).search(UNSEEN) === 0;
+}
+
+/** @param points ascending. @returns as regular expressions of PostgreSQL write ranges. */
+function toRanges(points: readonly number[]): string[] {
+  const write = (point: number) =>
+    point > 0xffff
+      ? `\\U${point.toString(16).padStart(8, '0')}`
+      : `\\u${point.toString(16).padStart(4, '0')}`;
+  const firsts = points.filter((point, index) => points[index - 1] !== point - 1);
+  const lasts = points.filter((point, index) => points[index + 1] !== point + 1);
+  return firsts.map((first, index) => {
+    const last = lasts[index] ?? first;
+    const separator = last === first + 1 ? '' : '-';
+    return last === first ? write(first) : `${write(first)}${separator}${write(last)}`;
+  });
+}
 
 /** Except the null character, which PostgreSQL's texts cannot hold. */
 function everyCharacter(): string[] {
