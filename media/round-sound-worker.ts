@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDatabaseOutage } from '../src/db/client.ts';
 import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import { claimVoicelessSound } from '../src/queries/round-sounds/round-sound-voices.ts';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { processUpload, type RoundSoundWorkerDeps, type RoundSoundWorkerOptions } from './process-upload.ts';
 import { reconcileSounds } from './reconcile.ts';
 import { renderMissingVoice } from './voice-backlog.ts';
@@ -27,63 +27,55 @@ export function createRoundSoundWorker(
 ): RoundSoundWorker {
   const { db, folders, log } = deps;
   const { idleMs = 15_000, graceMs = 5000, leaseMs = 15_000 } = options;
-  let isStopping = false;
-  let waking = new AbortController();
-  let loop: Promise<void> | undefined;
+  const stopping = new AbortController();
+  const context = { ...options, leaseMs, isStopping: () => stopping.signal.aborted };
+  let reconciledAt = Number.NEGATIVE_INFINITY;
+  let loop: Loop | undefined;
 
-  /** Ends early when `wake` is called, and at once if it was called before the pause. */
-  const pause = async (): Promise<void> => {
-    await sleep(idleMs, undefined, { signal: waking.signal }).catch(() => undefined);
-    forgetCalls();
-  };
-  const forgetCalls = (): void => {
-    if (!isStopping) waking = new AbortController();
-  };
-  const context = { ...options, leaseMs, isStopping: () => isStopping };
-  const workOnce = async (): Promise<boolean> => {
-    const uploaded = await claimQueuedSound(db, { leaseMs });
-    if (uploaded) await processUpload(deps, context, uploaded);
-    const voiceless = uploaded ? undefined : await claimVoicelessSound(db, { leaseMs });
-    if (voiceless) await renderMissingVoice(deps, context, voiceless);
-    return uploaded !== undefined || voiceless !== undefined;
-  };
   /** Throws only when the database is unreachable: a file that cannot be moved or removed must not stop the queue. */
-  const reconcile = async (): Promise<void> => {
+  async function reconcileIfDue(): Promise<void> {
+    if (performance.now() - reconciledAt <= RECONCILE_EVERY_MS) return;
     try {
       await reconcileSounds(db, folders, log);
     } catch (error) {
       if (isDatabaseOutage(error)) throw error;
       log.error({ err: error }, 'sound files cannot be compared with the database: retrying in an hour');
     }
-  };
-  const work = async (): Promise<void> => {
-    let reconciledAt = Number.NEGATIVE_INFINITY;
-    while (!isStopping) {
-      try {
-        if (performance.now() - reconciledAt > RECONCILE_EVERY_MS) {
-          await reconcile();
-          reconciledAt = performance.now();
-        }
-        if (!(await workOnce())) await pause();
-      } catch (error) {
-        log.error({ err: error }, 'the queue of sounds is unreachable: retrying');
-        forgetCalls();
-        await pause();
-      }
-    }
-  };
+    reconciledAt = performance.now();
+  }
+
+  /** @returns whether there was something to do. */
+  async function workOnce(): Promise<boolean> {
+    const uploaded = await claimQueuedSound(db, { leaseMs });
+    if (uploaded) await processUpload(deps, context, uploaded);
+    const voiceless = uploaded ? undefined : await claimVoicelessSound(db, { leaseMs });
+    if (voiceless) await renderMissingVoice(deps, context, voiceless);
+    return uploaded !== undefined || voiceless !== undefined;
+  }
+
+  async function work(signal: AbortSignal): Promise<void> {
+    do await reconcileIfDue();
+    while (!signal.aborted && (await workOnce()));
+  }
+
   return {
     start() {
-      loop ??= work();
+      loop ??= startLoop({
+        name: 'working off the queue of sounds',
+        everyMs: idleMs,
+        startsAtOnce: true,
+        work,
+        log,
+      });
     },
     wake() {
-      waking.abort();
+      loop?.wake();
     },
     async stop() {
-      isStopping = true;
-      waking.abort();
+      stopping.abort();
+      loop?.stop();
       const timer = setTimeout(() => void deps.ffmpeg.close(), graceMs);
-      await loop;
+      await loop?.ended;
       clearTimeout(timer);
       await deps.ffmpeg.close();
     },

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { notifyAll } from '../db/listeners.ts';
 import { listPenaltyEvents, type PenaltyEvent, readEventLog } from '../queries/penalties/events.ts';
+import { startLoop } from '../runtime/loop.ts';
 
 /** Reads the outbox for all parts of a process. */
 export type EventReader = {
@@ -27,34 +28,25 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
   const listeners = new Set<(events: readonly PenaltyEvent[]) => void>();
   const { epoch, newestId: firstId } = await readEventLog(db);
   let newestId = firstId;
-  let pending: ReturnType<typeof setTimeout> | undefined;
-  let isReading = false;
-  let isStale = false;
-  let isFailing = false;
 
-  async function read(): Promise<void> {
-    isStale = true;
-    if (isReading) return;
-    isReading = true;
-    try {
-      while (isStale) {
-        isStale = false;
-        const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
-        newestId = events.at(-1)?.id ?? newestId;
-        // They are not read again, so every listener has to get them now, even if another one fails.
-        if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });
-        isStale ||= events.length === BATCH;
-      }
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'events cannot be read: retrying');
-      isFailing = true;
-    } finally {
-      isReading = false;
+  async function read(signal: AbortSignal): Promise<void> {
+    let isMore = true;
+    while (isMore && !signal.aborted) {
+      const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
+      newestId = events.at(-1)?.id ?? newestId;
+      // They are not read again, so every listener has to get them now, even if another one fails.
+      if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });
+      isMore = events.length === BATCH;
     }
   }
 
-  const timer = setInterval(read, REFRESH_MS);
+  const loop = startLoop({
+    name: 'reading events',
+    everyMs: REFRESH_MS,
+    gatherMs: GATHER_MS,
+    work: read,
+    log,
+  });
   return {
     epoch,
     newestId: () => newestId,
@@ -62,15 +54,9 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    invalidate: () => {
-      pending ??= setTimeout(() => {
-        pending = undefined;
-        void read();
-      }, GATHER_MS);
-    },
+    invalidate: loop.wake,
     stop: () => {
-      clearInterval(timer);
-      clearTimeout(pending);
+      loop.stop();
       listeners.clear();
     },
   };

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { notifyAll } from '../db/listeners.ts';
+import { startLoop } from '../runtime/loop.ts';
 
 /** The result of a small query, kept in memory and up to date; it stays available while the database is down. */
 export type LiveQuery<T> = {
@@ -40,33 +41,6 @@ export async function createLiveQuery<Rows, T>({
   const first = await read();
   let fingerprint = Bun.hash(JSON.stringify(first));
   let value = build(first);
-  let pending: ReturnType<typeof setTimeout> | undefined;
-  let isReading = false;
-  let isStale = false;
-  let isFailing = false;
-  let isStopped = false;
-
-  async function refresh(): Promise<void> {
-    // What changes during a read is read afterwards.
-    isStale = true;
-    if (isReading) return;
-    isReading = true;
-    clearTimeout(timer);
-    try {
-      while (isStale) {
-        isStale = false;
-        update(await read());
-      }
-      isFailing = false;
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, `the ${name} cannot be read: the last result is used`);
-      isFailing = true;
-    } finally {
-      isReading = false;
-      if (!isStopped) timer = setTimeout(refresh, refreshMs);
-    }
-  }
-
   function update(rows: Rows): void {
     const found = Bun.hash(JSON.stringify(rows));
     if (found === fingerprint) return;
@@ -75,23 +49,20 @@ export async function createLiveQuery<Rows, T>({
     notifyAll(listeners, value, { what: name, log });
   }
 
-  let timer = setTimeout(refresh, refreshMs);
+  const loop = startLoop({
+    name: `reading the ${name}`,
+    everyMs: refreshMs,
+    gatherMs: GATHER_MS,
+    work: async () => update(await read()),
+    log,
+  });
   return {
     current: () => value,
-    invalidate: () => {
-      pending ??= setTimeout(() => {
-        pending = undefined;
-        void refresh();
-      }, GATHER_MS);
-    },
+    invalidate: loop.wake,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    stop: () => {
-      isStopped = true;
-      clearTimeout(timer);
-      clearTimeout(pending);
-    },
+    stop: loop.stop,
   };
 }

@@ -1,12 +1,12 @@
+import { LRUCache } from 'lru-cache';
+
 /** A cache that loads each key once at a time and serves the last value for a while when loading fails. */
 export type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
-
-type Entry<T> = { value?: { loaded: T; atMs: number }; loading?: Promise<T> };
 
 /**
  * @param freshMs how long a value is served without loading it again.
  * @param staleMs how long after loading a value may still be served when it cannot be loaded again.
- * @param maxEntries how many keys are kept; beyond them the oldest is dropped.
+ * @param maxEntries how many keys are kept; beyond them the one that was not requested for the longest time is dropped.
  * @param clockMs a monotonic clock, in milliseconds.
  * @param onLookup called with whether a fresh value was cached.
  */
@@ -23,33 +23,27 @@ export function createStaleCache<T>({
   clockMs?: () => number;
   onLookup?: ((isHit: boolean) => void) | undefined;
 }): StaleCache<T> {
-  const entries = new Map<string, Entry<T>>();
-
-  async function load(entry: Entry<T>, loader: () => Promise<T>): Promise<T> {
-    try {
-      const loaded = await loader();
-      entry.value = { loaded, atMs: clockMs() };
-      return loaded;
-    } catch (error) {
-      if (entry.value && clockMs() - entry.value.atMs < staleMs) return entry.value.loaded;
-      throw error;
-    } finally {
-      delete entry.loading;
-    }
-  }
-
-  return {
-    get: async (key, loader) => {
-      const entry = entries.get(key) ?? {};
-      if (!entries.has(key)) {
-        if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '');
-        entries.set(key, entry);
+  const entries = new LRUCache<string, { loaded: T; atMs: number }, () => Promise<T>>({
+    max: maxEntries,
+    ttl: freshMs,
+    ttlResolution: 0,
+    perf: { now: clockMs },
+    // Who waits for a value gets it, even if its entry was dropped meanwhile.
+    ignoreFetchAbort: true,
+    allowStaleOnFetchAbort: true,
+    fetchMethod: async (_key, last, { context: load, options }) => {
+      try {
+        return { loaded: await load(), atMs: clockMs() };
+      } catch (error) {
+        options.allowStaleOnFetchRejection = last !== undefined && clockMs() - last.atMs < staleMs;
+        throw error;
       }
-      const isFresh = entry.value !== undefined && clockMs() - entry.value.atMs < freshMs;
-      onLookup(isFresh);
-      if (entry.value && isFresh) return entry.value.loaded;
-      entry.loading ??= load(entry, loader);
-      return entry.loading;
+    },
+  });
+  return {
+    get: async (key, load) => {
+      onLookup(entries.has(key));
+      return (await entries.forceFetch(key, { context: load })).loaded;
     },
   };
 }

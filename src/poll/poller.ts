@@ -5,6 +5,7 @@ import type { Leaders, Leadership } from '../db/leader.ts';
 import { type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
 import { thinServerSamples } from '../queries/servers/samples.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
+import { startLoop } from '../runtime/loop.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
@@ -72,7 +73,6 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     log,
   });
   const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
-  let thinning: ReturnType<typeof setInterval> | undefined;
   let leadership: Leadership | undefined;
   let stopListening = () => {};
 
@@ -97,21 +97,19 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     schedule.setTargets(targets);
   }
 
-  async function thin(): Promise<void> {
-    if (!leadership?.isLeader()) return;
-    try {
-      await thinServerSamples(db, stopping.signal);
-    } catch (error) {
-      log.error({ err: error }, 'old player counts could not be thinned: retrying in an hour');
-    }
-  }
-
   async function lead(signal: AbortSignal): Promise<void> {
     log.info({ intervalSeconds }, 'polling game servers');
     changes.reset();
     setTargets();
-    void thin();
+    const thinning = startLoop({
+      name: 'thinning old player counts',
+      everyMs: THIN_MS,
+      startsAtOnce: true,
+      work: (ending) => thinServerSamples(db, AbortSignal.any([ending, stopping.signal])),
+      log,
+    });
     await once(signal, 'abort');
+    thinning.stop();
     schedule.setTargets([]);
   }
 
@@ -119,11 +117,9 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     start: async () => {
       leadership = leaders.run('poller', lead);
       stopListening = servers.onChange(setTargets);
-      thinning = setInterval(thin, THIN_MS);
       await leadership.decided;
     },
     stop: async () => {
-      clearInterval(thinning);
       stopListening();
       stopping.abort();
       schedule.stop();

@@ -1,5 +1,3 @@
-import type { Logger } from 'pino';
-
 /** Work that repeats at an interval, and sooner when it is woken; it never runs twice at once. */
 export type Loop = {
   /** Runs the work soon. When it is running, it runs once more afterwards. */
@@ -23,7 +21,7 @@ type Options = {
   work: (signal: AbortSignal) => Promise<unknown>;
   /** The pause after a run that succeeded; `everyMs` by default. */
   nextPauseMs?: () => number;
-  log: Logger;
+  log: { warn: (details: object, message: string) => void };
 };
 
 /** Starts a loop. Only the first of several failures in a row is logged. */
@@ -41,6 +39,7 @@ export function startLoop({
   let isWoken = false;
   let isFailing = false;
   let endPause: (() => void) | undefined;
+  let gathering: ReturnType<typeof setTimeout> | undefined;
 
   async function pause(pauseMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -49,6 +48,12 @@ export function startLoop({
     await promise;
     clearTimeout(timer);
     endPause = undefined;
+  }
+
+  function runSoon(): void {
+    gathering = undefined;
+    isWoken = true;
+    endPause?.();
   }
 
   async function runOnce(): Promise<number> {
@@ -66,7 +71,6 @@ export function startLoop({
   async function run(): Promise<void> {
     if (!startsAtOnce) await pause(everyMs);
     while (!signal.aborted) {
-      if (isWoken && gatherMs > 0) await Bun.sleep(gatherMs);
       isWoken = false;
       const pauseMs = await runOnce();
       if (!isWoken && !signal.aborted) await pause(pauseMs);
@@ -75,11 +79,12 @@ export function startLoop({
 
   return {
     wake: () => {
-      isWoken = true;
-      endPause?.();
+      if (gatherMs === 0) runSoon();
+      else gathering ??= setTimeout(runSoon, gatherMs);
     },
     stop: () => {
       stopping.abort();
+      clearTimeout(gathering);
       endPause?.();
     },
     ended: run(),

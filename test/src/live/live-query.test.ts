@@ -112,7 +112,7 @@ describe('a live query', () => {
       expect(query.current()).toBe('a');
     }
     expect(table.reads).toBe(801);
-    expect(lines.map(({ msg }) => msg)).toEqual(['the things cannot be read: the last result is used']);
+    expect(lines.map(({ msg }) => msg)).toEqual(['reading the things failed: retrying']);
     table.isAway = false;
     table.rows = ['c'];
     await pass(REFRESH_MS);
