@@ -63,6 +63,8 @@ export type ComponentPress = {
  */
 export type CommandResponse = {
   kind: 'public' | 'ephemeral' | 'update';
+  /** Exempt from the limit for data: it sends messages, for which Discord may make the bot wait. */
+  sendsMessages?: true;
   /** @throws {Refusal} with the message that the invoker gets instead. */
   render: () => Promise<MessageView> | MessageView;
 };

@@ -4,6 +4,7 @@ import { drawPlayerChart } from '../src/charts/player-chart.tsx';
 import { averagePlayersOf } from '../src/charts/series.ts';
 import type { ReadHistory, ServerHistory } from '../src/live/server-history.ts';
 import type { HistoryPoint } from '../src/queries/servers/samples.ts';
+import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { Attachment } from './embeds/message.ts';
 import type { ChartFacts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
@@ -19,6 +20,8 @@ type Deps = {
 
 type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
+/** Less than an interaction may take: the card still arrives without its chart. */
+const LIMIT_MS = 3000;
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;
 /** A curve needs two points. */
@@ -32,7 +35,7 @@ export function createHistoryCharts({ readHistory, drawChart = drawPlayerChart, 
   const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
   return async (serverId, localization) => {
     try {
-      const history = await readHistory(serverId, HOURS);
+      const history = await withTimeLimit(readHistory(serverId, HOURS), LIMIT_MS);
       const readAt = history.readAt.getTime();
       const key = `${serverId} ${localization.locale}`;
       const cached = cache.get(key);

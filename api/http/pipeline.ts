@@ -67,8 +67,11 @@ type ProtectedOperation<P extends Parameters> = Operation<P> & { scope?: TokenSc
 export type PublicWork<P extends Parameters> = (values: Values<P>) => JsonBody | Promise<JsonBody>;
 export type ProtectedWork<P extends Parameters> = (
   values: Values<P>,
-  /** `isHead`: nothing of a stream will be read, see {@link unreadStream}. */
-  context: { token: ApiToken; now: Date; isHead: boolean },
+  /**
+   * `isHead`: nothing of a stream will be read, see {@link unreadStream}; `sinceMs`: when the request began, by
+   * `performance.now()`.
+   */
+  context: { token: ApiToken; now: Date; isHead: boolean; sinceMs: number },
 ) => Promise<ProtectedResponse>;
 
 /**
@@ -201,7 +204,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       const { token } = found;
       if (operation.scope) requireScope(token, operation.scope);
       const given = parseParameters(operation.parameters, incoming);
-      const begin = () => work(given, { token, now, isHead: request.method === 'HEAD' });
+      const isHead = request.method === 'HEAD';
+      const begin = () => work(given, { token, now, isHead, sinceMs: startedMs });
       const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs: startedMs }));
       return respondProtected(request, response, verdict, operation);
     } catch (error) {

@@ -36,6 +36,7 @@ export const serverComponents: Components<ServerDeps> = {
   }),
   'server.pin': (deps, invoker, press) => ({
     kind: 'ephemeral',
+    sendsMessages: true,
     render: () => pin(deps, invoker, press),
   }),
 };

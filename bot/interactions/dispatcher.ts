@@ -1,5 +1,6 @@
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
+import { REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
@@ -55,8 +56,8 @@ export type Dispatcher = {
 
 /** How long suggestions may take, from the receipt: they cannot be deferred, and Discord waits 3000 ms. */
 const SUGGEST_LIMIT_MS = 2000;
-/** How long a deferred response may take; Discord would wait 15 minutes. */
-const RENDER_LIMIT_MS = 60_000;
+/** How long a response may take that sends messages; Discord would wait 15 minutes. */
+const SEND_LIMIT_MS = 60_000;
 
 /** Creates a dispatcher; it finds commands by the name they are registered under. */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
@@ -153,7 +154,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   async function renderInTime(
     interaction: DeferrableInteraction,
     receipt: Receipt,
-    { kind, render }: CommandResponse,
+    { kind, sendsMessages, render }: CommandResponse,
   ): Promise<MessageView> {
     const rendering = Promise.try(render);
     try {
@@ -162,7 +163,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }
     await delivery.defer(interaction, kind);
-    return withTimeLimit(rendering, RENDER_LIMIT_MS);
+    const limitMs = sendsMessages ? SEND_LIMIT_MS : REQUEST_LIMITS.limitMs;
+    return withTimeLimit(rendering, remainingMs(limitMs, receipt));
   }
 
   return {

@@ -41,6 +41,14 @@ test('without its database the bot lists servers from memory, says so of records
       everyMs: 200,
     });
   }
+
+  // Each of its queries takes less than the limit of one query.
+  proxy.slow(900);
+  const late = await check();
+  await waitFor(() => (late.message?.embeds.length ?? 0) > 0);
+  expect(late.message?.embeds[0]?.description).toContain('can’t be read right now');
+  proxy.restore();
+  await waitFor(isBanned, { everyMs: 200 });
   await bot.stop();
   servers.stop();
   await database.close({ timeoutSeconds: 1 });

@@ -133,9 +133,9 @@ export const streamEvents = protectedRoute({
   failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS],
   handle: ({ eventStreams, locateEvent }: StreamDeps) => {
     const limitWait = createWaitLimit(REQUEST_LIMITS);
-    return async ({ types, lastEventId }, { token, isHead }) => {
+    return async ({ types, lastEventId }, { token, isHead, sinceMs }) => {
       const seen = typesFor(token, types);
-      const afterId = await limitWait(() => locateEvent(lastEventId));
+      const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
       const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
       if (isHead) return { ...response, stream: unreadStream() };
       const { id: tokenId, userId, expiresAt } = token;
