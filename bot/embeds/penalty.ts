@@ -4,6 +4,7 @@ import {
   isByConsole,
   isByErasedAdmin,
   lifterNameOf,
+  liftReasonOf,
   type PenaltyStatus,
   type PenaltyType,
 } from '../../src/domain/penalty.ts';
@@ -31,7 +32,7 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
   return {
     title: `${emoji} ${words.entry(penalty)} · ${words.statusOf(penalty.type, penalty.status)}`,
     color: colour,
-    description: quote(escapeText(penalty.reason, { max: 300, fallback: words.noReason })),
+    description: `**${words.reason}:** ${escapeText(penalty.reason, { max: 300, fallback: words.noReason })}`,
     fields: [
       field(words.duration, durationOf(penalty, texts)),
       field(words.issued, absoluteAndRelativeTime(penalty.createdAt, TimestampStyles.ShortDateTime)),
@@ -79,13 +80,13 @@ export function lifterOf(penalty: PenaltyView, { record: words }: Texts, max: nu
 }
 
 function liftedValue(penalty: PenaltyView, texts: Texts): string {
-  const { liftedAt, liftReason } = penalty;
+  const { liftedAt } = penalty;
   const { record: words } = texts;
   const by = lifterOf(penalty, texts, 64);
   const head = [liftedAt ? relativeTime(liftedAt) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
-  const reason = escapeText(liftReason ?? '', { max: 200 });
+  const reason = escapeText(liftReasonOf(penalty), { max: 200 });
   return (
     [head, reason === '' ? '' : quote(reason)].filter(Boolean).join('\n') ||
     words.statusOf(penalty.type, 'UNBANNED')

@@ -1,5 +1,5 @@
 import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
-import { countsOnlineTime, PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { countsOnlineTime, liftReasonOf, PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { LIMITS } from '../discord-limits.ts';
 import type { Texts } from '../locales/en.ts';
 import type { LinkReader, SitePages } from '../site-pages.ts';
@@ -122,8 +122,9 @@ function over(penalty: PenaltyView, { texts, textShare }: DescribeOptions): stri
 /** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
 function details(penalty: PenaltyView, { texts, textShare, pages, reader }: DescribeOptions): string {
   const { record: words } = texts;
-  const { id, durationMinutes, serverName, createdAt, liftReason, status } = penalty;
-  const lifted = status === 'UNBANNED' ? escapeText(liftReason ?? '', { max: upTo(200, textShare) }) : '';
+  const { id, durationMinutes, serverName, createdAt, status } = penalty;
+  const lifted =
+    status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: upTo(200, textShare) }) : '';
   return [
     reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
     durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),

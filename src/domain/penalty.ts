@@ -161,6 +161,12 @@ export function lifterNameOf(
   return CONSOLE_NAME.test(name) ? words.console : name;
 }
 
+/** Why a penalty was lifted; empty when that is not known. Some plugins copy the reason of the penalty, which is none. */
+export function liftReasonOf({ reason, liftReason }: { reason: string; liftReason: string | null }): string {
+  const text = liftReason ?? '';
+  return text.trim() === reason.trim() ? '' : text;
+}
+
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, 64));
 }

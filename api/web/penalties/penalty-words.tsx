@@ -5,6 +5,7 @@ import {
   isByErasedAdmin,
   knownEnd,
   lifterNameOf,
+  liftReasonOf,
 } from '../../../src/domain/penalty.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
@@ -38,20 +39,24 @@ export function withoutEnd(penalty: DurationProps, visit: Visit): string {
 }
 
 type EndProps = {
-  penalty: Pick<Penalty, 'type' | 'status' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'>;
+  penalty: Pick<
+    Penalty,
+    'type' | 'status' | 'reason' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'
+  >;
 };
 
 /** Whether a penalty expired or was lifted, and when; then by whom it was lifted and why. */
 export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const { type, status, endsAt, liftedAt, liftReason } = penalty;
+  const { type, status, endsAt, liftedAt } = penalty;
+  const liftReason = liftReasonOf(penalty);
   const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
   const lifter = lifterNameOf(penalty, t);
   return (
     <span>
       {t.statusOf(type, status)} {at && <Moment at={at} visit={visit} />}
       {status === 'UNBANNED' && hasVisibleCharacter(lifter) && <bdi> {t.by(isolate(lifter))}</bdi>}
-      {status === 'UNBANNED' && liftReason && hasVisibleCharacter(liftReason) && (
+      {status === 'UNBANNED' && hasVisibleCharacter(liftReason) && (
         <span class="hint">
           {' ('}
           <bdi>{t.quoted(liftReason)}</bdi>)

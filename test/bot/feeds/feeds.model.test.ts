@@ -68,7 +68,7 @@ async function play(history: readonly Step[]): Promise<void> {
         Array.from({ length: step.amount }, () => ({ reason: 'as created' })),
       );
       for (const { id } of rows)
-        expected.set(id, { title: `🔴 Ban #${id} · active`, reason: '> as created' });
+        expected.set(id, { title: `🔴 Ban #${id} · active`, reason: '**Reason:** as created' });
     } else if (step.kind === 'lift' || step.kind === 'change' || step.kind === 'delete') {
       await changeOne(expected, step);
     } else if (step.kind === 'fail') {
@@ -110,7 +110,7 @@ async function changeOne(
   } else {
     const reason = `changed ${which} ${Math.random()}`;
     await db.update(penalties).set({ reason }).where(isIt);
-    expected.set(id, { ...was, reason: `> ${reason}` });
+    expected.set(id, { ...was, reason: `**Reason:** ${reason}` });
   }
 }
 

@@ -69,7 +69,7 @@ describe('a feed of penalties', () => {
       {
         title: `🔴 Ban #${ban?.id} · active`,
         color: 0xed4245,
-        description: '> \\`wall\\` \\<\\@&1\\>',
+        description: '**Reason:** \\`wall\\` \\<\\@&1\\>',
         fields: [
           { name: 'Player', value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
           { name: 'Duration', value: '1 hour, 30 minutes', inline: true },
@@ -185,7 +185,7 @@ describe('a message is edited', () => {
       '',
     ]);
     const [first, second] = feed.messages();
-    expect(first?.embeds[0]?.description).toBe('> Another reason');
+    expect(first?.embeds[0]?.description).toBe('**Reason:** Another reason');
     expect(second?.embeds[0]?.fields?.at(-1)?.value).toContain('by Ola\n> Appeal');
     expect(feed.requests('POST')).toHaveLength(5);
     // A deleted penalty's message cannot change any more, not even when its player is erased: it names nobody.

@@ -8,6 +8,7 @@ import {
   isPenaltyTime,
   knownEnd,
   lifterNameOf,
+  liftReasonOf,
   MUTE_TYPES,
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -193,4 +194,14 @@ test('who lifted a penalty is named in the words of the reader', () => {
   ] as const) {
     expect([stored, lifterNameOf({ liftedByName: stored }, words)]).toEqual([stored, shown]);
   }
+});
+
+test('the reason of a penalty is never shown as the reason of its lifting', () => {
+  for (const [reason, liftReason, shown] of [
+    ['Wallhack', 'Appeal', 'Appeal'],
+    ['Wallhack', ' Wallhack ', ''],
+    ['Wallhack', null, ''],
+    ['', '', ''],
+  ] as const)
+    expect([liftReason, liftReasonOf({ reason, liftReason })]).toEqual([liftReason, shown]);
 });
