@@ -1,13 +1,11 @@
-import createClient from 'openapi-fetch';
-import type { paths } from './api-types.ts';
+import { createCommunityApi } from './index.js';
 
 /**
- * What a developer writes with a client generated from our OpenAPI document: every route once. `api-types.ts` is made
- * by `openapi-typescript` beside a copy of this file, where it is type-checked and run
- * (test/api/openapi/client.test.ts).
+ * What a developer writes with the client of a release: every route once. The client is written beside a copy of this file,
+ * where it is type-checked and run (test/api/openapi/client.slow.test.ts).
  */
 const { API_URL = '', API_TOKEN = '', PLAYER = '' } = process.env;
-const api = createClient<paths>({ baseUrl: API_URL, headers: { Authorization: `Bearer ${API_TOKEN}` } });
+const api = createCommunityApi(API_URL, API_TOKEN);
 
 /** The data of a response, or the end of the program with the service's message. */
 function must<T>({
