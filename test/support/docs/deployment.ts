@@ -11,7 +11,7 @@ type ComposeService = {
   build?: string;
   environment?: Record<string, string>;
   volumes?: string[];
-  env_file?: unknown;
+  env_file?: string;
 };
 export type Compose = { services: Record<string, ComposeService>; volumes: Record<string, unknown> };
 
