@@ -26,7 +26,7 @@ import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, startSignIn } from './sign-in/sign-in.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
-import { MissingServerPage } from './status/missing-server-page.tsx';
+import { MissingServerPage } from './status/server-page.tsx';
 import { statusRoutes } from './status/status-routes.tsx';
 
 /**
@@ -164,7 +164,13 @@ export function pages(deps: PagesDeps) {
       const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
       const defaultPublicUrl = isOtherHost ? publicUrl : undefined;
       return respondWithPage(
-        <SignInPage site={site} visit={visit} notice={notice} defaultPublicUrl={defaultPublicUrl} />,
+        <SignInPage
+          site={site}
+          visit={visit}
+          notice={notice}
+          defaultPublicUrl={defaultPublicUrl}
+          canAppeal={settings.appealUrl !== undefined}
+        />,
       );
     }
     return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);

@@ -39,8 +39,8 @@ export type A2sInfo = {
   maxPlayers: number;
 };
 
-/** One entry of an A2S_PLAYER response; a stock Counter-Strike 2 server sends '' and 0. */
-export type A2sPlayer = { name: string; score: number };
+/** One entry of an A2S_PLAYER response, with the seconds since they joined; a stock Counter-Strike 2 server sends '' and 0. */
+export type A2sPlayer = { name: string; score: number; seconds: number };
 
 /** @param challenge the server's latest, if it has given one. */
 export function buildInfoRequest(challenge: number | undefined): Buffer {
@@ -92,8 +92,8 @@ export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A
       reader.skip(1); // index
       const name = reader.readText();
       const score = reader.readInt32();
-      reader.skip(4); // seconds on the server
-      if (appId !== COUNTER_STRIKE || name !== MADE_UP_PLAYER) players.push({ name, score });
+      const seconds = reader.readFloat();
+      if (appId !== COUNTER_STRIKE || name !== MADE_UP_PLAYER) players.push({ name, score, seconds });
     }
   } catch (error) {
     if (!(error instanceof QueryFailure)) throw error;

@@ -80,7 +80,11 @@ function toState(
   { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
 ): ServerState {
   const title = clean(hostname).trim();
-  const named = players.map(({ name, score }) => ({ name: clean(name), score }));
+  const named = players.map(({ name, score, seconds }) => ({
+    name: clean(name),
+    score,
+    ...(isTimePlayed(seconds) && { seconds: Math.round(seconds) }),
+  }));
   return {
     hostname: hasVisibleCharacter(title) ? title : '',
     map: clean(map),
@@ -89,6 +93,11 @@ function toState(
     pingMs,
     players: named.filter(({ name }) => hasVisibleCharacter(name)).sort(byScore),
   };
+}
+
+/** Plugins that make up players send 0, a negative number or NaN; no server runs for longer than a year. */
+function isTimePlayed(seconds: number): boolean {
+  return seconds >= 1 && seconds < 365 * 86_400;
 }
 
 function byScore(a: ServerPlayer, b: ServerPlayer): number {

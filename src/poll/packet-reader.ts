@@ -6,6 +6,8 @@ export type PacketReader = {
   readUint16: () => number;
   readUint32: () => number;
   readInt32: () => number;
+  /** Of four bytes; may be NaN or infinite. */
+  readFloat: () => number;
   /** Up to the next NUL, as UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is left out. */
   readText: () => string;
   skip: (bytes: number) => void;
@@ -28,6 +30,7 @@ export function createPacketReader(packet: Buffer): PacketReader {
     readUint16: () => packet.readUInt16LE(step(2)),
     readUint32: () => packet.readUInt32LE(step(4)),
     readInt32: () => packet.readInt32LE(step(4)),
+    readFloat: () => packet.readFloatLE(step(4)),
     readText: () => {
       const end = packet.indexOf(0, offset);
       if (end === -1) throw new QueryFailure('malformed');

@@ -5,7 +5,7 @@ import { Icon } from '../layout/icons.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
-import { AdminName, ReasonText, withoutEnd } from './penalty-words.tsx';
+import { AdminName, lengthOf, ReasonText, withoutEnd } from './penalty-words.tsx';
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
 export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; visit: Visit }): JSX.Element {
@@ -43,6 +43,12 @@ export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; vi
         <dd>
           <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>
         </dd>
+        {penalty.endsAt && (
+          <>
+            <dt>{t.columns.duration}</dt>
+            <dd>{lengthOf(penalty, visit)}</dd>
+          </>
+        )}
         <dt>{t.columns.issued}</dt>
         <dd>
           <Moment at={penalty.createdAt} visit={visit} />

@@ -7,6 +7,7 @@ import {
   lifterNameOf,
   liftReasonOf,
 } from '../../../src/domain/penalty.ts';
+import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
@@ -31,6 +32,13 @@ export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
 }
 
 type DurationProps = Pick<Penalty, 'status' | 'durationMinutes' | 'endsAt'>;
+
+/** How long a penalty was to last. */
+export function lengthOf({ durationMinutes }: Pick<Penalty, 'durationMinutes'>, { locale }: Visit): string {
+  return durationMinutes === 0
+    ? textsOf(locale).penalties.permanent
+    : durationInWords(locale, durationMinutes);
+}
 
 /** How long an active penalty without a known end lasts. */
 export function withoutEnd(penalty: DurationProps, visit: Visit): string {

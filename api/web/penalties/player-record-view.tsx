@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
+import { serverNameOf } from '../../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import {
   loadPlayerRecord,
@@ -12,7 +13,7 @@ import { PagesNav } from '../layout/pages-nav.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import { ActivePenalty } from './active-penalty.tsx';
-import { AdminName, EndOfPenalty, ReasonText } from './penalty-words.tsx';
+import { AdminName, EndOfPenalty, lengthOf, ReasonText } from './penalty-words.tsx';
 
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';
@@ -75,7 +76,7 @@ export function PlayerRecordView({ record, visit, path, words, appealUrl }: Reco
 }
 
 function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit: Visit }): JSX.Element {
-  const { columns, types } = textsOf(visit.locale).penalties;
+  const { columns, types, allServers } = textsOf(visit.locale).penalties;
   return (
     <table class="list">
       <thead>
@@ -83,6 +84,7 @@ function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit:
           <th scope="col">{columns.type}</th>
           <th scope="col">{columns.reason}</th>
           <th scope="col">{columns.admin}</th>
+          <th scope="col">{columns.server}</th>
           <th scope="col">{columns.issued}</th>
           <th scope="col">{columns.end}</th>
         </tr>
@@ -91,13 +93,16 @@ function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit:
         {penalties.map((penalty) => (
           <tr>
             <th scope="row" class="list-title">
-              {types[penalty.type]}
+              {types[penalty.type]} <span class="hint">{lengthOf(penalty, visit)}</span>
             </th>
             <td data-label={columns.reason} class="list-words">
               <ReasonText reason={penalty.reason} visit={visit} />
             </td>
             <td data-label={columns.admin} class="list-words">
               <AdminName penalty={penalty} visit={visit} />
+            </td>
+            <td data-label={columns.server} class="list-words">
+              <bdi>{serverNameOf(penalty) ?? allServers}</bdi>
             </td>
             <td data-label={columns.issued}>
               <Moment at={penalty.createdAt} visit={visit} />

@@ -13,15 +13,24 @@ export function SignInPage({
   visit,
   notice,
   defaultPublicUrl,
+  canAppeal,
 }: {
   site: Site;
   visit: Visit;
   notice?: Notice | undefined;
   /** The default PUBLIC_URL, if visitors would return there after signing in and not to the host that they opened. */
   defaultPublicUrl?: string | undefined;
+  /** Whether members' penalties link to an appeal. */
+  canAppeal: boolean;
 }): JSX.Element {
   const t = textsOf(visit.locale).signIn;
-  const icons: IconName[] = ['key', 'link', 'sound'];
+  const { penalties, appeals, sound, discord, tokens } = t.points;
+  const points: [IconName, string[]][] = [
+    ['shield', canAppeal ? appeals : penalties],
+    ['sound', sound],
+    ['link', discord],
+    ['key', tokens],
+  ];
   return (
     <Layout site={site} visit={visit} title={t.title} notice={notice}>
       {defaultPublicUrl !== undefined && (
@@ -43,9 +52,9 @@ export function SignInPage({
         </a>
       </section>
       <ul class="points">
-        {t.points.map(([title, text], index) => (
+        {points.map(([icon, [title, text]]) => (
           <li class="card">
-            <Icon name={icons[index] ?? 'info'} />
+            <Icon name={icon} />
             <h2>{title}</h2>
             <p>{text}</p>
           </li>

@@ -6,12 +6,11 @@ import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
+import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { CHART_RANGES, type ChartRange, formatShare, HistoryChart, UptimeBars } from './charts.tsx';
-import { MapList } from './map-list.tsx';
 import { bannerPathOf, serverPathOf } from './paths.ts';
-import { PlayerList } from './player-list.tsx';
 import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
@@ -45,9 +44,12 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
           <a href="/">{texts.status.allServers}</a>
         </p>
         <ServerHead server={server} visit={visit} />
-        <div class="server-columns">
-          <div class="stack">
-            <Card id="history" title={t.history}>
+        <div class="stack">
+          <Card id="players" title={t.playersNow} {...(server.isOnline && { aside: occupancyOf(server) })}>
+            <PlayerList server={server} visit={visit} />
+          </Card>
+          <Card id="history" title={t.history}>
+            <div class="charts">
               {CHART_RANGES.map((range) => (
                 <HistoryChart
                   range={range}
@@ -56,12 +58,9 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
                   visit={visit}
                 />
               ))}
-            </Card>
-          </div>
-          <div class="stack">
-            <Card id="players" title={t.playersNow} {...(server.isOnline && { aside: occupancyOf(server) })}>
-              <PlayerList server={server} visit={visit} />
-            </Card>
+            </div>
+          </Card>
+          <div class="server-columns stack">
             <Card
               id="uptime"
               title={t.uptime}
@@ -92,8 +91,15 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
     [t.map, server.map && <MapName map={server.map} />],
     [t.mode, server.mode],
     [t.region, server.region],
-    [<span title={t.pingHint}>{t.ping}</span>, server.isOnline ? t.milliseconds(server.pingMs) : ''],
-  ].filter(([, value]) => value !== '');
+    [
+      t.ping,
+      server.isOnline && (
+        <>
+          {t.milliseconds(server.pingMs)} <span class="hint">({t.pingHint})</span>
+        </>
+      ),
+    ],
+  ].filter(([, value]) => value);
   return (
     <section class="card server-top" aria-labelledby="server-name">
       <div class="server-head">
@@ -156,6 +162,88 @@ function BannerCard({
   );
 }
 
+/** The current players, highest score first. */
+function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).server;
+  if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
+  const unnamed = server.playersCount - server.players.length;
+  if (server.players.length === 0) return <p class="empty">{unnamed > 0 ? t.namesUnknown : t.nobody}</p>;
+  const hasTimes = server.players.some(({ seconds }) => seconds !== undefined);
+  return (
+    <>
+      {/* Split over columns where there is room. */}
+      <div class="player-columns">
+        <table class="players">
+          <thead>
+            <tr>
+              <th scope="col">{t.player}</th>
+              {hasTimes && <th scope="col">{t.time}</th>}
+              <th scope="col">{t.score}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {server.players.map(({ name, score, seconds }) => (
+              <tr>
+                <td>
+                  <bdi>{name}</bdi>
+                </td>
+                {hasTimes && <td>{seconds === undefined ? '–' : formatHours(seconds, t)}</td>}
+                <td>{score}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {unnamed > 0 && <p class="hint">{t.moreUnnamed(unnamed)}</p>}
+    </>
+  );
+}
+
+/**
+ * The maps by time played, longest first, as a list of bars.
+ * @param props.played undefined when they cannot be loaded.
+ */
+function MapList({ played, visit }: { played: PlayedMaps | undefined; visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).server;
+  if (!played) return <p class="empty">{t.unavailable}</p>;
+  const { maps, others } = played;
+  const longest = maps[0]?.seconds ?? 0;
+  if (maps.length === 0) return <p class="empty">{t.noMaps}</p>;
+  return (
+    <>
+      <p class="hint">{t.mapsLead}</p>
+      <ol class="maps">
+        {maps.map(({ map, seconds, times }) => (
+          <li>
+            <span class="map-name" title={map}>
+              {mapNameOf(map) || '–'}
+            </span>
+            <span class="map-time">
+              {formatHours(seconds, t)} · {t.times(times)}
+            </span>
+            <svg class="bar-fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+              <rect
+                width={longest > 0 ? Math.max(Math.round((seconds / longest) * 100), 1) : 100}
+                height="1"
+              />
+            </svg>
+          </li>
+        ))}
+      </ol>
+      {others > 0 && <p class="hint">{t.otherMaps(others)}</p>}
+    </>
+  );
+}
+
+/** Formats a duration as `12 h 30 min`; only minutes below an hour, only hours from a day on. */
+function formatHours(seconds: number, { hours: inHours, minutes: inMinutes }: Texts['server']): string {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  if (minutes < 60) return inMinutes(minutes);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 24 || minutes % 60 === 0) return inHours(hours);
+  return `${inHours(hours)} ${inMinutes(minutes % 60)}`;
+}
+
 /** The description in link previews: `Online · de_mirage · 7 of 24 players`. */
 export function describe(server: ServerView, { locale }: Visit): string {
   const t = textsOf(locale).status;
@@ -167,4 +255,23 @@ export function describe(server: ServerView, { locale }: Visit): string {
 
 function occupancyOf({ playersCount, maxPlayers }: ServerView): string {
   return maxPlayers > 0 ? `${playersCount} / ${maxPlayers}` : String(playersCount);
+}
+
+/** The page for a server that does not exist or is hidden; the two cannot be told apart. */
+export function MissingServerPage({ site, visit }: { site: Site; visit: Visit }): JSX.Element {
+  const texts = textsOf(visit.locale);
+  const t = texts.missingServer;
+  return (
+    <Layout site={site} visit={visit} title={t.title}>
+      <section class="card narrow" aria-labelledby="error">
+        <h1 id="error">{t.title}</h1>
+        <p role="alert">{t.lead}</p>
+        <p class="row">
+          <a class="button button-primary" href="/">
+            {texts.status.allServers}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
 }

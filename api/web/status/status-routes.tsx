@@ -10,8 +10,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limi
 import type { Site } from '../layout/layout.tsx';
 import type { Visit } from '../request/visit.ts';
 import { ConnectPage } from './connect-page.tsx';
-import { MissingServerPage } from './missing-server-page.tsx';
-import { ServerPage } from './server-page.tsx';
+import { MissingServerPage, ServerPage } from './server-page.tsx';
 import { StatusPage } from './status-page.tsx';
 
 export type StatusDeps = {
@@ -70,7 +69,8 @@ async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Prom
       return { server, history: await readSeries(deps, server.id, 24) };
     }),
   );
-  return <StatusPage site={deps.site} visit={visit} servers={servers} />;
+  const onlineFirst = servers.toSorted((a, b) => Number(b.server.isOnline) - Number(a.server.isOnline));
+  return <StatusPage site={deps.site} visit={visit} servers={onlineFirst} />;
 }
 
 async function showServer(

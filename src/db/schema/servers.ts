@@ -12,8 +12,8 @@ import {
 } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 
-/** A player on a server, as A2S_PLAYER reports it. */
-export type ServerPlayer = { name: string; score: number };
+/** A player on a server, as A2S_PLAYER reports it; `seconds` since they joined, where the server knows. */
+export type ServerPlayer = { name: string; score: number; seconds?: number };
 
 /** The polled game servers; `address` is as configured, `host:port`. */
 export const servers = pgTable('servers', {

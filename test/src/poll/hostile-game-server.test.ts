@@ -190,7 +190,7 @@ describe('a whole response', () => {
     if (!outcome.hasResponded) throw new Error(outcome.reason);
     const { hostname, players } = outcome.state;
     expect(hostname).toMatch(/^A�+\(�+B$/);
-    expect(players).toEqual([{ name: hostname, score: 0 }]);
+    expect(players).toEqual([{ name: hostname, score: 0, seconds: 60 }]);
     expect(hostname.isWellFormed()).toBe(true);
   });
 
@@ -226,6 +226,18 @@ describe('a whole response', () => {
       [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
     );
     expect(await ask(server)).toMatchObject({ state: { playersCount: 3, players: [] } });
+  });
+
+  test('leaves out a time played that is none', async () => {
+    const players = [Number.NaN, -1, 0, Number.POSITIVE_INFINITY].map((seconds) => ({
+      name: 'Ala',
+      seconds,
+    }));
+    const server = await aServerWith([anInfoPacket()], [aPlayersPacket(players)]);
+    const outcome = await ask(server);
+    expect(outcome.hasResponded && outcome.state.players).toEqual(
+      Array.from(players, () => ({ name: 'Ala', score: 0 })),
+    );
   });
 
   test('of the other kind, or of none, counts for nothing', async () => {

@@ -1,5 +1,5 @@
 import type { Db } from '../../../src/db/client.ts';
-import { serverMapPeriods, serverSamples } from '../../../src/db/schema/servers.ts';
+import { type ServerPlayer, serverMapPeriods, serverSamples } from '../../../src/db/schema/servers.ts';
 import { saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { insertServer } from './builders.ts';
 
@@ -10,7 +10,7 @@ type Seed = Parameters<typeof insertServer>[1] & {
   now: Date;
   days?: number;
   maxPlayers?: number;
-  players?: { name: string; score: number }[];
+  players?: ServerPlayer[];
   playersCount?: number;
   map?: string;
   isOnline?: boolean;

@@ -41,11 +41,13 @@ export function anInfoPacket({
 }
 
 /** A whole A2S_PLAYER response. */
-export function aPlayersPacket(players: { name: string | Buffer; score?: number }[]): Buffer {
-  const entries = players.map(({ name, score = 0 }, index) => {
+export function aPlayersPacket(
+  players: { name: string | Buffer; score?: number; seconds?: number }[],
+): Buffer {
+  const entries = players.map(({ name, score = 0, seconds = 60 }, index) => {
     const numbers = Buffer.alloc(8);
     numbers.writeInt32LE(score, 0);
-    numbers.writeFloatLE(60, 4);
+    numbers.writeFloatLE(seconds, 4);
     return Buffer.concat([Buffer.from([index & 0xff]), text(name), numbers]);
   });
   return Buffer.concat([SINGLE, Buffer.from('D'), Buffer.from([players.length & 0xff]), ...entries]);

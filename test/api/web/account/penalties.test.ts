@@ -90,12 +90,12 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).toBe(
       'Your penalties 2 penalties ' +
         'Chat muted permanently Reason No reason given Issued by Console Server All servers Issued now ' +
-        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Issued by Ala Server Only Mirage #1 Issued 1 day ago',
+        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Issued by Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
         'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Wszystkie serwery Nałożono teraz ' +
-        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Nałożono 1 dzień temu',
+        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Na ile 7 dni Nałożono 1 dzień temu',
     );
   });
 
@@ -106,7 +106,7 @@ describe('the member’s own penalties', () => {
   });
 
   test('end with what has ended, expired by the clock or lifted', async () => {
-    const ended = { playerSteamId: player.steamId, createdAt: new Date('2026-11-01T12:00:00Z') };
+    const ended = { playerSteamId: player.steamId, serverId: 0, createdAt: new Date('2026-11-01T12:00:00Z') };
     await insertPenalties(db, [
       {
         ...ended,
@@ -126,9 +126,9 @@ describe('the member’s own penalties', () => {
     ]);
     expect(await readCard()).toBe(
       'Your penalties 2 penalties You have no active penalties. Ended penalties ' +
-        'Penalty Reason Issued by Issued Ended ' +
-        'Mute Spam Ala 20 days ago Expired 1 hour ago ' +
-        'Ban Wallhack Ala 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
+        'Penalty Reason Issued by Server Issued Ended ' +
+        'Mute 1 hour Spam Ala All servers 20 days ago Expired 1 hour ago ' +
+        'Ban permanent Wallhack Ala All servers 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
     );
   });
 
@@ -142,8 +142,8 @@ describe('the member’s own penalties', () => {
   test('that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {
     const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
     const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
-    await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId }]);
-    expect(await readCard()).toEndWith('Warning Rude Ala 1 day ago Expired');
+    await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId, serverId: 0 }]);
+    expect(await readCard()).toEndWith('Warning 7 days Rude Ala All servers 1 day ago Expired');
   });
 
   test('come ten at a time', async () => {

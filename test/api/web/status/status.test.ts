@@ -41,7 +41,7 @@ describe('with servers', () => {
   let mirage: { id: number };
   beforeAll(async () => {
     const players = [
-      { name: 'Rzeźnik', score: 20 },
+      { name: 'Rzeźnik', score: 20, seconds: 4000 },
       { name: 'Ala', score: 3 },
     ];
     mirage = await insertServerWithHistory(db, {
@@ -184,7 +184,7 @@ describe('with servers', () => {
       expect(status).toBe(200);
       expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
       expect(wordsOf(text)).toContain(
-        'Players now 3 / 24 Player Score Rzeźnik 20 Ala 3 and 1 player without a name',
+        'Players now 3 / 24 Player Time here Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name',
       );
       expect(text).toContain('content="Online · de_mirage · 3 of 24 players"');
     });

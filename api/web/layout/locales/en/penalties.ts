@@ -31,6 +31,7 @@ export const penalties = {
   until: 'until',
   ends: 'ends',
   permanently: 'permanently',
+  permanent: 'permanent',
   /** For a penalty that counts down only while the player is online; shown in place of its end. */
   forOnlineTime: (minutes: number) => `for ${durationInWords('en', minutes)} of playing time`,
   /** The choices of the filter. */
@@ -46,6 +47,7 @@ export const penalties = {
     reason: 'Reason',
     admin: 'Issued by',
     server: 'Server',
+    duration: 'Duration',
     issued: 'Issued',
     end: 'Ended',
   },

@@ -36,9 +36,14 @@ export const signIn = {
     lead: 'This is a demo: everyone here is made up, and you don’t need a Steam account.',
     as: { owner: 'Sign in as owner', admin: 'Sign in as admin', member: 'Sign in as member' },
   },
-  points: [
-    ['API tokens', 'Use server, penalty and player data on your own site or in a script.'],
-    ['Discord', 'Link your account so the bot knows who you are in game.'],
-    ['Round-end sound', 'Choose what everyone hears when you are the MVP of a round.'],
-  ] satisfies [string, string][],
+  points: {
+    penalties: ['Penalties', 'See what each one is for, who issued it and when it ends.'],
+    appeals: [
+      'Penalties and appeals',
+      'See what each one is for, who issued it and when it ends, and appeal.',
+    ],
+    sound: ['Round-end sound', 'Choose what everyone hears when you are the MVP of a round.'],
+    discord: ['Discord', 'Link your account so the bot knows who you are in game.'],
+    tokens: ['API tokens', 'Use server, penalty and player data on your own site or in a script.'],
+  } satisfies Record<string, [title: string, text: string]>,
 };

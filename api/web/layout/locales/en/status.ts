@@ -33,7 +33,7 @@ export const status = {
   mode: 'Mode',
   region: 'Region',
   ping: 'Ping from here',
-  pingHint: 'Measured by this site',
+  pingHint: 'measured by this site',
   milliseconds: (ms: number) => `${ms} ms`,
   players: 'Players',
   playersOf: (now: number, most: number) => (most > 0 ? `${now} of ${most} players` : players(now)),
@@ -50,6 +50,7 @@ export const server = {
   playersNow: 'Players now',
   player: 'Player',
   score: 'Score',
+  time: 'Time here',
   nobody: 'Nobody is playing right now.',
   namesUnknown: 'This server doesn’t share its player list.',
   moreUnnamed: (count: number) =>

@@ -41,9 +41,14 @@ export const signIn: Texts['signIn'] = {
       member: 'Zaloguj się jako zwykły gracz',
     },
   },
-  points: [
-    ['Tokeny API', 'Korzystaj z danych o serwerach, karach i graczach na swojej stronie albo w skrypcie.'],
-    ['Discord', 'Połącz konto, aby bot wiedział, kim jesteś w grze.'],
-    ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zostaniesz MVP rundy.'],
-  ],
+  points: {
+    penalties: ['Kary', 'Sprawdź, za co, od kogo i do kiedy masz karę.'],
+    appeals: ['Kary i odwołania', 'Sprawdź, za co, od kogo i do kiedy masz karę, i odwołaj się od niej.'],
+    sound: ['Dźwięk końca rundy', 'Wybierz, co usłyszą wszyscy, gdy zostaniesz MVP rundy.'],
+    discord: ['Discord', 'Połącz konto, aby bot wiedział, kim jesteś w grze.'],
+    tokens: [
+      'Tokeny API',
+      'Korzystaj z danych o serwerach, karach i graczach na swojej stronie albo w skrypcie.',
+    ],
+  },
 };

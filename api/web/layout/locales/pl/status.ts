@@ -37,7 +37,7 @@ export const status: Texts['status'] = {
   mode: 'Tryb',
   region: 'Region',
   ping: 'Ping stąd',
-  pingHint: 'Zmierzony przez tę stronę',
+  pingHint: 'zmierzony przez tę stronę',
   milliseconds: (ms) => `${ms} ms`,
   players: 'Gracze',
   playersOf: (now, most) => (most > 0 ? `Gracze: ${now} z ${most}` : players(now)),
@@ -54,6 +54,7 @@ export const server: Texts['server'] = {
   playersNow: 'Teraz grają',
   player: 'Gracz',
   score: 'Wynik',
+  time: 'Czas gry',
   nobody: 'Nikt teraz nie gra.',
   namesUnknown: 'Ten serwer nie udostępnia listy graczy.',
   moreUnnamed: (count) =>
