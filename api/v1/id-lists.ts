@@ -1,5 +1,6 @@
 import { InvalidInput } from '../../src/domain/errors.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { splitList } from '../../src/domain/text/list.ts';
 import { optional, type Parameter } from '../http/parameters.ts';
 import { parseDiscordId, parseSteamIdOf, STEAM_ID_NOTATIONS } from './parameters.ts';
 
@@ -59,9 +60,7 @@ function parseIds<Id extends string>(
   parse: (name: string, text: string) => Id,
 ): AskedId<Id>[] {
   const asked = new Map<Id, AskedId<Id>>();
-  for (const element of text.split(',')) {
-    const query = element.trim();
-    if (query === '') continue;
+  for (const query of splitList(text)) {
     const id = parse(name, query);
     if (!asked.has(id)) asked.set(id, { id, query });
   }

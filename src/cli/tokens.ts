@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { tokenStateOf } from '../domain/api-token.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
+import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
 import { print, toolOf, toTable } from './output/print.ts';
@@ -100,8 +101,7 @@ function parseTokenId(text: string): number {
 }
 
 function parseScopes(list: string): TokenScope[] {
-  const names = list.split(',').map((name) => name.trim());
-  return parseTokenScopes(names.filter((name) => name !== ''));
+  return parseTokenScopes(splitList(list));
 }
 
 function parseExpiry(text: string, now: Date): Date {

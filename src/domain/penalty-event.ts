@@ -1,4 +1,5 @@
 import { InvalidInput } from './errors.ts';
+import { splitList } from './text/list.ts';
 
 /** What can happen to a penalty. `penalty.removed`: it vanished from its source, or was deleted. */
 export const PENALTY_EVENT_TYPES = [
@@ -12,26 +13,24 @@ export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 
 /**
  * Reads a comma-separated list of types and removes duplicates.
+ * @param allowed the types that the caller knows.
  * @param name what the error message calls the value.
  * @throws {InvalidInput} for an unknown type and for an empty list.
  */
-export function parsePenaltyEventTypes(text: string, name: string): PenaltyEventType[] {
-  const named = text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-  const types = new Set(
-    named.map((value) => {
-      const type = PENALTY_EVENT_TYPES.find((known) => known === value);
-      if (type) return type;
-      throw new InvalidInput(`${name} ${JSON.stringify(value)} isn't valid: use ${ALLOWED}`);
-    }),
-  );
-  if (types.size === 0) throw new InvalidInput(`${name} is empty: use ${ALLOWED}`);
-  return [...types];
+export function parseEventTypes<Type extends string>(
+  text: string,
+  allowed: readonly Type[],
+  name: string,
+): ReadonlySet<Type> {
+  const use = `use any of ${allowed.join(', ')}, separated by commas`;
+  const types = splitList(text).map((value) => {
+    const type = allowed.find((each) => each === value);
+    if (type) return type;
+    throw new InvalidInput(`${name} ${JSON.stringify(value.slice(0, 64))} isn't valid: ${use}`);
+  });
+  if (types.length === 0) throw new InvalidInput(`${name} is empty: ${use}`);
+  return new Set(types);
 }
-
-const ALLOWED = `any of ${PENALTY_EVENT_TYPES.join(', ')}, separated by commas`;
 
 /** A position in the sequence of events, as clients see it: `EPOCH-NUMBER`. */
 export type EventCursor = { epoch: string; id: number };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InvalidInput } from '../domain/errors.ts';
+import { splitList } from '../domain/text/list.ts';
 import { tryParseNetwork } from './network.ts';
 
 /** How one variable of the environment is read. Each function takes the variable's name and throws {@link refusal}. */
@@ -43,10 +44,7 @@ function readFile(name: string, path: string): string {
 
 /** The values between commas, without empty ones. */
 export function list(env: Env, name: string): string[] {
-  return (text(env, name) ?? '')
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
+  return splitList(text(env, name) ?? '');
 }
 
 type Range = { byDefault: number; min: number; max: number };

@@ -1,6 +1,10 @@
 import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
-import { formatEventCursor, PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
+import {
+  formatEventCursor,
+  PENALTY_EVENT_TYPES,
+  parseEventTypes,
+} from '../../../src/domain/penalty-event.ts';
 import { presentChange } from '../../../src/events/penalty-payload.ts';
 import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
 import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
@@ -10,7 +14,7 @@ import { optional, type Parameter } from '../../http/parameters.ts';
 import { requireScope } from '../../http/pipeline.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { limitParameter, notAllowed } from '../parameters.ts';
+import { limitParameter } from '../parameters.ts';
 import { ChangesModel, EVENT_TYPES, EventStreamModel, type EventType } from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 
@@ -42,7 +46,7 @@ const TYPES_PARAMETER = {
   schema: { type: 'string' },
   example: 'penalty.created,penalty.lifted',
   refused: 'penalty.kicked',
-  parse: optional(parseTypes),
+  parse: optional((text) => parseEventTypes(text, EVENT_TYPES, 'types')),
 } as const satisfies Parameter<ReadonlySet<EventType> | undefined>;
 
 const LAST_EVENT_ID_PARAMETER = {
@@ -162,18 +166,4 @@ function typesFor(
   }
   if (!asked.isDisjointFrom(ofServers)) requireScope(token, 'servers');
   return asked;
-}
-
-function parseTypes(text: string): ReadonlySet<EventType> {
-  const names = text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  const types = names.map((name) => EVENT_TYPES.find((type) => type === name) ?? refuse(name));
-  if (types.length === 0) refuse(text);
-  return new Set(types);
-}
-
-function refuse(name: string): never {
-  throw notAllowed('types', name, EVENT_TYPES.join(', '));
 }

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
+import { splitList } from '../../domain/text/list.ts';
 import { type AdminRights, findRows, loadRows, toAdminRights, toGroupPermission } from '../admin-rights.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
@@ -24,7 +25,7 @@ export async function readSimpleAdmins(
   const groups = await loadGroups(database, admins, [...flagsOf.values()].flat());
   return admins.flatMap((admin) => {
     const endsAt = tryParseEnd(admin.ends, toInstant);
-    const own = [...(flagsOf.get(admin.id ?? '') ?? []), ...splitFlags(admin.flags)];
+    const own = [...(flagsOf.get(admin.id ?? '') ?? []), ...splitList(admin.flags ?? '')];
     const named = groups.filter(
       ({ id, permission }) =>
         id === admin.group_id || own.some((flag) => isGroup(flag) && flag === permission),
@@ -61,16 +62,9 @@ function collect(rows: readonly SourceRow[], owner: 'admin_id' | 'group_id'): Ma
   const flagsOf = new Map<string, string[]>();
   for (const row of rows) {
     const id = row[owner] ?? '';
-    flagsOf.set(id, [...(flagsOf.get(id) ?? []), ...splitFlags(row.flag)]);
+    flagsOf.set(id, [...(flagsOf.get(id) ?? []), ...splitList(row.flag ?? '')]);
   }
   return flagsOf;
-}
-
-function splitFlags(text: string | null | undefined): string[] {
-  return (text ?? '')
-    .split(',')
-    .map((flag) => flag.trim())
-    .filter((flag) => flag !== '');
 }
 
 function isGroup(flag: string): boolean {
