@@ -6,6 +6,9 @@ import { defineFailure, type ThrownFailure } from './failures.ts';
 /** A parameter's name, and for a filter the wrong names that people try. */
 type Named = { name: string; aliases?: readonly string[] };
 
+/** What other APIs have a parameter for, and what it is here. */
+export type OtherKeys = Required<Named>;
+
 /** A misspelled filter, for the OpenAPI document. @param name of the filter in the example. */
 export function filterMisspelled(name: string): ThrownFailure {
   return defineFailure(
@@ -18,16 +21,25 @@ export function filterMisspelled(name: string): ThrownFailure {
 /**
  * Rejects keys that resemble a filter. Ignoring one would return everybody's list in place of one player's, which is
  * worse than an error. Keys that resemble no filter, such as cache busters, are ignored.
+ * @param others the keys of other APIs, which are rejected too, but not what resembles them.
  * @throws {InvalidInput} that names the filter.
  */
-export function refuseNearMisses(parameters: readonly Named[], keys: Iterable<string>): void {
+export function refuseNearMisses(
+  parameters: readonly Named[],
+  others: readonly OtherKeys[],
+  keys: Iterable<string>,
+): void {
   const filters = parameters.filter(({ aliases }) => aliases !== undefined);
   if (filters.length === 0) return;
   const known = new Set(parameters.map(({ name }) => name));
   for (const key of new Set(keys)) {
-    const meant = known.has(key) ? undefined : findMeant(foldName(key), filters);
+    const meant = known.has(key) ? undefined : (findOther(key, others) ?? findMeant(foldName(key), filters));
     if (meant) throw misspelled(key, meant.name);
   }
+}
+
+function findOther(key: string, others: readonly OtherKeys[]): Named | undefined {
+  return others.find(({ aliases }) => aliases.includes(key));
 }
 
 /** The filter that a key is probably meant for. */

@@ -1,4 +1,4 @@
-import { refuseNearMisses } from './near-misses.ts';
+import { type OtherKeys, refuseNearMisses } from './near-misses.ts';
 import { requireShortQuery, splitQuery } from './query.ts';
 
 /** One parameter of a route, used by its handler and by the OpenAPI document alike. */
@@ -55,7 +55,7 @@ export function optional<Value>(
  * @throws {InvalidInput} for a query that is too long, else the first invalid parameter, else a misspelled filter.
  */
 export function parseParameters<P extends Parameters>(
-  parameters: P,
+  { parameters, otherKeys = [] }: { parameters: P; otherKeys?: readonly OtherKeys[] | undefined },
   { request, params = {} }: { request: Request; params?: Readonly<Record<string, string>> },
 ): Values<P> {
   const given: Record<string, unknown> = {};
@@ -73,6 +73,6 @@ export function parseParameters<P extends Parameters>(
     const isIgnored = ignoredBeside !== undefined && lastOf(ignoredBeside) !== undefined;
     given[key] = parse(isIgnored ? undefined : textOf(place, name));
   }
-  if (query) refuseNearMisses(Object.values(parameters), query.keys());
+  if (query) refuseNearMisses(Object.values(parameters), otherKeys, query.keys());
   return given as Values<P>;
 }

@@ -9,6 +9,7 @@ import { createErrorMapper } from './error-handler.ts';
 import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './failures.ts';
 import type { JsonBody } from './json.ts';
 import type { RateLimiter, RateLimitVerdict } from './limits/rate-limiter.ts';
+import type { OtherKeys } from './near-misses.ts';
 import { type Parameters, parseParameters, type Values } from './parameters.ts';
 import {
   commonHeaders,
@@ -54,6 +55,7 @@ type Operation<P extends Parameters> = {
   /** Its `operationId`. */
   id: string;
   parameters: P;
+  otherKeys?: readonly OtherKeys[];
   /** Of a success: by default {@link PUBLIC_CACHE_CONTROL}, for protected operations `private, no-cache`. */
   cacheControl?: string;
   /** For protected operations: with an ETag and 304, as public ones always are. */
@@ -156,13 +158,14 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   function runPublic<P extends Parameters>(
     verdict: RateLimitVerdict,
     incoming: Incoming,
-    { parameters, cacheControl = PUBLIC_CACHE_CONTROL }: Operation<P>,
+    operation: Operation<P>,
     work: PublicWork<P>,
   ): Response | Promise<Response> {
     if (!verdict.isAllowed) return refuse('public', verdict);
     const { request } = incoming;
+    const { cacheControl = PUBLIC_CACHE_CONTROL } = operation;
     try {
-      const worked = work(parseParameters(parameters, incoming));
+      const worked = work(parseParameters(operation, incoming));
       if (!(worked instanceof Promise))
         return respondFromCache(request, { body: worked, cacheControl }, verdict);
       // The work continues after the wait limit; without a handler its rejection would end the process.
@@ -203,7 +206,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       if (!found.token) throw TOKEN_INVALID.error();
       const { token } = found;
       if (operation.scope) requireScope(token, operation.scope);
-      const given = parseParameters(operation.parameters, incoming);
+      const given = parseParameters(operation, incoming);
       const isHead = request.method === 'HEAD';
       const begin = () => work(given, { token, now, isHead, sinceMs: startedMs });
       const response = await (operation.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs: startedMs }));

@@ -1,6 +1,7 @@
 import type { TSchema } from 'elysia';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { Failure } from './failures.ts';
+import type { OtherKeys } from './near-misses.ts';
 import type { Parameters } from './parameters.ts';
 import type { Incoming, Pipeline, ProtectedWork, PublicWork } from './pipeline.ts';
 import type { Policy } from './responses.ts';
@@ -33,6 +34,8 @@ type Description<P extends Parameters> = {
   /** Whether it is an extension of the specification of version 1. */
   isExtension?: boolean;
   parameters: P;
+  /** Keys by which other APIs name what this one has; rejected with its name. For routes with filters. */
+  otherKeys?: readonly OtherKeys[];
   /** Of a success: by default some seconds for public routes, `private, no-cache` for protected ones. */
   cacheControl?: string;
   /** Of a protected route: a success has an ETag, and is 304 to a client that has it; public routes always do that. */

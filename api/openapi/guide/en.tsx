@@ -84,14 +84,22 @@ export const GUIDE_EN: Guide = {
     },
     {
       id: 'paging',
-      title: 'Pagination',
+      title: 'Filters and pages',
       body: () => (
-        <p>
-          Lists of penalties are paginated: <code>page</code> starts at 1, <code>per_page</code> defaults to
-          50 and is at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
-          <code>Link</code> header leads to the first, previous, next and last page. To keep a copy of all
-          penalties, don't walk the pages: <a href="#changes">export them once and follow the changes</a>.
-        </p>
+        <>
+          <p>
+            Every list of penalties takes <code>created_from</code> and <code>created_to</code> (a date is a
+            whole day in UTC), <code>reason</code> (part of its text) and <code>sort</code>, such as{' '}
+            <code>-ends</code>, together with its other filters. A misspelled filter is an error, not a list
+            of everything.
+          </p>
+          <p>
+            Lists of penalties are paginated: <code>page</code> starts at 1, <code>per_page</code> defaults to
+            50 and is at most 100. <code>meta.total</code> and <code>meta.last_page</code> are exact, and the{' '}
+            <code>Link</code> header leads to the first, previous, next and last page. To keep a copy of all
+            penalties, don't walk the pages: <a href="#changes">export them once and follow the changes</a>.
+          </p>
+        </>
       ),
     },
     {

@@ -85,15 +85,23 @@ export const GUIDE_PL: Guide = {
     },
     {
       id: 'paging',
-      title: 'Stronicowanie',
+      title: 'Filtry i strony',
       body: () => (
-        <p>
-          Listy kar są podzielone na strony, numerowane od 1 (<code>page</code>); <code>per_page</code> to
-          domyślnie 50, najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
-          nagłówek <code>Link</code> prowadzi do pierwszej, poprzedniej, następnej i ostatniej strony. Jeśli
-          chcesz mieć kopię wszystkich kar, nie przeglądaj stron:{' '}
-          <a href="#changes">pobierz eksport, a potem zmiany</a>.
-        </p>
+        <>
+          <p>
+            Każda lista kar przyjmuje, obok innych filtrów, <code>created_from</code> i{' '}
+            <code>created_to</code> (data to cały dzień w UTC), <code>reason</code> (fragment powodu) oraz{' '}
+            <code>sort</code>, na przykład <code>-ends</code>. Literówka w nazwie filtra to błąd, a nie lista
+            wszystkiego.
+          </p>
+          <p>
+            Listy kar są podzielone na strony, numerowane od 1 (<code>page</code>); <code>per_page</code> to
+            domyślnie 50, najwyżej 100. <code>meta.total</code> i <code>meta.last_page</code> są dokładne, a
+            nagłówek <code>Link</code> prowadzi do pierwszej, poprzedniej, następnej i ostatniej strony. Jeśli
+            chcesz mieć kopię wszystkich kar, nie przeglądaj stron:{' '}
+            <a href="#changes">pobierz eksport, a potem zmiany</a>.
+          </p>
+        </>
       ),
     },
     {

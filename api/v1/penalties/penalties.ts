@@ -1,34 +1,30 @@
-import type { PenaltyType } from '../../../src/domain/penalty.ts';
+import { MUTE_TYPES, type PenaltyType } from '../../../src/domain/penalty.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { presentMute, presentPenalty, presentRecord } from '../../../src/events/penalty-payload.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
-import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
+import type { PageOptions, PenaltyPage } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { formatPageLinks, LINK_HEADER, type PenaltyListQuery } from './penalty-links.ts';
+import { formatPageLinks, LINK_HEADER } from './penalty-links.ts';
 import { BanListModel, MuteListModel, PenaltyListModel, presentCounts } from './penalty-models.ts';
 import {
-  ADMIN_PARAMETER,
-  FILTER_PARAMETERS,
+  LIST_KEYS,
+  LIST_PARAMETERS,
   MUTE_TYPE_PARAMETER,
-  PAGE_PARAMETERS,
-  TYPE_PARAMETER,
+  type PenaltyListQuery,
+  requirePeriod,
+  SHARED_PARAMETERS,
 } from './penalty-parameters.ts';
 
-const LIST = { tag: 'Penalties', scope: 'penalties', failures: [] } as const;
+const LIST = { tag: 'Penalties', scope: 'penalties', otherKeys: LIST_KEYS, failures: [] } as const;
 
 export const listPenalties = protectedRoute({
   ...LIST,
   path: '/penalties',
   id: 'listPenalties',
   summary: 'Penalties of every type',
-  parameters: {
-    types: TYPE_PARAMETER,
-    ...FILTER_PARAMETERS,
-    adminSteamId: ADMIN_PARAMETER,
-    ...PAGE_PARAMETERS,
-  },
+  parameters: LIST_PARAMETERS,
   success: { model: PenaltyListModel, headers: LINK_HEADER },
   handle: list('/penalties', { present: presentPenalty, hasCounts: true }),
 });
@@ -38,9 +34,9 @@ export const listBans = protectedRoute({
   path: '/bans',
   id: 'listBans',
   summary: 'Bans',
-  parameters: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
+  parameters: SHARED_PARAMETERS,
   success: { model: BanListModel, headers: LINK_HEADER },
-  handle: list('/bans', { type: 'ban', present: presentRecord }),
+  handle: list('/bans', { types: ['ban'], present: presentRecord }),
 });
 
 export const listMutes = protectedRoute({
@@ -48,9 +44,9 @@ export const listMutes = protectedRoute({
   path: '/mutes',
   id: 'listMutes',
   summary: 'Mutes, gags and silences',
-  parameters: { types: MUTE_TYPE_PARAMETER, ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
+  parameters: { types: MUTE_TYPE_PARAMETER, ...SHARED_PARAMETERS },
   success: { model: MuteListModel, headers: LINK_HEADER },
-  handle: list('/mutes', { present: presentMute }),
+  handle: list('/mutes', { types: MUTE_TYPES, present: presentMute }),
 });
 
 export const listWarnings = protectedRoute({
@@ -58,12 +54,11 @@ export const listWarnings = protectedRoute({
   path: '/warns',
   id: 'listWarnings',
   summary: 'Warnings',
-  parameters: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
+  parameters: SHARED_PARAMETERS,
   success: { model: BanListModel, headers: LINK_HEADER },
-  handle: list('/warns', { type: 'warn', present: presentRecord }),
+  handle: list('/warns', { types: ['warn'], present: presentRecord }),
 });
 
-type PageOptions = { page: number; perPage: number; now: Date };
 type Deps = {
   listPenalties: (filter: PenaltyFilter, options: PageOptions) => Promise<PenaltyPage>;
   /** The base that the request came to, with the public origin. */
@@ -71,18 +66,19 @@ type Deps = {
 };
 /** The differences between the lists. */
 type Presentation = {
-  /** The list's only type; undefined for all. */
-  type?: PenaltyType;
+  /** The types that it lists unless it is asked for fewer; undefined for all. */
+  types?: readonly PenaltyType[];
   present: (penalty: Penalty) => unknown;
   hasCounts?: boolean;
 };
 
 /** The handler of a list. Never cached, since a status must be true at the time of the response. */
-function list(path: string, { type, present, hasCounts = false }: Presentation) {
+function list(path: string, { types, present, hasCounts = false }: Presentation) {
   return ({ listPenalties, baseUrl }: Deps) =>
     async (query: PenaltyListQuery, { now }: { now: Date }): Promise<ProtectedResponse> => {
-      const { page, perPage, ...filter } = type ? { ...query, types: [type] } : query;
-      const { rows, total, counts } = await listPenalties(filter, { page, perPage, now });
+      requirePeriod(query);
+      const { page, perPage, sort, ...filter } = { ...query, types: query.types ?? types };
+      const { rows, total, counts } = await listPenalties(filter, { page, perPage, sort, now });
       const lastPage = Math.max(Math.ceil(total / perPage), 1);
       const meta = {
         current_page: page,

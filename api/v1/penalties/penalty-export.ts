@@ -13,7 +13,7 @@ import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { STRICT } from '../models.ts';
 import { PenaltyWithLiftModel } from './penalty-models.ts';
-import { ADMIN_PARAMETER, FILTER_PARAMETERS, TYPE_PARAMETER } from './penalty-parameters.ts';
+import { EXPORT_KEYS, EXPORT_PARAMETERS, requirePeriod } from './penalty-parameters.ts';
 
 const NDJSON = 'application/x-ndjson';
 /** Exports that an owner may start in any hour. */
@@ -69,7 +69,8 @@ export const exportPenalties = protectedRoute({
     `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
   scope: 'penalties',
-  parameters: { types: TYPE_PARAMETER, ...FILTER_PARAMETERS, adminSteamId: ADMIN_PARAMETER },
+  parameters: EXPORT_PARAMETERS,
+  otherKeys: EXPORT_KEYS,
   success: {
     model: t.Union([PenaltyWithLiftModel, ExportEndModel], { $id: 'ExportLine' }),
     contentType: NDJSON,
@@ -77,10 +78,11 @@ export const exportPenalties = protectedRoute({
   failures: [EXPORT_RUNNING, EXPORTS_SPENT, EXPORTS_BUSY],
   handle:
     ({ penaltyExports }: { penaltyExports: PenaltyExports }) =>
-    async (filter, { token, now, isHead }) => ({
-      stream: isHead ? unreadStream() : await penaltyExports.begin(token, filter, now),
-      contentType: NDJSON,
-    }),
+    async (filter, { token, now, isHead }) => {
+      requirePeriod(filter);
+      const stream = isHead ? unreadStream() : await penaltyExports.begin(token, filter, now);
+      return { stream, contentType: NDJSON };
+    },
 });
 
 type Options = { fields: ExportFields; now: Date };

@@ -1,8 +1,5 @@
-import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { DocumentedHeader } from '../../http/route.ts';
-
-/** The parsed query of a list. */
-export type PenaltyListQuery = PenaltyFilter & { page: number; perPage: number };
+import { LIST_PARAMETERS, type PenaltyListQuery } from './penalty-parameters.ts';
 
 export const LINK_HEADER: Record<'Link', DocumentedHeader> = {
   Link: {
@@ -33,19 +30,10 @@ export function formatPageLinks(address: string, query: PenaltyListQuery, lastPa
 }
 
 function formatQuery(query: PenaltyListQuery): URLSearchParams {
-  const { types, status, serverId, playerSteamId, adminSteamId, perPage, page } = query;
-  const parameters = {
-    // A request filters by one type at most; several types mean that it has no such filter.
-    type: types?.length === 1 ? types[0] : undefined,
-    status,
-    server_id: serverId,
-    steamid: playerSteamId,
-    admin_steamid: adminSteamId,
-    per_page: perPage,
-    page,
-  };
   const written = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters))
-    if (value !== undefined) written.set(name, String(value));
+  for (const [key, { name }] of Object.entries(LIST_PARAMETERS)) {
+    const value = query[key as keyof PenaltyListQuery];
+    if (value !== undefined) written.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
   return written;
 }

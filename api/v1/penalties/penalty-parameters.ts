@@ -1,3 +1,4 @@
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import {
   MUTE_TYPES,
   PENALTY_STATUSES,
@@ -7,19 +8,37 @@ import {
   parsePenaltyStatus,
   parsePenaltyType,
 } from '../../../src/domain/penalty.ts';
+import { splitList } from '../../../src/domain/text/list.ts';
+import { tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import type { PageOptions } from '../../../src/queries/penalties/list.ts';
+import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
+import type { OtherKeys } from '../../http/near-misses.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { integerParameter, limitParameter, positiveOr, steamIdParameter } from '../parameters.ts';
+import { integerParameter, limitParameter, notAllowed, positiveOr, steamIdParameter } from '../parameters.ts';
 
 export const MAX_PER_PAGE = 100;
 /** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
 const LAST_PAGE = 1_000_000_000_000;
+/** Of a part of a reason, in characters. */
+const REASON_LENGTH = { minimum: 3, maximum: 64 };
+const DAY_MS = 86_400_000;
 
 const POLISH_WORDS = Object.values(POLISH_STATUSES);
 /** In ASCII: clients and proxies exist that cannot handle an enum with other letters. */
 const STATUS_VALUES = [...PENALTY_STATUSES, ...POLISH_WORDS.map((word) => word.replaceAll('ł', 'l'))];
 
-/** The filters that all lists take: specification 4.3. */
-export const FILTER_PARAMETERS = {
+/** The parsed query of a list. */
+export type PenaltyListQuery = PenaltyFilter & Omit<PageOptions, 'now'>;
+
+/** Everything that `/penalties` takes: specification 4.3, and its extensions. The other lists and the export take less. */
+export const LIST_PARAMETERS = {
+  types: {
+    ...typeParameter('penaltyType', PENALTY_TYPES),
+    description: `${PENALTY_TYPES.join(', ')}, or several of them separated by commas, in any letter case; all of them by default.`,
+    schema: { type: 'string' },
+    parse: optional(parseTypes),
+  },
   status: {
     id: 'status',
     in: 'query',
@@ -49,20 +68,52 @@ export const FILTER_PARAMETERS = {
     },
     { example: '76561198000000001' },
   ),
-} as const satisfies Record<string, Parameter>;
-
-export const ADMIN_PARAMETER = steamIdParameter(
-  {
-    id: 'admin_steamid',
-    name: 'admin_steamid',
-    description: 'The admin',
-    aliases: ['admin', 'admin_id', 'admin_steamid64'],
+  adminSteamId: steamIdParameter(
+    {
+      id: 'admin_steamid',
+      name: 'admin_steamid',
+      description: 'The admin',
+      aliases: ['admin', 'admin_id', 'admin_steamid64'],
+    },
+    { example: '76561198000000900' },
+  ),
+  createdFrom: timeParameter('created_from', {
+    description: 'Created then or later',
+    aliases: ['from', 'since'],
+    read: ({ time }) => time,
+  }),
+  createdTo: timeParameter('created_to', {
+    description: 'Created on that date or before, or before that timestamp',
+    aliases: ['to', 'until'],
+    // The last millisecond of the day: penalties are created in whole seconds.
+    read: ({ time, isDate }) => (isDate ? new Date(time.getTime() + DAY_MS - 1) : time),
+  }),
+  reason: {
+    id: 'reason',
+    in: 'query',
+    name: 'reason',
+    description: `Part of the reason, ${REASON_LENGTH.minimum} to ${REASON_LENGTH.maximum} characters; the letter case of ASCII letters is ignored.`,
+    schema: { type: 'string' },
+    example: 'wallhack',
+    refused: 'wh',
+    aliases: [],
+    parse: optional(parseReason),
   },
-  { example: '76561198000000900' },
-);
-
-/** Never rejected: anything but a positive whole number means the default. */
-export const PAGE_PARAMETERS = {
+  sort: {
+    id: 'sort',
+    in: 'query',
+    name: 'sort',
+    description:
+      'By `created` or `ends`, with `-` descending: `-created` by default. Permanent penalties are last by `ends` either way; those of the same time are sorted by id in the same direction.',
+    schema: { type: 'string', enum: PENALTY_SORTS },
+    example: '-ends',
+    refused: 'newest',
+    aliases: ['order'],
+    parse: optional(
+      (text) => PENALTY_SORTS.find((sort) => sort === text) ?? refuse('sort', text, PENALTY_SORTS.join(', ')),
+    ),
+  },
+  // Never rejected: anything but a positive whole number means the default.
   perPage: limitParameter('per_page', { what: 'Records per page', byDefault: 50, maximum: MAX_PER_PAGE }),
   page: {
     id: 'page',
@@ -74,15 +125,42 @@ export const PAGE_PARAMETERS = {
     example: 1,
     parse: (text: string | undefined) => Math.min(positiveOr(text, 1), LAST_PAGE),
   },
-} as const satisfies Record<string, Parameter>;
+} as const satisfies Record<keyof PenaltyListQuery, Parameter>;
 
-export const TYPE_PARAMETER = typeParameter('penaltyType', PENALTY_TYPES, { absent: undefined });
-export const MUTE_TYPE_PARAMETER = typeParameter('muteType', MUTE_TYPES, { absent: MUTE_TYPES });
+const { types: _types, adminSteamId: _adminSteamId, ...SHARED_PARAMETERS } = LIST_PARAMETERS;
+const { sort, perPage, page, ...EXPORT_PARAMETERS } = LIST_PARAMETERS;
 
-type Types = readonly [PenaltyType, ...PenaltyType[]];
+export { EXPORT_PARAMETERS, SHARED_PARAMETERS };
 
-/** @param absent the filter when the parameter is absent; undefined gives the fastest query for all types. */
-function typeParameter(id: string, types: Types, { absent }: { absent: Types | undefined }) {
+export const MUTE_TYPE_PARAMETER = {
+  ...typeParameter('muteType', MUTE_TYPES),
+  parse: optional((text) => [parsePenaltyType(text, MUTE_TYPES)]),
+} as const satisfies Parameter;
+
+const SEARCH_KEYS: OtherKeys = {
+  name: '/players/search',
+  aliases: ['q', 'search', 'name', 'player_name'],
+};
+const PAGE_KEYS: readonly OtherKeys[] = [
+  { name: perPage.name, aliases: ['limit', 'per-page'] },
+  { name: page.name, aliases: ['offset'] },
+];
+
+/** What other APIs call what the lists have. */
+export const LIST_KEYS: readonly OtherKeys[] = [SEARCH_KEYS, ...PAGE_KEYS];
+/** The same for the export, which has neither pages nor orders. */
+export const EXPORT_KEYS: readonly OtherKeys[] = [
+  SEARCH_KEYS,
+  ...[...PAGE_KEYS, sort].map(({ name, aliases }) => ({ name: `${name} of /penalties`, aliases })),
+];
+
+/** @throws {InvalidInput} for a period that begins after its end. */
+export function requirePeriod({ createdFrom, createdTo }: PenaltyFilter): void {
+  if (createdFrom && createdTo && createdFrom > createdTo)
+    throw new InvalidInput('created_from is after created_to: use an earlier created_from');
+}
+
+function typeParameter(id: string, types: readonly [PenaltyType, ...PenaltyType[]]) {
   return {
     id,
     in: 'query',
@@ -92,6 +170,57 @@ function typeParameter(id: string, types: Types, { absent }: { absent: Types | u
     example: types[0],
     refused: 'kick',
     aliases: ['penalty_type'],
-    parse: (text: string | undefined) => (text === undefined ? absent : [parsePenaltyType(text, types)]),
-  } as const satisfies Parameter<readonly PenaltyType[] | undefined>;
+  } as const;
+}
+
+/** In the order of all types, so that the same types are the same filter. */
+function parseTypes(text: string): readonly PenaltyType[] {
+  const names = splitList(text);
+  const types = (names.length > 0 ? names : [text]).map((name) => parsePenaltyType(name));
+  return PENALTY_TYPES.filter((type) => types.includes(type));
+}
+
+type TimeOptions = {
+  description: string;
+  aliases: readonly string[];
+  read: (given: { time: Date; isDate: boolean }) => Date;
+};
+
+/** A date or a timestamp with offset. */
+function timeParameter(
+  name: string,
+  { description, aliases, read }: TimeOptions,
+): Parameter<Date | undefined> {
+  return {
+    id: name,
+    in: 'query',
+    name,
+    description: `${description}: an ISO 8601 date (UTC), or a timestamp with offset.`,
+    schema: { type: 'string' },
+    example: '2026-11-21',
+    refused: 'yesterday',
+    aliases,
+    parse: optional((text) => {
+      // In a query, a `+` that is not encoded means a space.
+      const given = tryParseTime(text.replace(/ (?=[0-9:]*$)/, '+'));
+      // PostgreSQL writes years of five digits, and those before Christ, differently.
+      const isReadable =
+        given && (given.isDate || given.hasZone) && /^(?!0000)[0-9]{4}-/.test(given.time.toISOString());
+      return isReadable
+        ? read(given)
+        : refuse(name, text, 'a date (2026-11-21) or a timestamp with offset (2026-11-21T10:00:00+00:00)');
+    }),
+  };
+}
+
+function parseReason(text: string): string {
+  const { minimum, maximum } = REASON_LENGTH;
+  const { length } = [...text];
+  // PostgreSQL has no text with NUL.
+  if (length >= minimum && length <= maximum && !text.includes('\0')) return text;
+  return refuse('reason', text, `${minimum} to ${maximum} characters, without NUL`);
+}
+
+function refuse(...problem: Parameters<typeof notAllowed>): never {
+  throw notAllowed(...problem);
 }

@@ -7,3 +7,19 @@ export function formatTimestamp(at: Date): string {
 export function formatTimestampZ(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`;
 }
+
+const TIME =
+  /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<zone>[Zz]|[+-]\d{2}:?\d{2})?)?$/;
+
+/** An ISO 8601 time, and whether it names its zone; without one it is UTC. A date is its first moment. */
+export function tryParseTime(text: string): { time: Date; isDate: boolean; hasZone: boolean } | undefined {
+  const match = TIME.exec(text);
+  if (!match) return undefined;
+  const isDate = text.length === 10;
+  const hasZone = match.groups?.zone !== undefined;
+  const time = new Date((hasZone || isDate ? text : `${text}Z`).toUpperCase().replace(' ', 'T'));
+  // Of a date such as 30 February, `Date` makes another one.
+  const lastDay = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  if (Number.isNaN(time.getTime()) || Number(text.slice(8, 10)) > lastDay) return undefined;
+  return { time, isDate, hasZone };
+}

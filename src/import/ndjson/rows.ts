@@ -6,6 +6,7 @@ import {
   parsePenaltyType,
 } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { tryParseTime } from '../../domain/text/timestamp.ts';
 import type { ImportedPenalty, SourceKey } from '../../queries/penalties/imported.ts';
 import { NOT_LIFTED, type PenaltyState } from '../checked-penalty.ts';
 import type { Warn } from '../import-run.ts';
@@ -150,9 +151,6 @@ function parseState(fields: Fields): PenaltyState {
   return { ...NOT_LIFTED, status: liftedAt ? 'UNBANNED' : status, liftedAt };
 }
 
-const TIME =
-  /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<zone>[Zz]|[+-]\d{2}:?\d{2})?)?$/;
-
 /**
  * An ISO 8601 time; without a zone it is UTC, not the zone of the machine. The zero date of MySQL is none.
  * @throws {InvalidInput}
@@ -160,14 +158,8 @@ const TIME =
 function parseTime(fields: Fields, name: string): Date | undefined {
   const text = parseText(fields, name)?.trim();
   if (text === undefined || text === '' || text.startsWith('0000-00-00')) return undefined;
-  const match = TIME.exec(text);
-  const isDay = match !== null && text.length === 10;
-  const zoned = match?.groups?.zone || isDay ? text : `${text}Z`;
-  const time = new Date(match ? zoned.toUpperCase().replace(' ', 'T') : Number.NaN);
-  const day = Number(text.slice(8, 10));
-  const isCalendarDay =
-    day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
-  if (!Number.isNaN(time.getTime()) && isCalendarDay && time.getUTCFullYear() >= 1970) return time;
+  const time = tryParseTime(text)?.time;
+  if (time && time.getUTCFullYear() >= 1970) return time;
   throw new InvalidInput(`${name} ${quote(text)} is not a time: use 2026-11-21T10:00:00+00:00`);
 }
 

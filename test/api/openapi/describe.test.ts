@@ -3,7 +3,7 @@ import { t } from 'elysia';
 import type { Operation } from '../../../api/http/route.ts';
 import { buildComponents } from '../../../api/openapi/components.ts';
 import { describeOperation } from '../../../api/openapi/describe.ts';
-import { FILTER_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';
+import { LIST_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';
 
 const LIMITS = { public: 30, protected: 60 };
 
@@ -17,7 +17,7 @@ const EXPORT = {
   isExtension: true,
   policy: 'protected',
   scope: 'penalties',
-  parameters: { status: FILTER_PARAMETERS.status },
+  parameters: { status: LIST_PARAMETERS.status },
   success: {
     model: t.Object({ id: t.Integer() }, { $id: 'ExportedPenalty' }),
     contentType: 'application/x-ndjson',
@@ -64,12 +64,12 @@ test('a body that is not JSON has its own type, and a response its own headers b
 test('two models or two parameters with the same name stop the start', () => {
   const model = { ...EXPORT, success: { model: t.Object({}, { $id: 'ExportedPenalty' }) } };
   expect(() => buildComponents([EXPORT, model], LIMITS)).toThrow('two models are called ExportedPenalty');
-  const parameter = { ...EXPORT, parameters: { status: { ...FILTER_PARAMETERS.status } } };
+  const parameter = { ...EXPORT, parameters: { status: { ...LIST_PARAMETERS.status } } };
   expect(() => buildComponents([EXPORT, parameter], LIMITS)).toThrow('two parameters are called status');
 });
 
 test('a parameter that accepts its documented invalid example stops the start as well', () => {
-  const parameter = { ...FILTER_PARAMETERS.status, refused: 'ACTIVE' };
+  const parameter = { ...LIST_PARAMETERS.status, refused: 'ACTIVE' };
   expect(() => describeOperation({ ...EXPORT, parameters: { status: parameter } })).toThrow(
     'the parameter status does not refuse "ACTIVE"',
   );

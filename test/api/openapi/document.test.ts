@@ -134,11 +134,13 @@ test('names the parameters of each operation', () => {
       ?.parameters.filter((parameter) => parameter.in === 'query')
       .map(({ name }) => name);
   const common = ['status', 'server_id', 'steamid'];
-  const pages = ['per_page', 'page'];
-  expect(namesOf('/penalties')).toEqual(['type', ...common, 'admin_steamid', ...pages]);
-  expect(namesOf('/bans')).toEqual([...common, ...pages]);
-  expect(namesOf('/mutes')).toEqual(['type', ...common, ...pages]);
-  expect(namesOf('/warns')).toEqual([...common, ...pages]);
+  const own = ['created_from', 'created_to', 'reason'];
+  const pages = ['sort', 'per_page', 'page'];
+  expect(namesOf('/penalties')).toEqual(['type', ...common, 'admin_steamid', ...own, ...pages]);
+  expect(namesOf('/penalties/export')).toEqual(['type', ...common, 'admin_steamid', ...own]);
+  expect(namesOf('/bans')).toEqual([...common, ...own, ...pages]);
+  expect(namesOf('/mutes')).toEqual(['type', ...common, ...own, ...pages]);
+  expect(namesOf('/warns')).toEqual([...common, ...own, ...pages]);
   expect(namesOf('/penalties/active')).toEqual(['steamids']);
   expect(namesOf('/players/roundsounds')).toEqual(['steamids']);
   expect(namesOf('/users/lookup')).toEqual(['discord_id', 'steamid64']);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
+import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
 import { aSteamId } from '../database/builders.ts';
 import type { ModelPenalty } from './model.ts';
 
@@ -13,6 +14,7 @@ const penalty = {
   player: fc.constantFrom(...PLAYERS),
   admin: fc.constantFrom(...ADMINS),
   server: fc.constantFrom(1, 2),
+  reason: fc.constantFrom('', 'Wallhack', '100% wALL_'),
   created: fc.integer({ min: -30, max: -8 }),
   ends: fc.option(fc.integer({ min: -6, max: 6 })),
 };
@@ -39,7 +41,10 @@ const filter = fc.record(
     player: penalty.player,
     admin: penalty.admin,
     server: penalty.server,
-    types: penalty.type.map((type) => [type]),
+    types: fc.subarray([...PENALTY_TYPES], { minLength: 1 }),
+    from: fc.integer({ min: -30, max: -20 }),
+    to: fc.integer({ min: -20, max: -8 }),
+    reason: fc.constantFrom('WaLl', '00%', 'll_'),
   },
   { requiredKeys: [] },
 );
@@ -78,6 +83,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('look' as const),
       filter,
+      sort: fc.constantFrom(...PENALTY_SORTS),
       perPage: fc.integer({ min: 1, max: 4 }),
       page: fc.integer({ min: 1, max: 3 }),
     }),
@@ -92,7 +98,7 @@ export type PenaltyStep = StepOf<typeof step>;
 export type PenaltyTransaction = StepOf<typeof transaction>;
 export type PenaltyImport = StepOf<typeof importStep>;
 /** A penalty as a step gives it. */
-export type GivenPenalty = Pick<ModelPenalty, 'type' | 'player' | 'admin' | 'server'> & {
+export type GivenPenalty = Pick<ModelPenalty, 'type' | 'player' | 'admin' | 'server' | 'reason'> & {
   created: number;
   ends: number | null;
 };

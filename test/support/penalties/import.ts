@@ -41,13 +41,14 @@ export async function importRows(
   return new Map(stored.map(({ id, key }) => [String(key), Number(id)]));
 }
 
-function toFields({ key, type, status, player, admin, server, createdMs, endsMs }: SourceRow) {
+function toFields({ key, type, status, player, admin, server, reason, createdMs, endsMs }: SourceRow) {
   return {
     penalty_type: type,
     source_id: key.split(' ')[1],
     player_steamid: player,
     admin_steamid: admin,
     server_id: server,
+    reason,
     status,
     created: toTime(createdMs),
     ends: toTime(endsMs),

@@ -1,4 +1,5 @@
 import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../../src/domain/penalty.ts';
+import type { PenaltySort } from '../../../src/queries/penalties/row.ts';
 
 export const HOUR_MS = 3_600_000;
 
@@ -10,6 +11,7 @@ export type ModelPenalty = {
   player: string;
   admin: string;
   server: number;
+  reason: string;
   createdMs: number;
   endsMs: number | null;
   /** Of an imported one: what it is at its source. */
@@ -22,6 +24,10 @@ export type ModelFilter = {
   player?: string;
   admin?: string;
   server?: number;
+  /** In hours from the database's present, as `to`. */
+  from?: number;
+  to?: number;
+  reason?: string;
 };
 
 /** The expected lists, totals, counts, bans and changes of penalties, computed in the simplest way. */
@@ -35,18 +41,26 @@ export class PenaltyModel {
     private toldUpToMs: number,
   ) {}
 
-  list(filter: ModelFilter, nowMs: number) {
+  list(filter: ModelFilter, nowMs: number, sort: PenaltySort = '-created') {
     const rows = [...this.rows.values()]
       .map((row) => ({ ...row, status: statusOf(row, nowMs) }))
       .filter((row) => filter.status === undefined || row.status === filter.status)
       .filter((row) => filter.player === undefined || row.player === filter.player)
       .filter((row) => filter.admin === undefined || row.admin === filter.admin)
       .filter((row) => filter.server === undefined || row.server === filter.server)
-      .sort((a, b) => b.createdMs - a.createdMs || b.id - a.id);
+      .filter((row) => row.createdMs >= this.timeOf(filter.from ?? Number.NEGATIVE_INFINITY))
+      .filter((row) => row.createdMs < this.timeOf(filter.to ?? Number.POSITIVE_INFINITY))
+      .filter((row) => row.reason.toLowerCase().includes(filter.reason?.toLowerCase() ?? ''))
+      .sort(compareBy(sort));
     const counts = Object.fromEntries(
       PENALTY_TYPES.map((type) => [type, rows.filter((row) => row.type === type).length]),
     );
     return { rows: rows.filter(({ type }) => filter.types?.includes(type) ?? true), counts };
+  }
+
+  /** @param hours from the database's present. */
+  timeOf(hours: number): number {
+    return this.databaseMs + hours * HOUR_MS;
   }
 
   isBanned(player: string, nowMs: number): boolean {
@@ -80,6 +94,13 @@ export class PenaltyModel {
     const upToMs = this.expiryMark(Math.min(nowMs, beforeMs));
     for (const row of this.rows.values()) row.status = statusOf(row, upToMs);
   }
+}
+
+function compareBy(sort: PenaltySort): (a: ModelPenalty, b: ModelPenalty) => number {
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const timeOf = ({ createdMs, endsMs }: ModelPenalty) =>
+    sort.endsWith('created') ? createdMs : (endsMs ?? sign * Number.MAX_VALUE);
+  return (a, b) => sign * (timeOf(a) - timeOf(b) || a.id - b.id);
 }
 
 function statusOf({ status, endsMs }: ModelPenalty, atMs: number): PenaltyStatus {

@@ -3,6 +3,7 @@ import type { Transaction } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
 import { MUTE_TYPES } from '../../../../src/domain/penalty.ts';
 import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import type { PenaltySort } from '../../../../src/queries/penalties/row.ts';
 import { createExpirySweep } from '../../../../src/service/parts/expiry.ts';
 import { RUNS, tryHistories } from '../../../support/model.ts';
 import {
@@ -97,9 +98,9 @@ class Play {
   }
 
   /** Offset by half an hour, so that no comparison depends on seconds. */
-  private draft({ created, ends, type, player, admin, server }: GivenPenalty): Draft {
-    const at = (hours: number) => this.beganMs + (hours + 0.5) * HOUR_MS;
-    return { type, player, admin, server, createdMs: at(created), endsMs: ends === null ? null : at(ends) };
+  private draft({ created, ends, ...facts }: GivenPenalty): Draft {
+    const at = (hours: number) => this.model.timeOf(hours + 0.5);
+    return { ...facts, createdMs: at(created), endsMs: ends === null ? null : at(ends) };
   }
 
   /** One transaction of a writer, and its effect on the model if it is committed. */
@@ -137,8 +138,8 @@ class Play {
 
   private async insert(tx: Transaction, row: Draft): Promise<() => void> {
     const [stored] = await tx`
-      insert into penalties (type, status, player_steamid, admin_steamid, server_id, duration_minutes, created_at, ends_at)
-      values (${row.type}, 'ACTIVE', ${row.player}, ${row.admin}, ${row.server}, 5, ${toTime(row.createdMs)},
+      insert into penalties (type, status, player_steamid, admin_steamid, server_id, reason, duration_minutes, created_at, ends_at)
+      values (${row.type}, 'ACTIVE', ${row.player}, ${row.admin}, ${row.server}, ${row.reason}, 5, ${toTime(row.createdMs)},
         ${toTime(row.endsMs)}) returning id`;
     const id = Number(stored?.id);
     return () => this.model.rows.set(id, { ...row, id, status: 'ACTIVE' });
@@ -146,7 +147,7 @@ class Play {
 
   private async change(tx: Transaction, id: number, row: Draft): Promise<() => void> {
     await tx`update penalties set type = ${row.type}, player_steamid = ${row.player}, admin_steamid = ${row.admin},
-      server_id = ${row.server}, created_at = ${toTime(row.createdMs)}, ends_at = ${toTime(row.endsMs)} where id = ${id}`;
+      server_id = ${row.server}, reason = ${row.reason}, created_at = ${toTime(row.createdMs)}, ends_at = ${toTime(row.endsMs)} where id = ${id}`;
     return () => this.update(id, row);
   }
 
@@ -193,15 +194,27 @@ class Play {
     };
   }
 
-  private async look(filter: ModelFilter, { page = 1, perPage = 100 } = {}): Promise<void> {
-    const { types, status, player, admin, server } = filter;
-    const given = { type: types?.[0], status, steamid: player, admin_steamid: admin, server_id: server };
-    const query = Object.entries({ ...given, page, per_page: perPage }).flatMap(([key, value]) =>
-      value === undefined ? [] : [[key, String(value)] as const],
-    );
+  private async look(
+    filter: ModelFilter,
+    { page = 1, perPage = 100, sort }: { page?: number; perPage?: number; sort?: PenaltySort } = {},
+  ): Promise<void> {
+    const { types, status, player, admin, server, from, to, reason } = filter;
+    const query = Object.entries({
+      type: types,
+      status,
+      steamid: player,
+      admin_steamid: admin,
+      server_id: server,
+      created_from: from && toTime(this.model.timeOf(from)),
+      created_to: to && toTime(this.model.timeOf(to)),
+      reason,
+      sort,
+      page,
+      per_page: perPage,
+    }).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)] as const]));
     const path = `/penalties?${new URLSearchParams(Object.fromEntries(query))}`;
     const { data, meta } = await this.ask(path);
-    const { rows, counts } = this.model.list(filter, this.nowMs);
+    const { rows, counts } = this.model.list(filter, this.nowMs, sort);
     expect({
       path,
       rows: data.map(toShown),

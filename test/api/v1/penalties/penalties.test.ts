@@ -86,6 +86,8 @@ describe('GET /penalties', () => {
       ['Gag', [gag]],
       ['silence', [silence]],
       ['wArN', [warn]],
+      ['warn,BAN', [console_, warn, lagging, unbanned, expired]],
+      [',gag, gag,', [gag]],
     ] satisfies [string, unknown[]][]) {
       const { ids: found, meta } = await list(`/penalties?type=${type}`);
       expect([type, found]).toEqual([type, ids]);
@@ -165,7 +167,7 @@ describe('GET /mutes', () => {
   });
 
   test('refuses a type that is not one of mutes, and lists those that are', async () => {
-    for (const type of ['ban', 'warn', 'mutes']) {
+    for (const type of ['ban', 'warn', 'mutes', 'gag,mute']) {
       const { status, body } = await get(`/mutes?type=${type}`);
       expect([type, status]).toEqual([type, 400]);
       expect(body).toEqual({
@@ -263,6 +265,34 @@ describe('the filters of all four lists', () => {
         const wanted = without(all, [...ids]);
         const { ids: found, meta } = await list(`${path}?steamid=${steamId}`);
         expect([steamId, found, meta.total]).toEqual([steamId, wanted, wanted.length]);
+      }
+    });
+
+    test(`${path} by date and part of the reason, in every order, with an exact total`, async () => {
+      for (const [query, ids] of [
+        ['created_from=2026-11-21', [console_, warn, silence, gag, mute, lagging]],
+        ['created_to=2026-11-15', [unbanned, expired]],
+        ['created_from=2026-11-15&created_to=2026-11-15', [unbanned, expired]],
+        ['created_from=2026-11-21T09:20:00Z', [console_, warn, silence]],
+        ['created_from=2026-11-21T10:20:00.000%2B01:00', [console_, warn, silence]],
+        ['created_from=2026-11-21T10:20+0100', [console_, warn, silence]],
+        ['created_to=2026-11-21t04:20:00-05:00', [gag, mute, lagging, unbanned, expired]],
+        ['created_from=2026-11-21T09:20Z&created_to=2026-11-21T09:20Z', []],
+        ['created_from=0001-01-01&created_to=9999-12-31', NEWEST_FIRST],
+        ['reason=LLHac', NEWEST_FIRST.filter((id) => id !== console_)],
+        ['reason=%40EVERYone', [console_]],
+        ['reason=%25%25%25', []],
+        ['sort=-created', NEWEST_FIRST],
+        ['sort=created', NEWEST_FIRST.toReversed()],
+        // Of the same `created`, and permanent ones: by id in the same direction.
+        ['sort=ends', [expired, lagging, mute, unbanned, gag, silence, warn, console_]],
+        ['sort=-ends', [mute, lagging, expired, console_, warn, silence, gag, unbanned]],
+        ['sort=ends&status=active&created_from=2026-11-21&reason=wall', [mute, gag, silence]],
+        ['sort=-ends&server_id=1&created_to=2026-11-21', [mute, lagging, expired, silence]],
+      ] as const) {
+        const wanted = ids.filter((id) => all.includes(id));
+        const { ids: found, meta } = await list(`${path}?${query}`);
+        expect([query, found, meta.total]).toEqual([query, wanted, wanted.length]);
       }
     });
 
@@ -400,12 +430,54 @@ describe('pages', () => {
 
 describe('parameters', () => {
   test('an unknown type is 400 that lists what is allowed', async () => {
-    for (const type of ['kick', 'bans', 'ban%20', '0', '%00', 'ban,mute', '__proto__', 'x'.repeat(5000)]) {
+    for (const type of ['kick', 'bans', '0', '%00', 'ban,kick', ',', '__proto__', 'x'.repeat(5000)]) {
       const { status, body } = await get(`/penalties?type=${type}`);
       expect([type, status]).toEqual([type, 400]);
       expect(body).toEqual({
         success: false,
         message: expect.stringContaining('is not known: use ban, mute, gag, silence, warn'),
+      });
+    }
+  });
+
+  const TIME = 'a date (2026-11-21) or a timestamp with offset (2026-11-21T10:00:00+00:00)';
+  test.each([
+    ...['yesterday', '2026-02-30', '2026-13-01', '20261121', '1763719200', '%00', '0000-01-01'].flatMap(
+      (time) => [['created_from', time, TIME] as const, ['created_to', time, TIME] as const],
+    ),
+    ['created_from', '2026-11-21T10:00:00', TIME],
+    ['created_from', '2026-11-21T10:00:00%2B25:00', TIME],
+    ['created_to', '9999-12-31T23:59:59-01:00', TIME],
+    ['created_to', '0001-01-01T00:00:00%2B01:00', TIME],
+    ...['wh', '🎧🎧', 'wall%00hack', 'x'.repeat(65)].map(
+      (reason) => ['reason', reason, '3 to 64 characters, without NUL'] as const,
+    ),
+    ...['newest', 'ENDS', 'id', '-', 'created,ends'].map(
+      (sort) => ['sort', sort, '-created, created, ends, -ends'] as const,
+    ),
+  ])('%s=%s is 400 that says what is allowed', async (name, value, allowed) => {
+    for (const path of ['/penalties', '/bans', '/mutes', '/warns']) {
+      const { status, body } = await get(`${path}?${name}=${value}`);
+      const quoted = JSON.stringify(decodeURIComponent(value).slice(0, 64));
+      expect([path, status, body]).toEqual([
+        path,
+        400,
+        { success: false, message: `${name} ${quoted} isn't valid: use ${allowed}` },
+      ]);
+    }
+  });
+
+  test('a period that begins after its end is 400', async () => {
+    for (const period of [
+      'created_from=2026-11-22&created_to=2026-11-21',
+      'created_from=2026-11-22T00:00:00Z&created_to=2026-11-21',
+      'created_from=2026-11-21T10:00:00Z&created_to=2026-11-21T10:00:00%2B01:00',
+    ]) {
+      const { status, body } = await get(`/warns?${period}`);
+      expect([period, status]).toEqual([period, 400]);
+      expect(body).toEqual({
+        success: false,
+        message: 'created_from is after created_to: use an earlier created_from',
       });
     }
   });

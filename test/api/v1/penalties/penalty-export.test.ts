@@ -87,6 +87,9 @@ describe('GET /penalties/export', () => {
     `?admin_steamid=${aSteamId(900)}`,
     '?type=ban&status=ACTIVE&server_id=1',
     '?server_id=12345',
+    '?type=warn,ban',
+    '?created_from=2026-11-21&reason=WALL',
+    '?created_to=2026-11-20&created_from=1971-01-01',
     '?page=2&per_page=1',
   ])('takes the filters of /penalties, and no pages: %s', async (query) => {
     await insertPenalties(db, VARIED);
@@ -139,6 +142,10 @@ describe('GET /penalties/export', () => {
     '?server_id=abc',
     '?admin_steamid=x',
     '?steam_id=1',
+    '?created_from=x',
+    '?created_from=2026-11-22&created_to=2026-11-21',
+    '?reason=wh',
+    '?since=2026',
   ])('refuses %s as /penalties does', async (query) => {
     const [exported, listed] = await Promise.all(
       ['/penalties/export', '/penalties'].map((path) => service.get(path + query, bearer(caller.token))),

@@ -77,11 +77,12 @@ test('past the end prev is the last page; an empty list has one page', async () 
 
 test('filters are kept in canonical form, however they were given; tokens and unknown keys are dropped', async () => {
   const { first } = await linksOf(
-    `/penalties?api_token=secret&type=BAN&status=aktywny&server_id=001&steamid=%5BU:1:39734273%5D&admin_steamid=STEAM_0:0:19867586&per_page=500&_=7`,
+    `/penalties?api_token=secret&type=BAN&status=aktywny&server_id=001&steamid=%5BU:1:39734273%5D&admin_steamid=STEAM_0:0:19867586&per_page=500&_=7&sort=ends&reason=a+b%26&created_to=2026-11-21&created_from=2026-11-21T01:00+01:00`,
   );
-  const query = `type=ban&status=ACTIVE&server_id=1&steamid=${aSteamId(1)}&admin_steamid=${aSteamId(900)}&per_page=100&page=1`;
+  const query = `type=ban&status=ACTIVE&server_id=1&steamid=${aSteamId(1)}&admin_steamid=${aSteamId(900)}&created_from=2026-11-21T00%3A00%3A00.000Z&created_to=2026-11-21T23%3A59%3A59.999Z&reason=a+b%26&sort=ends&per_page=100&page=1`;
   expect(first).toBe(`https://play.example.org/api/v1/penalties?${query}`);
   expect((await linksOf('/mutes?type=Gag')).first).toEndWith('/mutes?type=gag&per_page=50&page=1');
+  expect((await linksOf('/penalties?type=warn,BAN,warn')).first).toContain('?type=ban%2Cwarn&');
   expect((await linksOf('/mutes')).first).toEndWith('/mutes?per_page=50&page=1');
   const byToken = await service.ask(`/api/v1/bans?api_token=${token}`);
   expect(byToken.status).toBe(200);
@@ -147,10 +148,36 @@ test('every list refuses a near miss of the name of one of its filters, and name
       ['state', 'status'],
       ['status%5B%5D', 'status'],
       ['statu%73%20', 'status'],
+      ['createdFrom', 'created_from'],
+      ['create_from', 'created_from'],
+      ['from', 'created_from'],
+      ['since', 'created_from'],
+      ['craeted_to', 'created_to'],
+      ['to', 'created_to'],
+      ['until', 'created_to'],
+      ['reasno', 'reason'],
+      ...['q', 'search', 'name', 'player_name'].map((key) => [key, '/players/search'] as const),
     ] as const) {
       await expectRefused(path, miss);
     }
   }
+});
+
+test('keys by which other APIs sort and page are refused too; the export names the list that has them', async () => {
+  for (const [path, which] of [
+    ...LISTS.map((path) => [path, ''] as const),
+    [EXPORT, ' of /penalties'] as const,
+  ]) {
+    for (const [key, meant] of [
+      ['order', 'sort'],
+      ['limit', 'per_page'],
+      ['per-page', 'per_page'],
+      ['offset', 'page'],
+    ] as const) {
+      await expectRefused(path, [key, meant + which]);
+    }
+  }
+  for (const path of LISTS) await expectRefused(path, ['srot', 'sort']);
 });
 
 test('filters that only some lists have are known to these alone', async () => {
@@ -182,20 +209,7 @@ test('any other unknown key is ignored, as cache busters are', async () => {
     const { text } = await ask(path);
     for (const key of [
       ...['_', 't', 'ts', 'v', 'cb', 'rnd', 'nocache', 'time', 'timestamp', 'date', 'utm_source'],
-      ...[
-        'id',
-        'sort',
-        'order',
-        'name',
-        'reason',
-        'per_pag',
-        'Page',
-        'steam_account',
-        '__proto__',
-        '%00',
-        '',
-        '🎧',
-      ],
+      ...['id', 'per_pag', 'Page', 'steam_account', '__proto__', '%00', '', '🎧'],
     ]) {
       const { status, text: same } = await ask(`${path}?${key}=1`);
       expect([path, key, status, same]).toEqual([path, key, 200, text]);
