@@ -1,4 +1,9 @@
-import { countsOnlineTime, type PenaltyStatus, type PenaltyType } from '../../src/domain/penalty.ts';
+import {
+  countsOnlineTime,
+  PENALTY_SEVERITY,
+  type PenaltyStatus,
+  type PenaltyType,
+} from '../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { SteamBansView } from './steam-bans.ts';
 
@@ -45,16 +50,13 @@ export type RecordView = {
   penalties: PenaltyView[];
 };
 
-/** Types by severity, the most severe first. */
-const WEIGHTS: readonly PenaltyType[] = ['ban', 'silence', 'mute', 'gag', 'warn'];
-
 /** The active penalty of the most severe type; among several, the one that lasts longest. */
 export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
   const endOf = (penalty: PenaltyView) =>
     penalty.endsAt?.getTime() ??
     (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
   const [lead] = active.toSorted(
-    (a, b) => WEIGHTS.indexOf(a.type) - WEIGHTS.indexOf(b.type) || endOf(b) - endOf(a) || b.id - a.id,
+    (a, b) => PENALTY_SEVERITY[a.type] - PENALTY_SEVERITY[b.type] || endOf(b) - endOf(a) || b.id - a.id,
   );
   return lead;
 }

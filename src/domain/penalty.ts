@@ -2,9 +2,29 @@ import { InvalidInput } from './errors.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from './steam-id.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
-/** Specification section 2.3. */
+/** Specification section 2.3. CONTRIBUTING.md says how to add one. */
 export const PENALTY_TYPES = ['ban', 'mute', 'gag', 'silence', 'warn'] as const;
 export type PenaltyType = (typeof PENALTY_TYPES)[number];
+
+/** How severe each type is, 1 for the most severe. */
+export const PENALTY_SEVERITY: Readonly<Record<PenaltyType, number>> = {
+  ban: 1,
+  silence: 2,
+  mute: 3,
+  gag: 4,
+  warn: 5,
+};
+
+/** A value for each type, in the order of specification section 2.4, which JSON keeps. */
+export function byPenaltyType<T>(compute: (type: PenaltyType) => T): Record<PenaltyType, T> {
+  return {
+    ban: compute('ban'),
+    gag: compute('gag'),
+    mute: compute('mute'),
+    silence: compute('silence'),
+    warn: compute('warn'),
+  };
+}
 
 /** The types that `/mutes` lists. */
 export const MUTE_TYPES = ['gag', 'mute', 'silence'] as const satisfies readonly PenaltyType[];

@@ -7,7 +7,7 @@ import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { formatPageLinks, LINK_HEADER } from './penalty-links.ts';
-import { BanListModel, MuteListModel, PenaltyListModel, presentCounts } from './penalty-models.ts';
+import { BanListModel, MuteListModel, PenaltyListModel } from './penalty-models.ts';
 import {
   LIST_KEYS,
   LIST_PARAMETERS,
@@ -85,7 +85,7 @@ function list(path: string, { types, present, hasCounts = false }: Presentation)
         total,
         per_page: perPage,
         last_page: lastPage,
-        counts: hasCounts ? presentCounts(counts) : undefined,
+        counts: hasCounts ? counts : undefined,
         cached_at: formatTimestamp(now),
       };
       return {

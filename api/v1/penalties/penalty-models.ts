@@ -1,6 +1,5 @@
 import { t } from 'elysia';
-import { MUTE_TYPES, PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import type { PenaltyPage } from '../../../src/queries/penalties/list.ts';
+import { byPenaltyType, MUTE_TYPES, PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
 import { MAX_PER_PAGE } from './penalty-parameters.ts';
 
@@ -62,7 +61,7 @@ const CountedPaginationModel = t.Object(
   {
     ...paginationFields,
     counts: t.Object(
-      { ban: CountModel, gag: CountModel, mute: CountModel, silence: CountModel, warn: CountModel },
+      byPenaltyType(() => CountModel),
       { ...STRICT, description: 'Exact numbers of records that match every filter except type.' },
     ),
     cached_at: TimestampModel,
@@ -76,14 +75,3 @@ export const PenaltyListModel = successModel('PenaltyList', {
 });
 export const BanListModel = successModel('BanList', { data: t.Array(BanModel), meta: PaginationModel });
 export const MuteListModel = successModel('MuteList', { data: t.Array(MuteModel), meta: PaginationModel });
-
-/** In the order of specification 2.4. */
-export function presentCounts({
-  ban,
-  gag,
-  mute,
-  silence,
-  warn,
-}: PenaltyPage['counts']): PenaltyPage['counts'] {
-  return { ban, gag, mute, silence, warn };
-}

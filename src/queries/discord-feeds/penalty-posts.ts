@@ -4,10 +4,10 @@ import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { servers } from '../../db/schema/servers.ts';
+import { byPenaltyType } from '../../domain/penalty.ts';
 import type { PenaltyEventType } from '../../domain/penalty-event.ts';
 import { type EventLog, type PenaltyEvent, toPenaltyEvent } from '../penalties/events.ts';
 import type { PenaltyCounts } from '../penalties/filter.ts';
-import { countsBy } from '../penalties/filter.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import type { DiscordFeed } from './feeds.ts';
 
@@ -45,7 +45,7 @@ export async function countWaitingPenalties(
   const [first] = groups.toSorted((a, b) => a.firstId - b.firstId);
   return {
     amount: groups.reduce((sum, { amount }) => sum + amount, 0),
-    counts: countsBy((type) => groups.find((group) => group.type === type)?.amount ?? 0),
+    counts: byPenaltyType((type) => groups.find((group) => group.type === type)?.amount ?? 0),
     first: first?.firstAt ? { id: first.firstId, occurredAt: first.firstAt } : undefined,
   };
 }

@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm';
 import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
+import { byPenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
-import { countsBy, countsByType, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
+import { countsByType, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { comparePenalties, LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
 /** A player's penalties that are ACTIVE at some moment. */
@@ -102,5 +103,5 @@ async function countActivePenalties(
 }
 
 function countPenalties(all: readonly Penalty[]): PenaltyCounts {
-  return countsBy((type) => all.filter((penalty) => penalty.type === type).length);
+  return byPenaltyType((type) => all.filter((penalty) => penalty.type === type).length);
 }

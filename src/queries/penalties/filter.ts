@@ -1,21 +1,10 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { penalties } from '../../db/schema/penalties.ts';
 import { hiddenPlaceholder, type PlaceholderValues } from '../../db/select.ts';
-import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
+import { byPenaltyType, PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 
 export type PenaltyCounts = Record<PenaltyType, number>;
-
-/** One count of each type. */
-export function countsBy(count: (type: PenaltyType) => number): PenaltyCounts {
-  return {
-    ban: count('ban'),
-    mute: count('mute'),
-    gag: count('gag'),
-    silence: count('silence'),
-    warn: count('warn'),
-  };
-}
 
 /** The number of rows of each type, as one text for {@link readCounts}. */
 export function countsByType(column: SQLWrapper = penalties.type): SQL {
@@ -28,7 +17,7 @@ export function countsByType(column: SQLWrapper = penalties.type): SQL {
 /** Reads {@link countsByType}. */
 export function readCounts(value: unknown): PenaltyCounts {
   const counts = String(value).split(' ');
-  return countsBy((type) => Number(counts[PENALTY_TYPES.indexOf(type)]));
+  return byPenaltyType((type) => Number(counts[PENALTY_TYPES.indexOf(type)]));
 }
 
 export type PenaltyFilter = {

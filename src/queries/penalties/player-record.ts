@@ -2,10 +2,10 @@ import { and, desc, eq, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
-import type { PenaltyStatus, PenaltyType } from '../../domain/penalty.ts';
+import { byPenaltyType, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { shownNameOf } from '../servers/servers.ts';
-import { countsBy, type PenaltyCounts, statusAt } from './filter.ts';
+import { type PenaltyCounts, statusAt } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
@@ -50,7 +50,7 @@ export async function loadPlayerRecord(
   const sumOf = (belongs: (group: (typeof groups)[number]) => boolean) =>
     groups.filter(belongs).reduce((sum, group) => sum + group.amount, 0);
   const byType = (belongs: (group: (typeof groups)[number]) => boolean) =>
-    countsBy((type) => sumOf((group) => group.type === type && belongs(group)));
+    byPenaltyType((type) => sumOf((group) => group.type === type && belongs(group)));
   const total = sumOf(
     (group) =>
       (type === undefined || group.type === type) && (status === undefined || group.status === status),

@@ -1,5 +1,6 @@
 import { type Connection, connect, type Transaction } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../domain/penalty.ts';
 import { recordOperatorAudit } from '../audit-log.ts';
 
 export type Recount = {
@@ -57,10 +58,11 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
   return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
 }
 
+const NONE = `array_fill(0, array[${PENALTY_TYPES.length * PENALTY_STATUSES.length}])`;
 /** A tally of zeros without a recount is correct: tallies that drop to zero are kept. */
 const COUNTS = (connection: Pick<Connection, 'unsafe'>) =>
   connection.unsafe(`count(recount.counts) as tallies, count(*) filter (
-    where coalesce(recount.counts, array_fill(0, array[15])) <> coalesce(tally.counts, array_fill(0, array[15]))) as wrong`);
+    where coalesce(recount.counts, ${NONE}) <> coalesce(tally.counts, ${NONE})) as wrong`);
 const BESIDE = (connection: Pick<Connection, 'unsafe'>) =>
   connection.unsafe(
     'full join penalty_tallies as tally using (scope, server_id, admin_steamid, period, bucket)',

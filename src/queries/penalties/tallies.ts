@@ -2,13 +2,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { hiddenPlaceholder } from '../../db/select.ts';
 import {
+  byPenaltyType,
   PENALTY_STATUSES,
   PENALTY_TYPES,
   type PenaltyStatus,
   type PenaltyType,
 } from '../../domain/penalty.ts';
 import {
-  countsBy,
   countsByType,
   dueCondition,
   filterCondition,
@@ -60,9 +60,9 @@ export function readCounted(
   const counts = typeof stored === 'string' ? stored.slice(1, -1).split(',').map(Number) : [];
   const storedOf = (type: PenaltyType) =>
     slotsOf([type], status).reduce((sum, slot) => sum + (counts[slot] ?? 0), 0);
-  if (typeof due !== 'string') return countsBy(storedOf);
+  if (typeof due !== 'string') return byPenaltyType(storedOf);
   const ended = readCounts(due);
-  return countsBy((type) => storedOf(type) + signOfDue(status) * ended[type]);
+  return byPenaltyType((type) => storedOf(type) + signOfDue(status) * ended[type]);
 }
 
 /**

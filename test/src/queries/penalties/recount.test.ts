@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { connect } from '../../../../src/db/client.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../../src/domain/penalty.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
@@ -33,6 +34,22 @@ async function spoil(): Promise<void> {
   await connection`delete from penalty_tallies where scope = 2 and period = 1`;
   await connection`update penalty_tallies set server_id = 77 where scope = 1 and server_id = 2 and period = 0`;
 }
+
+test('tallies and the recount have a count of each type and status', async () => {
+  const places = PENALTY_TYPES.flatMap((type) => PENALTY_STATUSES.map((status) => ({ type, status })));
+  const nameCounts = (rows: readonly { amount?: number }[]) =>
+    places.map(({ type, status }, index) => `${type} ${status}: ${rows[index]?.amount}`);
+  for (const number of [1, 2]) {
+    await insertPenalties(db, places);
+    const expected = places.map(({ type, status }) => `${type} ${status}: ${number}`);
+    for (const tallies of ['penalty_tallies', 'recount_penalty_tallies()']) {
+      const counts = connection.unsafe<{ amount: number }[]>(
+        `select unnest(counts) as amount from ${tallies} where scope = 0 and period = 0`,
+      );
+      expect([tallies, ...nameCounts(await counts)]).toEqual([tallies, ...expected]);
+    }
+  }
+});
 
 test('totals stay exact under the empty search_path with which a dump of data is loaded', async () => {
   const loader = connect(url, { max: 1 });
