@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { parseConfig } from '../../../src/runtime/config.ts';
-import { runService } from '../../../src/service/service.ts';
+import { runService, type Service } from '../../../src/service/service.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { startDiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
@@ -31,7 +31,7 @@ export async function startBrowserSite(
   const port = findFreePort();
   const origin = `http://localhost:${port}`;
   discord.redirectUris = [`${origin}/account/discord/return`];
-  const config = parseConfig({
+  const env = {
     HOST: 'localhost',
     PORT: String(port),
     PUBLIC_URL: origin,
@@ -45,13 +45,19 @@ export async function startBrowserSite(
     RATE_LIMIT_PUBLIC: '1000000',
     ROLES: 'api',
     ...settings,
-  });
-  const service = await runService(config, pino({ level: 'error' }), options);
+  };
+  const services: Service[] = [];
+  const startService = async (others: Record<string, string> = {}): Promise<void> => {
+    services.push(await runService(parseConfig({ ...env, ...others }), pino({ level: 'error' }), options));
+  };
+  await startService();
   const browser: Browser = await launchChromium();
   return {
     origin,
     steam,
     discord,
+    /** Starts another process of the service, on the same database and folders. */
+    startService,
     /** A browser profile of somebody who is not signed in. */
     openContext: (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
       browser.newContext({ locale: 'en-GB', ...options }),
@@ -68,7 +74,7 @@ export async function startBrowserSite(
     },
     stop: async (): Promise<void> => {
       await browser.close();
-      await service.stop();
+      for (const service of services.reverse()) await service.stop();
       await steam.stop();
       await discord.stop();
       rmSync(folder, { recursive: true, force: true });

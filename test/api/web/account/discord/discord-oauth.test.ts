@@ -3,7 +3,6 @@ import {
   buildAuthorizationUrl,
   type DiscordOAuth,
   fetchDiscordAccount,
-  LinkCancelled,
   LinkRefused,
 } from '../../../../../api/web/account/discord/discord-oauth.ts';
 import { Unavailable } from '../../../../../src/domain/errors.ts';
@@ -79,22 +78,10 @@ describe('a link', () => {
     ]);
   });
 
-  test('works for an account without an avatar', async () => {
-    provider.account = { ...NELLY, avatar: null };
-    expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual({ ...NELLY, avatar: null });
-  });
-
   test('holds even if Discord does not revoke the token, which is reported', async () => {
     provider.conduct = 'will not revoke';
     expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual(NELLY);
     expect(revokeFailures).toHaveLength(1);
-  });
-
-  test('that is cancelled at Discord is told apart from a refusal', async () => {
-    provider.consent = 'deny';
-    await expect(fetchDiscordAccount(discord, await aReturn(), PENDING)).rejects.toBeInstanceOf(
-      LinkCancelled,
-    );
   });
 
   test('that is cancelled in another browser is a refusal', async () => {

@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { parseConfig } from '../../../../../src/runtime/config.ts';
-import { runService, type Service } from '../../../../../src/service/service.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { anAudio, musicLike, sequence, silence, toWav } from '../../../../support/audio/audio.ts';
 import { aSteamId } from '../../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../../support/database/database.ts';
 import { findFreePort } from '../../../../support/machine/free-port.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
-import { PATIENCE_MS, waitFor } from '../../../../support/wait.ts';
-import { savePicture } from '../../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../../../support/web/chromium.ts';
+import { createTestFolder } from '../../../../support/service/program.ts';
+import { waitFor } from '../../../../support/wait.ts';
+import { type BrowserSite, savePicture, startBrowserSite } from '../../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../../support/web/chromium.ts';
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible)
@@ -22,59 +17,31 @@ if (!isPossible)
 const { url, connection } = await createTestDatabase();
 
 describe.skipIf(!isPossible)('the sound section in Chromium, on the whole service', () => {
-  const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
-  const folder = mkdtempSync(join(tmpdir(), 'sound-browser-'));
-  const music = join(folder, 'Zwycięstwo <na> "Dust II".wav');
-  const quiet = join(folder, 'cisza.wav');
-  let browser: Browser;
+  const folder = createTestFolder();
+  const music = join(folder.path, 'Zwycięstwo <na> "Dust II".wav');
+  const quiet = join(folder.path, 'cisza.wav');
+  let site: BrowserSite;
   let origin: string;
-  let env: Record<string, string>;
-  const services: Service[] = [];
-
   beforeAll(async () => {
     await Bun.write(music, toWav(anAudio({ seconds: 6, shape: musicLike(0.05) }), 's16'));
     await Bun.write(quiet, toWav(silence(2), 's16'));
-    const port = findFreePort();
-    origin = `http://localhost:${port}`;
-    env = {
-      HOST: 'localhost',
-      PORT: String(port),
-      PUBLIC_URL: origin,
-      DATABASE_URL: url,
-      DATA_DIR: join(folder, 'data'),
-      STORAGE_DIR: join(folder, 'storage'),
-      STEAM_OPENID_URL: steam.url,
-      SOUND_MAX_UPLOAD_MB: '2',
-      ROLES: 'api',
-      OWNER_STEAMIDS: aSteamId(90),
-      RATE_LIMIT_PUBLIC: '100000',
-    };
-    await start(env);
-    browser = await launchChromium();
+    site = await startBrowserSite(url, { SOUND_MAX_UPLOAD_MB: '2' });
+    ({ origin } = site);
   });
-
   afterAll(async () => {
-    await browser?.close();
-    for (const service of services.reverse()) await service.stop();
-    await steam.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await site?.stop();
+    await folder.remove();
   });
 
-  async function start(settings: Record<string, string>): Promise<void> {
-    services.push(await runService(parseConfig(settings), pino({ level: 'error' })));
-  }
-
+  let isRendering = false;
   /** Starts a service that renders sounds; until then they stay queued. */
   async function startRendering(): Promise<void> {
-    if (services.length === 1) await start({ ...env, ROLES: 'media', HEALTH_PORT: String(findFreePort()) });
+    if (!isRendering) await site.startService({ ROLES: 'media', HEALTH_PORT: String(findFreePort()) });
+    isRendering = true;
   }
 
   async function open(steamId: string, options: BrowserContextOptions = {}) {
-    steam.steamId = steamId;
-    const context = await browser.newContext({ locale: 'en-GB', ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
+    const page = await site.signIn(steamId, options);
     // Intercept file choosers from now on: enabled just before the key press that opens one, it could be too late.
     page.on('filechooser', () => {});
     const complaints: string[] = [];
@@ -82,9 +49,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(error.message));
-    await page.goto(`${origin}/account/sign-in`);
-    await page.waitForURL(`${origin}/account`);
-    return { context, page, complaints };
+    return { context: page.context(), page, complaints };
   }
 
   async function lookUp(steamId: string): Promise<unknown> {
@@ -174,27 +139,6 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await context.close();
   });
 
-  test('lets a moderator hear and remove a sound', async () => {
-    await startRendering();
-    const player = await open(aSteamId(14));
-    await player.page.setInputFiles('#sound-file', music);
-    await player.page.click('.sound-upload [type="submit"]');
-    await player.page.waitForSelector('.sound audio');
-    const { context, page, complaints } = await open(aSteamId(90), { colorScheme: 'dark' });
-    await page.click('a[href="/account/moderation"]');
-    await page.click('a[href="/account/moderation/sounds"]');
-    await page.waitForSelector('#sounds audio');
-    await savePicture(page, 'sound-moderation-dark', { fullPage: true });
-    await page.click('#sounds a[data-confirm]');
-    await page.click('.dialog button[type="submit"]');
-    await page.waitForSelector('#sounds .empty');
-    await player.page.reload();
-    await player.page.waitForSelector('#sound .empty');
-    expect(complaints).toEqual([]);
-    await player.context.close();
-    await context.close();
-  });
-
   test('tells of a file that is too large before it is sent, and of one that is sent all the same', async () => {
     const { context, page } = await open(aSteamId(12));
     const large = { name: 'large.wav', mimeType: 'audio/wav', buffer: Buffer.alloc(3 * 1024 * 1024, 1) };
@@ -217,47 +161,11 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     await context.close();
   });
 
-  test('works without a script, in Polish, on a small light screen', async () => {
-    await startRendering();
-    const { context, page } = await open(aSteamId(13), {
-      javaScriptEnabled: false,
-      locale: 'pl-PL',
-      colorScheme: 'light',
-      viewport: { width: 360, height: 800 },
-    });
-    await page.setInputFiles('#sound-file', music);
-    await page.click('.sound-upload [type="submit"]');
-    await page.waitForURL(`${origin}/account#sound`);
-    expect(await page.textContent('.notice')).toContain('Plik został przesłany i jest przetwarzany.');
-    await waitFor(async () => {
-      const check = page.getByRole('link', { name: 'Sprawdź postęp' });
-      if (await check.isVisible()) await check.click();
-      return (await page.locator('.sound audio').count()) === 1;
-    });
-    expect(await page.textContent('.sound-facts')).toContain('−18,0 LUFS');
-    await takePicture(page, 'ready-pl-360');
-    await context.close();
-  });
-
-  test('the list for moderators fits a phone', async () => {
-    await startRendering();
-    const phone = { viewport: { width: 360, height: 740 }, locale: 'pl-PL' };
-    const { context, page } = await open(aSteamId(90), phone);
-    await page.setInputFiles('#sound-file', music);
-    await page.click('.sound-upload [type="submit"]');
-    await page.waitForSelector('.sound audio');
-    await page.goto(`${origin}/account/moderation/sounds`);
-    expect(await page.locator('.list audio').count()).toBeGreaterThan(0);
-    const spill = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    expect(await page.evaluate(spill)).toBe(0);
-    await context.close();
-  });
-
   test('shows where the cut begins on the waveform of the file, moved by keyboard, mouse and time', async () => {
     await startRendering();
     const player = aSteamId(12);
     const { context, page, complaints } = await open(player);
-    const steps = join(folder, 'steps.wav');
+    const steps = join(folder.path, 'steps.wav');
     const tone = anAudio({ seconds: 8, sampleRate: 16_000, channels: 1, shape: musicLike(0.3) });
     const before = silence(2, { sampleRate: 16_000, channels: 1 });
     await Bun.write(steps, toWav(sequence(before, tone), 's16'));

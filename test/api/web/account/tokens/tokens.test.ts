@@ -146,16 +146,6 @@ describe('creating a token', () => {
     expect(page.text).toContain('href="/account#tokens">Back to the form<');
   });
 
-  test('sent twice makes one token', async () => {
-    const formId = (await browser.get('/account')).field('form_id') ?? '';
-    expect(formId).toHaveLength(36);
-    const first = await browser.post('/account/tokens', { name: 'once', form_id: formId });
-    const second = await browser.post('/account/tokens', { name: 'once', form_id: formId });
-    expect([first.status, second.status]).toEqual([200, 303]);
-    expect((await browser.follow(second)).text).toContain('no second token was created');
-    expect(await listRows()).toHaveLength(1);
-  });
-
   test('refuses a form id that the page did not make', async () => {
     for (const formId of ['\u0000', 'x'.repeat(37), "' or 1=1", `${crypto.randomUUID()}\u0000`]) {
       const page = await browser.post('/account/tokens', { name: 'x', form_id: formId });
@@ -207,21 +197,6 @@ describe('creating a token', () => {
     expect(refused.text).toContain('Revoke one you no longer need first');
     site.clock.now = new Date(Date.now() + 2 * DAY_MS);
     expect((await browser.post('/account/tokens', { name: 'eleventh' })).status).toBe(200);
-  });
-
-  test('is written to the audit log, without the token', async () => {
-    const page = await browser.post('/account/tokens', { name: 'Audited', expires: 'never' });
-    const entries = await db
-      .select()
-      .from(auditLog)
-      .where(eq(auditLog.action, 'token.created'))
-      .orderBy(auditLog.id);
-    expect(entries.at(-1)).toMatchObject({
-      actorUserId: userId,
-      subject: steam.steamId,
-      details: { name: 'Audited', expiresAt: null },
-    });
-    expect(JSON.stringify(entries)).not.toContain(shown(page.text));
   });
 });
 
@@ -280,12 +255,6 @@ describe('revoking a token', () => {
     }
     const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
     expect(after?.revokedAt).toBeNull();
-  });
-
-  test('needs the CSRF token', async () => {
-    const { id } = await createApiToken(db, userId, { name: 'Safe', now: new Date(), actor: 'operator' });
-    expect((await browser.post(`/account/tokens/${id}/revoke`, { csrf_token: '' })).status).toBe(403);
-    expect((await listRows())[0]?.revokedAt).toBeNull();
   });
 });
 
