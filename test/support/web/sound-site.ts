@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect } from 'bun:test';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders, publishedPath } from '../../../media/sound-folders.ts';
 import { removeSound, storeUpload } from '../../../media/uploads.ts';
@@ -59,6 +59,7 @@ export async function openSoundSite() {
     await db.delete(auditLog);
     await db.delete(roundSounds);
     await db.delete(users);
+    for (const name of await readdir(folders.inbox)) await rm(join(folders.inbox, name), { recursive: true });
     steam.steamId = PLAYER;
     visit.browser = openBrowser(site.origin);
     await signIn(visit.browser);

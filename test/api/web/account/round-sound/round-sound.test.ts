@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
 import { listRoundSounds } from '../../../../../src/queries/round-sounds/round-sounds.ts';
@@ -7,7 +8,7 @@ import { openUpload } from '../../../../support/http/open-upload.ts';
 import { waitFor } from '../../../../support/wait.ts';
 import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
-import { MAX_BYTES, openSoundSite, PLAYER } from '../../../../support/web/sound-site.ts';
+import { openSoundSite, PLAYER } from '../../../../support/web/sound-site.ts';
 
 const { db, folders, steam, site, visit, upload, send, csrfToken, cookieLine, listUploadsUnderWay } =
   await openSoundSite();
@@ -79,24 +80,6 @@ describe('uploading', () => {
     expect(response.status).toBe(401);
   });
 
-  test('refuses a file that is too large, empty, or absent, with a reason', async () => {
-    const large = await upload(new File([new Uint8Array(MAX_BYTES + 1)], 'a.wav'));
-    expect([large.status, await large.text()]).toEqual([
-      413,
-      expect.stringContaining('The file is larger than 1 MB'),
-    ]);
-    const empty = await upload(new File([], 'a.wav'));
-    const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(await empty.text())?.[0] ?? '';
-    expect([empty.status, form]).toEqual([400, expect.stringContaining('This file is empty.')]);
-    expect(form).toContain('action="/account/roundsound#sound"');
-    const nothing = new FormData();
-    nothing.append('csrf_token', await csrfToken());
-    expect((await send(nothing)).status).toBe(400);
-    const text = new URLSearchParams({ file: 'x', csrf_token: await csrfToken() });
-    expect((await send(text)).status).toBe(400);
-    expect(await listRoundSounds(db)).toEqual([]);
-  });
-
   test('is refused for now while the disk is full, which the log reports', async () => {
     visit.diskTrouble = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
@@ -139,6 +122,98 @@ describe('uploading', () => {
     await waitFor(async () => (await listUploadsUnderWay()).length === 0);
     expect((await upload(new File(['x'], 'a.mp3'))).status).toBe(303);
   });
+});
+
+describe('a form that is sent as a whole', () => {
+  const TYPE = 'multipart/form-data; boundary=x';
+  const END = '\r\n--x--\r\n';
+  let token = '';
+  const field = (name: string, value: string) =>
+    `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  const TOKEN = () => field('csrf_token', token);
+  async function post(body: string | ReadableStream, type = TYPE): Promise<Response> {
+    return fetch(`${site.origin}/account/roundsound`, {
+      method: 'POST',
+      body,
+      headers: { cookie: cookieLine(), accept: 'application/json', 'content-type': type },
+    });
+  }
+  /** More than is allowed, in pieces. */
+  function tooLarge(): ReadableStream {
+    const pieces = [TOKEN() + FILE, ...Array.from({ length: 20 }, () => 'x'.repeat(100_000)), END];
+    return new Blob(pieces).stream();
+  }
+
+  test('the token is checked before the file if it comes first', async () => {
+    const headers = { Cookie: cookieLine(), 'Content-Length': '1000' };
+    const one = await openUpload(site.origin, headers);
+    await one.write(`${field('csrf_token', 'wrong')}${FILE}the first bytes`);
+    expect(await one.answered).toStartWith('HTTP/1.1 403');
+    expect(await readdir(folders.inbox)).toEqual([]);
+    one.destroy();
+  });
+
+  test('the file is dropped if the session ended while it arrived', async () => {
+    token = await csrfToken();
+    const form = `${TOKEN()}${FILE}bytes${END}`;
+    const headers = { Cookie: cookieLine(), 'Content-Length': String(form.length) };
+    const one = await openUpload(site.origin, headers);
+    await one.write(form.slice(0, -END.length));
+    await waitFor(async () => (await readdir(folders.inbox)).length > 0);
+    await visit.browser.post('/account/sign-out');
+    await one.write(END);
+    expect(await one.answered).toStartWith('HTTP/1.1 401');
+    expect(await readdir(folders.inbox)).toEqual([]);
+    expect(await listRoundSounds(db)).toEqual([]);
+  });
+
+  test('the reason is shown in the form where no script sent it', async () => {
+    const empty = await upload(new File([], 'a.wav'));
+    const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(await empty.text())?.[0] ?? '';
+    expect([empty.status, form]).toEqual([400, expect.stringContaining('This file is empty.')]);
+    expect(form).toContain('action="/account/roundsound#sound"');
+  });
+
+  test('the token is checked if it comes after the file', async () => {
+    token = await csrfToken();
+    const file = `${FILE}bytes`;
+    expect((await post(`${file}\r\n${field('csrf_token', 'wrong')}--x--\r\n`)).status).toBe(403);
+    expect((await post(`${file}\r\n${field('other', token)}--x--\r\n`)).status).toBe(403);
+    expect(await readdir(folders.inbox)).toEqual([]);
+    expect(await listRoundSounds(db)).toEqual([]);
+    expect((await post(`${file}\r\n${TOKEN()}--x--\r\n`)).status).toBe(202);
+  });
+
+  const MISSING = /^Choose a file first/;
+  const EMPTY = /^This file is empty/;
+  const TOO_LARGE = /^The file is larger than 1 MB/;
+  const WRONG = /^Something in the form is not valid/;
+  test.each<[string, number, RegExp, () => string | ReadableStream, string]>([
+    ['without a file', 400, MISSING, () => `${TOKEN()}--x--\r\n`, TYPE],
+    ['with text for a file', 400, MISSING, () => `${TOKEN()}${field('file', 'text')}--x--\r\n`, TYPE],
+    ['with another file', 400, MISSING, () => TOKEN() + FILE.replace('"file"', '"other"') + END, TYPE],
+    ['with an empty file', 400, EMPTY, () => TOKEN() + FILE + END, TYPE],
+    ['with no file chosen', 400, MISSING, () => TOKEN() + FILE.replace('a.mp3', '') + END, TYPE],
+    ['with two files', 400, WRONG, () => `${TOKEN()}${FILE}one\r\n${FILE}two${END}`, TYPE],
+    ['that ends in the file', 400, WRONG, () => `${TOKEN()}${FILE}bytes`, TYPE],
+    ['that ends in a head', 400, WRONG, () => `${TOKEN()}${FILE}bytes\r\n--x\r\nContent-`, TYPE],
+    ['that ends in its end', 400, WRONG, () => `${TOKEN()}${FILE}bytes\r\n--x`, TYPE],
+    ['with another boundary', 400, WRONG, () => `${TOKEN()}${FILE}bytes${END}`, `${TYPE}y`],
+    ['without a boundary', 400, WRONG, () => `${TOKEN()}${FILE}bytes${END}`, 'multipart/form-data'],
+    ['of another type', 400, WRONG, () => `${TOKEN()}${FILE}bytes${END}`, 'audio/mpeg'],
+    ['without anything', 400, WRONG, () => '', TYPE],
+    ['that is too large and does not say so', 413, TOO_LARGE, tooLarge, TYPE],
+  ])(
+    'a form %s is refused with a reason, and leaves nothing behind',
+    async (_, status, words, form, type) => {
+      token = await csrfToken();
+      const refused = await post(form(), type);
+      const { message } = (await refused.json()) as { message: string };
+      expect([refused.status, message]).toEqual([status, expect.stringMatching(words)]);
+      expect(await readdir(folders.inbox)).toEqual([]);
+      expect(await listRoundSounds(db)).toEqual([]);
+    },
+  );
 });
 
 async function signInAs(number: number): Promise<void> {
