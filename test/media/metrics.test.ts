@@ -7,6 +7,7 @@ import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
 import { makeFolder } from '../support/audio/ffmpeg-engines.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
+import { readMetrics } from '../support/service/metrics.ts';
 import { startTestService } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -21,7 +22,11 @@ const service = await startTestService({
 afterAll(root.remove);
 
 test('/metrics counts sounds by status and outcome, and tells how long they took', async () => {
-  expect(await readMetrics()).toMatchObject({ sounds_queued: 0, sounds_measuring: 0, sounds_rendering: 0 });
+  expect(await readMetrics(service)).toMatchObject({
+    sounds_queued: 0,
+    sounds_measuring: 0,
+    sounds_rendering: 0,
+  });
 
   // Leased to another process, so that this one's worker leaves them alone.
   const claimedUntil = new Date(Date.now() + 600_000);
@@ -31,32 +36,25 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
       return { steamId64: aSteamId(10 + index), title: 'other.wav', uploadKey, status, claimedUntil };
     }),
   );
-  await waitFor(async () => (await readMetrics()).sounds_queued === 2);
-  expect(await readMetrics()).toMatchObject({ sounds_measuring: 1, sounds_rendering: 1 });
+  await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
+  expect(await readMetrics(service)).toMatchObject({ sounds_measuring: 1, sounds_rendering: 1 });
 
   await upload(1, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
   await upload(2, toWav(silence(1), 's16'));
   const silent = 'sounds_settled_total{outcome="silent"}';
-  await waitFor(async () => (await readMetrics())[silent] === 1);
-  const settled = await readMetrics();
+  await waitFor(async () => (await readMetrics(service))[silent] === 1);
+  const settled = await readMetrics(service);
   expect(settled).toMatchObject({
     'sounds_settled_total{outcome="published"}': 1,
     sound_render_seconds_count: 1,
     'sound_render_seconds_bucket{le="60"}': 1,
   });
   expect(settled.sound_render_seconds_sum).toBeWithin(0.01, 30);
-  await waitFor(async () => (await readMetrics()).sounds_queued === 2);
+  await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
 });
 
 async function upload(player: number, wav: Uint8Array): Promise<void> {
   const bytes = new Blob([new Uint8Array(wav)]).stream();
   const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actor: 'operator' as const };
   await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
-}
-
-/** Every sample of the service, by its name without the prefix. */
-async function readMetrics(): Promise<Record<string, number>> {
-  const { text } = await service.ask('/metrics');
-  const samples = text.matchAll(/^community_api_(\S+) (\S+)$/gm);
-  return Object.fromEntries([...samples].map(([, name, value]) => [name ?? '', Number(value)]));
 }

@@ -4,6 +4,7 @@ import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { countWaiting } from '../../support/database/lock-waits.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -21,13 +22,6 @@ function importLine(reason: string) {
     reason,
   };
   return importNdjson(deps, { chunks: new Blob([JSON.stringify(line)]).stream() });
-}
-
-/** How many sessions of this database wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const [row] = await connection`select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  return row?.n;
 }
 
 async function countDeadlocks(): Promise<number> {
@@ -48,7 +42,7 @@ async function collide<T>(write: () => Promise<T>): Promise<T> {
       await transaction`select id from penalties for update`;
       const written = write();
       written.catch(() => {});
-      await waitFor(async () => (await countWaiting()) === 1);
+      await waitFor(async () => (await countWaiting(db)) === 1);
       await transaction`update penalties set player_name = 'by another'`;
       return { written };
     });
@@ -82,7 +76,7 @@ test('a write that cannot be serialised is tried again', async () => {
     await transaction`update penalties set player_name = 'by another'`;
     const written = importLine('after');
     written.catch(() => {});
-    await waitFor(async () => (await countWaiting()) === 1);
+    await waitFor(async () => (await countWaiting(db)) === 1);
     return { written };
   });
   expect(await written).toMatchObject({ changed: 1 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
-import { inArray, sql } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
 import type { Browser, Page } from '../../../support/web/browser.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
@@ -27,18 +28,11 @@ async function postWhileLocked(
     for (const { from, about, action, fields } of forms) {
       const sent = from.post(`/account/moderation/users/${aSteamId(about)}/${action}`, fields);
       pages.push(sent.finally(() => responses++));
-      await waitFor(async () => responses + (await countWaiting()) === pages.length);
+      await waitFor(async () => responses + (await countWaiting(db)) === pages.length);
     }
     await meanwhile?.();
   });
   return (await Promise.all(pages)).map(({ status }) => status);
-}
-
-/** How many sessions of this database wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const [row] = await db.execute<{ n: number }>(sql`select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`);
-  return row?.n ?? 0;
 }
 
 const removeOwner = (from: Browser, about: number): Form => ({
