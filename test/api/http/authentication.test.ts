@@ -15,7 +15,6 @@ import { waitFor } from '../../support/wait.ts';
 const database = await createTestDatabase();
 const { db } = database;
 const service = await startTestService({ databaseUrl: database.url });
-const live = await startTestService({ databaseUrl: database.url, hasRealClock: true });
 const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
 const REQUIRED = { success: false, message: 'An API token is required' };
 const INVALID = { success: false, message: 'The API token is invalid' };
@@ -105,10 +104,6 @@ describe('a protected request', () => {
   test('never shows the token back', async () => {
     const { text, headers } = await service.get(`/bans?status=x&api_token=${token}`);
     expect(text + JSON.stringify([...headers])).not.toContain(token);
-  });
-
-  test('may use a public path with a token, even a bad one', async () => {
-    expect((await service.get('/servers', bearer('nonsense'))).status).toBe(200);
   });
 });
 
@@ -216,17 +211,6 @@ describe('a token', () => {
     expect((await service.get('/bans', bearer(expiring.token))).body).toEqual(INVALID);
   });
 
-  test('that is revoked is refused by a running service within a second', async () => {
-    expect((await live.get('/bans', bearer(token))).status).toBe(200);
-    await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
-    const isRefused = async () => {
-      const response = await live.ask('/api/v1/bans', bearer(token));
-      return response.status === 401 && response;
-    };
-    const refused = await waitFor(isRefused);
-    expect(refused.body).toEqual(INVALID);
-  });
-
   test('that is revoked is refused within a second even when its notification is lost', async () => {
     await db.execute(sql`alter table api_tokens disable trigger user`);
     // The notification of the token's creation is still sent, and may arrive after the first request.
@@ -255,20 +239,6 @@ describe('a token', () => {
     expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
     await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
     await waitFor(async () => (await service.ask('/api/v1/bans', bearer(orphan.token))).status === 401);
-  });
-
-  test('created while the service runs works at once', async () => {
-    const unknown = generateApiToken();
-    expect((await live.get('/bans', bearer(unknown))).status).toBe(401);
-    const made = await aToken(db, 4);
-    expect((await live.get('/bans', bearer(made.token))).status).toBe(200);
-  });
-
-  test('is stored only as SHA-256', async () => {
-    const [row] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
-    expect(row?.tokenHash).toBe(hashApiToken(token));
-    expect(row?.lastFour).toBe(token.slice(-4));
-    expect(JSON.stringify(row)).not.toContain(token.slice(0, 20));
   });
 
   test('has its last use saved when the service stops, if not before', async () => {

@@ -32,33 +32,6 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('is 200 for any other tag', async () => {
-    const { headers } = await service.get('/servers');
-    const etag = headers.get('etag') ?? '';
-    for (const tag of [
-      '"x"',
-      '',
-      'W/""',
-      etag.slice(3, -1),
-      etag.toUpperCase(),
-      `"${etag}"`,
-      '**',
-      'w/*',
-      ',',
-    ]) {
-      expect([tag, (await ask('/servers', tag)).status]).toEqual([tag, 200]);
-    }
-  });
-
-  test('counts as absent when it is longer than 8,192 characters', async () => {
-    const { headers } = await service.get('/servers');
-    const etag = headers.get('etag') ?? '';
-    const list = (length: number) => etag.padStart(length, ',');
-    expect((await ask('/servers', list(8192))).status).toBe(304);
-    expect((await ask('/servers', list(8193))).status).toBe(200);
-    expect((await ask('/servers', '"x",'.repeat(25_000))).status).toBe(200);
-  });
-
   test('is 304 for HEAD as well, without a length', async () => {
     for (const path of PUBLIC_PATHS) {
       const response = await service.get(path, { method: 'HEAD', headers: { 'If-None-Match': '*' } });

@@ -237,17 +237,6 @@ describe('GET /players/search', () => {
     await insertNames('🎧'.repeat(64));
     expect(await namesFound('🎧'.repeat(64))).toEqual(['🎧'.repeat(64)]);
   });
-
-  test('needs a token, and counts once against its limit', async () => {
-    const refused = await service.get('/players/search?name=x');
-    expect([refused.status, refused.headers.get('cache-control')]).toEqual([401, 'private, no-store']);
-    const limited = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '2' } });
-    const found = await limited.ask('/index.php/api/v1/players/search?name=ala', bearer(token));
-    expect([found.status, found.headers.get('x-ratelimit-remaining')]).toEqual([200, '1']);
-    expect(found.headers.get('cache-control')).toBe('private, no-cache');
-    expect((await limited.ask('/api/v1/players/search?name=x', bearer(token))).status).toBe(400);
-    expect((await limited.ask('/api/v1/players/search?name=ala', bearer(token))).status).toBe(429);
-  });
 });
 
 describe('the searched names follow every write', () => {

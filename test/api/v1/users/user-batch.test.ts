@@ -147,14 +147,4 @@ describe('GET /users/lookup/batch', () => {
       expect(body).toEqual({ success: false, message: expect.stringContaining(message) });
     }
   });
-
-  test('counts once against the limit, however many ids it names, and asks for a token first', async () => {
-    const limited = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '2' } });
-    const path = `/api/v1/users/lookup/batch?steamids=${aSteamId(1)},${aSteamId(2)},${aSteamId(3)}`;
-    const { headers } = await limited.ask(path, bearer(token));
-    expect(headers.get('x-ratelimit-remaining')).toBe('1');
-    expect((await limited.ask('/api/v1/users/lookup/batch?steamids=x')).status).toBe(401);
-    expect((await limited.ask('/api/v1/users/lookup/batch', bearer(token))).status).toBe(400);
-    expect((await limited.ask(path, bearer(token))).status).toBe(429);
-  });
 });

@@ -81,23 +81,6 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
     expect([name, await listBarriers(page)]).toEqual([name, []]);
   }
 
-  test('without servers they say how to add one', async () => {
-    for (const [width, colorScheme, locale] of [
-      [390, 'light', 'pl-PL'],
-      [1280, 'dark', 'en-GB'],
-    ] as const) {
-      const { page, foreign, complaints } = await open({
-        colorScheme,
-        locale,
-        viewport: { width, height: 900 },
-      });
-      await page.goto(site.origin);
-      await look(page, `empty-${width}`);
-      expect([foreign, complaints]).toEqual([[], []]);
-      await page.context().close();
-    }
-  });
-
   describe('with servers', () => {
     beforeAll(async () => {
       for (const [index, name] of NAMES.entries()) {
@@ -187,19 +170,6 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.unroute('**/*');
       await page.clock.fastForward(15_000);
       await page.locator('.live-lost').waitFor({ state: 'detached' });
-      await page.context().close();
-    });
-
-    test('work without scripts', async () => {
-      const { page } = await open({ javaScriptEnabled: false, viewport: { width: 390, height: 800 } });
-      await page.goto(site.origin);
-      await page.click('#server-s0 .button-primary');
-      expect(page.url()).toBe(`${site.origin}/connect/s0`);
-      expect(await page.getAttribute('.connect-open', 'href')).toStartWith('steam://connect/127.0.0.1:');
-      await page.click('a.button-quiet');
-      expect(page.url()).toBe(`${site.origin}/servers/s0`);
-      await page.locator('summary').first().click();
-      expect(await page.locator('.chart-table td').first().isVisible()).toBe(true);
       await page.context().close();
     });
 
