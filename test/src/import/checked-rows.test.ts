@@ -1,23 +1,14 @@
-import { beforeEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { importIks } from '../../../src/import/iks.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-const createFile = createSourceFiles();
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
+const { db, connection, deps, createFile } = await openImports();
 function ndjson(...lines: object[]): AsyncIterable<Uint8Array> {
   return new Blob(lines.map((line) => `${JSON.stringify(line)}\n`)).stream();
 }

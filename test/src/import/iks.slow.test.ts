@@ -1,19 +1,12 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { importIks } from '../../../src/import/iks.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/import/mariadb.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
+const { db, deps } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
 /** The tables of IKS Admin 3; the first releases had no `ban_type`, no `unban_reason`, and misspelled `unbanned_by`. */
 function iksSchema(release: 'first' | 'present'): string {
   const unbannedBy = release === 'first' ? 'ubanned_by' : 'unbanned_by';

@@ -1,22 +1,15 @@
 import { Database } from 'bun:sqlite';
-import { beforeEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { aRow, createSimpleAdminFiles, insertRows, PLAYER } from '../../support/import/simple-admin-rows.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
+const { db, connection, deps } = await openImports();
 const createFile = createSimpleAdminFiles();
 const OTHER = '76561198000000002';
 const LATER = { created: '2026-11-21 11:50:00', ends: '2026-11-21 12:50:00' };
-beforeEach(async () => {
-  await connection`truncate penalties, penalty_events, servers, server_aliases cascade`;
-});
-
 function editFile(url: string, edit: (file: Database) => void): void {
   const file = new Database(url.replace('sqlite:', ''));
   edit(file);

@@ -1,21 +1,12 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { importIks } from '../../../src/import/iks.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-const createFile = createSourceFiles();
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
+const { db, deps, createFile } = await openImports();
 const PLAYER = '76561198000000001';
 const CREATED = Date.UTC(2026, 10, 21, 11) / 1000;
 

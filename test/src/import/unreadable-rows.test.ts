@@ -1,24 +1,15 @@
 import { Database } from 'bun:sqlite';
-import { beforeEach, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { importIks } from '../../../src/import/iks.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-const createFile = createSourceFiles();
+const { db, deps, createFile } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
 const PLAYER = '76561198000000001';
-
-beforeEach(async () => {
-  await connection`truncate penalties, penalty_events, servers, server_aliases cascade`;
-});
 
 /** Sources of two mutes, what makes them unreadable, and what then lifts the first. */
 const SOURCES = {

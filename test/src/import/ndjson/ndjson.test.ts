@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { importDeps, storedPenalties } from '../../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const deps = importDeps(database);
+const { database, deps } = await openImports();
 const NUL = String.fromCharCode(0);
 
 /** Splits the input every few bytes, so that lines and characters are divided. */
@@ -32,7 +30,6 @@ const ban = {
 };
 
 test('imports every field, keeps what is there, and changes nothing when repeated', async () => {
-  await database.connection`truncate penalties`;
   const lines = [
     { ...ban, source_id: 'x-1' },
     { ...ban, penalty_type: 'MUTE', source_id: 'x-1', duration: 0, ends: '2020-01-01T00:00:00Z' },
@@ -65,7 +62,6 @@ test('imports every field, keeps what is there, and changes nothing when repeate
 });
 
 test('a line without a source_id is known by its content, and may change its status', async () => {
-  await database.connection`truncate penalties`;
   const twins = [ban, { ...ban, id: 1 }, { ...ban, id: 2 }, { ...ban, reason: 'Aimbot' }];
   expect(await importLines(twins)).toMatchObject({ added: 4 });
   expect(await importLines(twins)).toMatchObject({ added: 0, changed: 0, unchanged: 4 });
@@ -75,7 +71,6 @@ test('a line without a source_id is known by its content, and may change its sta
 });
 
 test('a penalty that comes again in the file replaces itself, with a warning', async () => {
-  await database.connection`truncate penalties`;
   const first = { ...ban, source_id: 1, player_name: 'first' };
   const summary = await importLines([first, first, { ...first, player_name: 'second' }]);
   expect(summary).toMatchObject({ read: 3, added: 1, warnings: 1, setAside: 0 });
@@ -86,7 +81,6 @@ test('a penalty that comes again in the file replaces itself, with a warning', a
 });
 
 test('reports bad lines with number and reason, and keeps the rest', async () => {
-  await database.connection`truncate penalties`;
   const bad: unknown[] = [
     '{',
     '[]',
@@ -141,7 +135,6 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
 });
 
 test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last line end are taken', async () => {
-  await database.connection`truncate penalties`;
   const line = (id: string) => new TextEncoder().encode(`${JSON.stringify({ ...ban, source_id: id })}\r\n`);
   const bytes = Buffer.concat([
     line('a'),
@@ -156,7 +149,6 @@ test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last li
 });
 
 test('a dry run says what it would do and writes nothing', async () => {
-  await database.connection`truncate penalties`;
   await importLines([{ ...ban, source_id: 1 }]);
   const before = await storedPenalties(database.db);
   const summary = await importLines(
@@ -171,7 +163,6 @@ test('a dry run says what it would do and writes nothing', async () => {
 });
 
 test('a dry run counts a penalty that comes again far later as the import does', async () => {
-  await database.connection`truncate penalties`;
   await importLines([{ ...ban, source_id: 1, reason: 'Aimbot' }]);
   const others = (from: number) =>
     Array.from({ length: 10_000 }, (_, index) => ({ ...ban, source_id: from + index }));
@@ -197,7 +188,6 @@ test('a dry run counts a penalty that comes again far later as the import does',
 });
 
 test('an import waits for another of the same source, and not for one of another', async () => {
-  await database.connection`truncate penalties`;
   const gate = Promise.withResolvers<void>();
   const line = (id: number) => new TextEncoder().encode(`${JSON.stringify({ ...ban, source_id: id })}\n`);
   async function* heldBack() {

@@ -1,7 +1,6 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import {
   aRow,
   createSimpleAdminFiles,
@@ -9,14 +8,8 @@ import {
   type SourceRow,
 } from '../../../support/import/simple-admin-rows.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
+const { db, connection, deps } = await openImports();
 const createFile = createSimpleAdminFiles();
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
 /** Every kind of row that occurs in the wild; MariaDB cannot hold the odd dates and types that SQLite can. */
 describe('a row of CS2-SimpleAdmin', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
@@ -7,19 +7,12 @@ import { servers } from '../../../../src/db/schema/servers.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { insertServer } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { aRow, createSimpleAdminFiles, insertRows } from '../../../support/import/simple-admin-rows.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
+const { db, connection, deps } = await openImports();
 const createFile = createSimpleAdminFiles();
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
 describe('CS2-SimpleAdmin in an SQLite file', () => {
   for (const migration of [5, 11, 15] as const) {
     test(`reads a file stuck at migration ${migration}, in UTC, with every digit of the ids`, async () => {

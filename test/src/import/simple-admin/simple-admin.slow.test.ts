@@ -1,24 +1,17 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { serverAliases } from '../../../../src/db/schema/penalty-sources.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { insertServer } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../../support/import/mariadb.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { ADMIN, aRow, insertion, PLAYER } from '../../../support/import/simple-admin-rows.ts';
 import { simpleAdminMysqlSchema } from '../../../support/import/simple-admin-schema.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
+const { db, connection, deps } = await openImports();
 const hasMariaDb = await isMariaDbAtHand();
 
 describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {

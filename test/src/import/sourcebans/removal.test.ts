@@ -1,13 +1,8 @@
 import { expect, test } from 'bun:test';
 import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { importDeps, storedPenalties } from '../../../support/import/penalty-rows.ts';
-import { createSourceFiles } from '../../../support/import/source-file.ts';
+import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-const createFile = createSourceFiles();
+const { db, deps, createFile } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
 
 const COLUMNS =

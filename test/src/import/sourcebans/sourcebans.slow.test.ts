@@ -1,21 +1,14 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
 import { insertServer } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../../support/import/mariadb.ts';
-import { importDeps, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
+import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { sourcebansSchema } from '../../../support/import/sourcebans-schema.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
+const { db, connection, deps } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-beforeEach(async () => {
-  await connection`truncate penalties, servers, server_aliases cascade`;
-});
-
 type Values = Record<string, string | number | null>;
 
 async function insert(source: MariaDbDatabase, table: string, ...rows: Values[]): Promise<void> {
