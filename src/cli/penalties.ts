@@ -11,6 +11,7 @@ import { openNamedFile } from './named-file.ts';
 import { describeLostErasures } from './output/lost-erasures.ts';
 import { print } from './output/print.ts';
 import { showProgress } from './output/progress.ts';
+import { addPenaltyListCommand } from './penalty-list.ts';
 import type { Session } from './session.ts';
 
 /** How many warnings are printed; all of them are counted, and `--json` lists the first thousand. */
@@ -23,9 +24,10 @@ type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 type ImportCall = { command: Command; options: Common; start: Import };
 
-/** `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
+/** `penalties list`, `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
 export function addPenaltyCommands(program: Command, session: Session): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
+  addPenaltyListCommand(penalties, session);
   const imports = penalties
     .command('import')
     .description(

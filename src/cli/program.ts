@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import packageJson from '../../package.json';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
@@ -12,7 +12,7 @@ import { addWebhookCommands } from './webhooks.ts';
 
 /** Every command of the operator's tool; errors are thrown as CommanderError. */
 export function createProgram(session: Session): Command {
-  const program = new Command('bun run cli')
+  const program = new StrictCommand('bun run cli')
     .description("The operator's tool: it works on the service's database, whether or not the service runs.")
     .version(packageJson.version)
     .option('--json', 'JSON on stdout')
@@ -37,6 +37,22 @@ export function createProgram(session: Session): Command {
   addBackupCommands(program, session);
   addHelpCommand(program);
   return program;
+}
+
+/** Reports an unknown option before a missing one, which commander does not: a misspelled option is often both. */
+class StrictCommand extends Command {
+  // Commander's own, with "Did you mean …?"; not in its types.
+  declare unknownOption: (flag: string) => never;
+
+  override createCommand(name?: string): Command {
+    return new StrictCommand(name);
+  }
+
+  missingMandatoryOptionValue({ flags }: Option): void {
+    const unknown = this.args.find((argument) => argument.startsWith('-'));
+    if (unknown !== undefined) this.unknownOption(unknown);
+    this.error(`error: required option '${flags}' not specified`);
+  }
 }
 
 /** In place of commander's own, which shows the help of `tokens` for `help tokens create`. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { tryParseServerAddress } from '../domain/server-address.ts';
 import { queryGameServer } from '../poll/game-server.ts';
 import { type ServerChanges, saveServerChanges } from '../queries/servers/server-changes.ts';
 import {
@@ -17,6 +18,8 @@ type NewServer = { name: string; address: string; slug?: string; mode?: string; 
 
 /** How long `add` and `set` wait for a server's response: ten times what a running one needs. */
 const QUERY_TIMEOUT_MS = 2000;
+/** The port of a game server that was started without `-port`. */
+const GAME_PORT = 27015;
 
 /** `servers add | set | list | remove | hide | unhide`. */
 export function addServerCommands(program: Command, session: Session): void {
@@ -25,13 +28,14 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('add')
     .description('add a server; a running service polls it within seconds')
     .requiredOption('--name <name>', 'display name')
-    .requiredOption('--address <host:port>', 'where it responds to A2S queries')
+    .requiredOption('--address <host:port>', `where it responds to A2S queries; without a port, ${GAME_PORT}`)
     .option('--slug <slug>', 'name in URLs; the name made url-safe by default')
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
     .action(async (options: NewServer, command: Command) => {
       const { db } = await session.database();
-      const server = await addServer(db, { ...options, actor: 'operator' });
+      const address = withPort(options.address);
+      const server = await addServer(db, { ...options, address, actor: 'operator' });
       const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       print(
         command,
@@ -43,17 +47,19 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('set <slug>')
     .description('change the fields given; the server keeps its history')
     .option('--name <name>', 'display name')
-    .option('--address <host:port>', 'where it responds to A2S queries')
+    .option('--address <host:port>', `where it responds to A2S queries; without a port, ${GAME_PORT}`)
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
-    .action(async (slug: string, changes: ServerChanges, command: Command) => {
-      if (Object.keys(changes).length === 0) {
+    .action(async (slug: string, options: ServerChanges, command: Command) => {
+      if (Object.keys(options).length === 0) {
         command.error('error: nothing to change: use --name, --address, --mode or --region');
       }
       const { db } = await session.database();
+      const { address, ...others } = options;
+      const changes = { ...others, ...(address !== undefined && { address: withPort(address) }) };
       const server = await saveServerChanges(db, slug, { changes, actor: 'operator' });
       const outcome =
-        changes.address === undefined
+        address === undefined
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
@@ -103,4 +109,10 @@ export function addServerCommands(program: Command, session: Session): void {
         print(command, { slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }
+}
+
+/** The address with the default port if it has none. */
+function withPort(address: string): string {
+  const complete = `${address}:${GAME_PORT}`;
+  return tryParseServerAddress(address) === undefined && tryParseServerAddress(complete) ? complete : address;
 }

@@ -7,15 +7,10 @@ import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '..
 import { saveUser } from '../queries/users/user-changes.ts';
 import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
+import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
 
 const TOKENS_LISTED = 100;
-const UNIT_MS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-};
 
 type CreateOptions = { steamid64: string; name: string; expires?: string; scopes?: string };
 
@@ -105,14 +100,9 @@ function parseScopes(list: string): TokenScope[] {
 }
 
 function parseExpiry(text: string, now: Date): Date {
-  const [, count, unit = ''] = /^([1-9][0-9]{0,3})([mhdw])$/.exec(text) ?? [];
-  const unitMs = UNIT_MS[unit];
-  if (unitMs === undefined) {
-    throw new InvalidInput(
-      `--expires ${JSON.stringify(text)} isn't valid: use a number from 1 to 9999 and m, h, d or w, such as 90d`,
-    );
-  }
-  return new Date(now.getTime() + Number(count) * unitMs);
+  const spanMs = tryParseTimeSpan(text);
+  if (spanMs !== undefined) return new Date(now.getTime() + spanMs);
+  throw new InvalidInput(`--expires ${JSON.stringify(text)} isn't valid: use ${TIME_SPAN_RULE}`);
 }
 
 function describeState(token: ApiToken, now: Date): string {

@@ -2,15 +2,22 @@ import type { Command } from 'commander';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { USER_FLAGS } from '../domain/rights/user-flags.ts';
+import { loadPlayerRecord } from '../queries/penalties/player-record.ts';
 import { blockUser, unblockUser } from '../queries/users/user-blocks.ts';
 import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
 import { listGivenFlags } from '../queries/users/user-flags.ts';
 import { searchUsers } from '../queries/users/users.ts';
 import { print, toTable } from './output/print.ts';
-import { describeGivenFlag, describeListedUser, describeUser, USER_HEADER } from './output/user-words.ts';
+import {
+  describeGivenFlag,
+  describeListedUser,
+  describeRecord,
+  describeUser,
+  USER_HEADER,
+} from './output/user-words.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
 import type { Session } from './session.ts';
-import { loadUser, resolveSteamId } from './who.ts';
+import { findUserOf, loadUser, resolveSteamId, userNotFound } from './who.ts';
 
 type UserOptions = {
   steamid64: string;
@@ -27,6 +34,7 @@ type UserOptions = {
 };
 
 const USERS_LISTED = 100;
+const PENALTIES_SHOWN = 20;
 const MAX_TEXT_LENGTH = 128;
 /** The flag options, and what each gives to a user. */
 const FLAGS = {
@@ -69,9 +77,19 @@ export function addUserCommands(program: Command, session: Session): void {
   });
   users
     .command('show <id>')
-    .description('a user, by SteamID in any notation, profile address or Discord id')
+    .description(
+      'a user, by SteamID in any notation, profile address or Discord id; the record of a player without an account',
+    )
     .action(async (id: string, _: unknown, command: Command) => {
-      const { db, user } = await loadUser(session, id);
+      const { db, who, user } = await findUserOf(session, id);
+      if (!user) {
+        const options = { page: 1, perPage: PENALTIES_SHOWN, now: new Date() };
+        const record = 'steamId64' in who && (await loadPlayerRecord(db, who.steamId64, options));
+        if (!record || record.total === 0) throw userNotFound(who);
+        const { steamId64 } = who;
+        print(command, { steamId64, ...record }, describeRecord(steamId64, record));
+        return;
+      }
       const flags = await listGivenFlags(db, user.steamId64);
       print(command, { ...user, flags }, describeUser(user, flags));
     });

@@ -8,19 +8,29 @@ import { createSteamApi } from '../steam/steam-api.ts';
 import { createVanityResolver } from '../steam/vanity-names.ts';
 import type { Session } from './session.ts';
 
-/**
- * The user with this SteamID in any notation, Steam profile address, or Discord id.
- * @throws {NotFound} when there is none.
- */
-export async function loadUser(session: Session, id: string): Promise<{ db: Db; user: LookedUpUser }> {
+/** How an operator names a person. */
+type Who = { discordId: string } | { steamId64: SteamId64 };
+
+/** The user with this SteamID in any notation, Steam profile address, or Discord id. */
+export async function findUserOf(
+  session: Session,
+  id: string,
+): Promise<{ db: Db; who: Who; user: LookedUpUser | undefined }> {
   const who = await readWho(session, id);
   const { db } = await session.database();
-  const user = await findUser(db, who, new Date());
-  if (!user) {
-    const reading = 'steamId64' in who ? `the SteamID ${who.steamId64}` : `the Discord id ${who.discordId}`;
-    throw new NotFound(`There is no user with ${reading}`);
-  }
-  return { db, user };
+  return { db, who, user: await findUser(db, who, new Date()) };
+}
+
+/** The same as {@link findUserOf}. @throws {NotFound} when there is none. */
+export async function loadUser(session: Session, id: string): Promise<{ db: Db; user: LookedUpUser }> {
+  const { db, who, user } = await findUserOf(session, id);
+  if (user) return { db, user };
+  throw userNotFound(who);
+}
+
+export function userNotFound(who: Who): NotFound {
+  const reading = 'steamId64' in who ? `the SteamID ${who.steamId64}` : `the Discord id ${who.discordId}`;
+  return new NotFound(`There is no user with ${reading}`);
 }
 
 /** The SteamID itself, or that of the user with this Discord account. @throws {NotFound} */
@@ -38,10 +48,7 @@ export async function resolveSteamId(session: Session, text: string): Promise<St
   return (await tryResolve(session, text)) ?? parseSteamId(text);
 }
 
-async function readWho(
-  session: Session,
-  id: string,
-): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
+async function readWho(session: Session, id: string): Promise<Who> {
   const steamId64 = await tryResolve(session, id);
   if (steamId64) return { steamId64 };
   if (isDiscordId(id)) return { discordId: id };
@@ -56,7 +63,7 @@ async function tryResolve(session: Session, text: string): Promise<SteamId64 | u
   if (steam.apiKey === undefined) {
     throw new Unavailable(`${text} can only be looked up with STEAM_API_KEY: use the SteamID`);
   }
-  const found = await createVanityResolver(createSteamApi(steam))(reference.vanityName);
-  if (!found) throw new NotFound(`Steam has no profile ${JSON.stringify(text)}`);
-  return found;
+  const steamId64 = await createVanityResolver(createSteamApi(steam))(reference.vanityName);
+  if (!steamId64) throw new NotFound(`Steam has no profile ${JSON.stringify(text)}`);
+  return steamId64;
 }

@@ -1,9 +1,13 @@
+import { serverNameOf } from '../../domain/penalty.ts';
 import { steamProfileUrl } from '../../domain/profile-address.ts';
 import { type FlagSource, USER_FLAGS } from '../../domain/rights/user-flags.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
 import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
+import type { PlayerRecord } from '../../queries/penalties/player-record.ts';
 import type { GivenFlag } from '../../queries/users/user-flags.ts';
 import type { ListedUser, User } from '../../queries/users/users.ts';
-import { describeMoment } from './print.ts';
+import { describePenalty, PENALTY_HEADER } from './penalty-words.ts';
+import { describeMoment, toTable } from './print.ts';
 
 export const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
 
@@ -48,6 +52,25 @@ export function describeUser(user: User & { isBanned: boolean }, given: readonly
     ['Since', describeMoment(user.createdAt)],
     ['Last sign-in', user.signedInAt ? describeMoment(user.signedInAt) : 'never'],
   ];
+  return toLines(lines);
+}
+
+/** The penalties of a player without an account, the newest of them as a table. */
+export function describeRecord(steamId64: SteamId64, { rows, total, playerName }: PlayerRecord): string {
+  const head = toLines([
+    ['Name', playerName ?? '-'],
+    ['SteamID64', steamId64],
+    ['Profile', steamProfileUrl(steamId64)],
+    ['Last sign-in', 'never: no account'],
+    ['Penalties', String(total)],
+  ]);
+  const penalties = rows.map((penalty) => describePenalty(penalty, serverNameOf(penalty)));
+  const rest =
+    total > rows.length ? `\n… and ${total - rows.length} more: penalties list --player ${steamId64}` : '';
+  return `${head}\n\n${toTable(PENALTY_HEADER, penalties, '')}${rest}`;
+}
+
+function toLines(lines: [string, string][]): string {
   return lines.map(([name, value]) => `${name.padEnd(14)}${escapeUnprintable(value)}`).join('\n');
 }
 

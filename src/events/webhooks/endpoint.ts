@@ -14,6 +14,17 @@ export type EndpointRules = {
   mayConnect: (address: string, protocol: string) => boolean;
 };
 
+/** Discord's webhooks accept its own messages only. */
+export class DiscordWebhookRefused extends InvalidInput {
+  constructor() {
+    super(
+      "Discord doesn't accept these messages: to post penalties in a channel, use the bot's command /feed there",
+    );
+  }
+}
+
+const DISCORD_WEBHOOK = /^(?:[a-z]+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\//;
+
 /** @param allow networks in which addresses that are not public, and plain http, are allowed. */
 export function createEndpointRules(allow: readonly string[]): EndpointRules {
   const isAllowed = createAddressMatcher(allow);
@@ -25,6 +36,9 @@ export function createEndpointRules(allow: readonly string[]): EndpointRules {
     const isHttp = url?.protocol === 'http:' && allow.length > 0;
     if (!url || (url.protocol !== 'https:' && !isHttp)) throw refusal(text, 'one that begins with https://');
     if (url.username !== '' || url.password !== '') throw refusal(text, 'one without user and password');
+    if (DISCORD_WEBHOOK.test(`${url.host}${url.pathname}`)) {
+      throw new DiscordWebhookRefused();
+    }
     url.hash = '';
     if (url.href.length > MAX_WEBHOOK_URL_LENGTH) {
       throw refusal(text, `one of at most ${MAX_WEBHOOK_URL_LENGTH} characters`);

@@ -121,9 +121,10 @@ type NewServer = {
 };
 
 /** @throws {NotFound} when no server has this slug. */
-export async function requireServer(db: Db, slug: string): Promise<void> {
-  const found = await db.select({ id: servers.id }).from(servers).where(eq(servers.slug, slug));
-  if (found.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+export async function requireServer(db: Db, slug: string): Promise<{ id: number }> {
+  const [server] = await db.select({ id: servers.id }).from(servers).where(eq(servers.slug, slug));
+  if (server) return server;
+  throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
 }
 
 /** @throws {NotFound} when no server has this slug. */

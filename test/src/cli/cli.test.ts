@@ -76,6 +76,17 @@ describe('the tool itself', () => {
     }
   });
 
+  test('names an unknown option before a missing one, and what it may have been', async () => {
+    for (const [args, line] of [
+      [['servers', 'add', '--nam', 'x'], "Unknown option '--nam'\n(Did you mean --name?)"],
+      [['tokens', 'create', '--name', 'x', '--steamid', '1'], "Unknown option '--steamid'"],
+      [['servers', 'add', '--name', 'x'], "Required option '--address <host:port>' not specified"],
+    ] as const) {
+      const { code, stderr } = await cli([...args]);
+      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(line)]);
+    }
+  });
+
   test('ends with 1 and one line when the database is unreachable, or a setting is bad', async () => {
     const missing = new URL(database.url);
     missing.pathname = '/never_made';

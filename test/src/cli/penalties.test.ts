@@ -1,13 +1,14 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
 import { runCli } from '../../support/service/cli.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { connection, url: databaseUrl } = await createTestDatabase();
+const { connection, db, url: databaseUrl } = await createTestDatabase();
 const folder = createTestFolder();
 afterAll(folder.remove);
 beforeEach(async () => {
@@ -189,4 +190,69 @@ test('an import that is killed loses nothing, and repeating it completes it', as
   const [check] = await connection`select count(distinct (source_table, source_id))::int as rows,
     (select sum(n)::int from penalty_tallies, unnest(counts) n where scope = 0 and period = 0) as tallied from penalties`;
   expect(check).toEqual({ rows, tallied: rows });
+});
+
+test('penalties list: the newest first, by every filter, and how many are older', async () => {
+  const { id: serverId } = await insertServer(db, { slug: 'listed', name: 'Listed' });
+  const lately = new Date(Date.now() - 86_400_000);
+  await insertPenalties(db, [
+    { reason: 'Old', createdAt: new Date('2026-01-01T00:00:00Z'), playerName: 'Eve\u001b[2J' },
+    { type: 'gag', reason: 'New', createdAt: lately, serverId, playerSteamId: aSteamId(2) },
+    {
+      type: 'mute',
+      status: 'UNBANNED',
+      reason: 'Lifted',
+      createdAt: new Date('2026-02-01T00:00:00Z'),
+      adminSteamId: aSteamId(901),
+      serverId: 0,
+    },
+  ]);
+  const list = async (...options: string[]) => {
+    const { code, stdout, stderr } = await run('penalties', 'list', ...options);
+    return [code, stderr, ...stdout.trimEnd().split('\n').slice(1)];
+  };
+  const all = await list();
+  expect(all.slice(0, 2)).toEqual([0, '']);
+  expect(all.slice(2)).toEqual([
+    expect.stringMatching(/^\d+ +gag +active +Rzeźnik +\d{17} +permanent +.* UTC +Ala +listed +New$/),
+    expect.stringMatching(/^\d+ +mute +unbanned +.* all +Lifted$/),
+    expect.stringMatching(/^\d+ +ban +active +Eve\\u001b\[2J +.* Old$/),
+  ]);
+  for (const [options, reasons] of [
+    [['--player', '[U:1:39734274]'], ['New']],
+    [['--admin', aSteamId(901)], ['Lifted']],
+    [['--server', 'listed'], ['New']],
+    [
+      ['--type', 'ban, MUTE'],
+      ['Lifted', 'Old'],
+    ],
+    [
+      ['--status', 'active'],
+      ['New', 'Old'],
+    ],
+    [['--since', '7d'], ['New']],
+    [
+      ['--since', '2026-02-01'],
+      ['New', 'Lifted'],
+    ],
+    [['--type', 'ban', '--since', '2026-02-01'], []],
+  ] as const) {
+    const { stdout } = await run('--json', 'penalties', 'list', ...options);
+    expect([options, JSON.parse(stdout).map(({ reason }: { reason: string }) => reason)]).toEqual([
+      options,
+      reasons,
+    ]);
+  }
+  for (const [options, message] of [
+    [['--type', 'kick'], '--type "kick" is not known: use ban, mute, gag, silence, warn'],
+    [['--status', 'gone'], 'status "gone" is not known'],
+    [['--server', 'nuke'], 'There is no server "nuke"'],
+    [['--since', 'yesterday'], '--since "yesterday" isn\'t valid: use a date such as 2026-11-01'],
+  ] as const)
+    expect([options, ...(await list(...options))]).toEqual([options, 1, expect.stringContaining(message)]);
+  await insertPenalties(
+    db,
+    Array.from({ length: 98 }, () => ({ createdAt: lately })),
+  );
+  expect((await list()).at(-1)).toBe('… and 1 older');
 });

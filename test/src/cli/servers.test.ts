@@ -24,7 +24,9 @@ describe('servers', () => {
       'Added zazolc-1 (play.example.org:27015)\nwarning: play.example.org:27015 does not respond: ',
     );
     expect(row).toMatchObject({ slug: 'zazolc-1', mode: 'Competitive', region: 'EU' });
-    expect(await succeed(...add, '--address', '[2001:db8::1]:27015')).toStartWith('Added zazolc-1-2 (');
+    expect(await succeed(...add, '--address', '[2001:db8::1]')).toStartWith(
+      'Added zazolc-1-2 ([2001:db8::1]:27015)',
+    );
     const third = JSON.parse(
       await succeed('--json', ...add, '--address', '203.0.113.7:27015', '--slug', '1'),
     );
@@ -53,7 +55,7 @@ describe('servers', () => {
       await Promise.all([
         add('Two', '203.0.113.7:27015'),
         add('Two', '203.0.113.8:27015', '--slug', 'one'),
-        add('Two', '203.0.113.8'),
+        add('Two', 'a b'),
         add('Two', '203.0.113.8:70000'),
         add('Two', '203.0.113.8:27015', '--slug', 'Not A Slug'),
         add('  ', '203.0.113.8:27015'),
@@ -62,7 +64,7 @@ describe('servers', () => {
     ).toEqual([
       [1, '', 'The address 203.0.113.7:27015 already belongs to one\n'],
       [1, '', 'The slug one is taken: choose another with --slug\n'],
-      [1, '', expect.stringMatching(/^address "203\.0\.113\.8" isn't valid: use HOST:PORT.*\n$/)],
+      [1, '', expect.stringMatching(/^address "a b" isn't valid: use HOST:PORT.*\n$/)],
       [1, '', expect.stringMatching(/^address "203\.0\.113\.8:70000" isn't valid.*\n$/)],
       [1, '', expect.stringMatching(/^slug "Not A Slug" isn't valid.*\n$/)],
       [1, '', expect.stringMatching(/^name " {2}" isn't valid.*\n$/)],
@@ -111,13 +113,13 @@ describe('servers', () => {
     expect(
       await Promise.all([
         fail('servers', 'set', 'one', '--address', other.address),
-        fail('servers', 'set', 'one', '--address', 'nowhere'),
+        fail('servers', 'set', 'one', '--address', 'no where'),
         fail('servers', 'set', 'one', '--name', ' '),
         fail('servers', 'set', 'nothing', '--name', 'x'),
       ]),
     ).toEqual([
       [1, '', `The address ${other.address} already belongs to ${other.slug}\n`],
-      [1, '', expect.stringContaining('address "nowhere" isn\'t valid')],
+      [1, '', expect.stringContaining('address "no where" isn\'t valid')],
       [1, '', expect.stringContaining('name " " isn\'t valid')],
       [1, '', 'There is no server "nothing"\n'],
     ]);

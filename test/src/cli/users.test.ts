@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { userFlags, users } from '../../../src/db/schema/accounts.ts';
-import { aSteamId } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { openCli } from '../../support/service/cli.ts';
 
 const { db, cli, succeed, fail } = await openCli();
@@ -63,6 +63,25 @@ describe('users', () => {
     const json = await succeed('users', 'show', '--json', aSteamId(7));
     expect(JSON.parse(json)).toMatchObject({ nickname });
     expect(json).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+  });
+
+  test('show falls back to the record of a player without an account', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(5), playerName: 'Guest', reason: 'Wallhack' },
+      { playerSteamId: aSteamId(5), playerName: 'Guest', type: 'gag' },
+    ]);
+    const lines = (await succeed('users', 'show', aSteamId(5))).split('\n');
+    expect(lines.slice(0, 5)).toEqual([
+      'Name          Guest',
+      `SteamID64     ${aSteamId(5)}`,
+      `Profile       https://steamcommunity.com/profiles/${aSteamId(5)}`,
+      'Last sign-in  never: no account',
+      'Penalties     2',
+    ]);
+    expect(lines[6]).toStartWith('ID');
+    expect(lines.slice(7)).toHaveLength(3);
+    const { steamId64, total, rows } = JSON.parse(await succeed('--json', 'users', 'show', aSteamId(5)));
+    expect([steamId64, total, rows.length]).toEqual([aSteamId(5), 2, 2]);
   });
 
   test('show says since when and why a user is blocked', async () => {

@@ -1,6 +1,7 @@
 import { Conflict, InvalidInput, NotFound } from '../../../../src/domain/errors.ts';
 import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
 import { isDelivered } from '../../../../src/domain/webhook.ts';
+import { DiscordWebhookRefused } from '../../../../src/events/webhooks/endpoint.ts';
 import { enableWebhook, removeWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { ConfirmPage } from '../../layout/confirm.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
@@ -68,6 +69,8 @@ async function addOf(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> 
       return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
     })
     .catch((error: unknown) => {
+      if (error instanceof DiscordWebhookRefused)
+        throw new PageError('webhook-discord', 400, { cause: error });
       if (error instanceof Conflict) throw new PageError('webhook-limit', 409, { cause: error });
       throw error instanceof InvalidInput ? new PageError('webhook-url', 400, { cause: error }) : error;
     });

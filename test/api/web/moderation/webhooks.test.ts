@@ -114,6 +114,8 @@ describe('the page of webhooks', () => {
       expect(page.text).toContain(`value="${url}"`);
       expect(page.text).not.toContain('autocomplete');
     }
+    const discord = await admin.post(LIST, { url: 'https://discord.com/api/webhooks/1/x', ...ALL_TYPES });
+    expect([discord.status, discord.text]).toEqual([400, expect.stringContaining('the bot’s command /feed')]);
     const none = await admin.post(LIST, { url: 'https://example.org/' });
     expect(none.status).toBe(400);
     expect(none.text).toContain('Tick at least one kind of event.');

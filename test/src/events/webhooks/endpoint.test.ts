@@ -11,6 +11,14 @@ describe('without WEBHOOK_ALLOW', () => {
     expect(parseUrl('https://[2606:4700::1111]:8443/')).toBe('https://[2606:4700::1111]:8443/');
   });
 
+  test('an address of a Discord webhook leads to the bot', () => {
+    for (const host of ['discord.com', 'canary.discord.com', 'discordapp.com']) {
+      for (const path of ['api/webhooks/1/x', 'api/v10/webhooks/1/x'])
+        expect(() => parseUrl(`https://${host}/${path}`)).toThrow(/use the bot's command \/feed there$/);
+    }
+    expect(parseUrl('https://discord.com.example.org/api/webhooks/1/x')).toContain('example.org');
+  });
+
   for (const text of [
     '',
     'hooks.example.org',

@@ -36,6 +36,8 @@ export const errors = {
   'token-scopes': 'Tick at least one thing that the token may read.',
   'tokens-for-admins': 'Only administrators can create API tokens here. No token was created.',
   'token-limit': 'You already have the maximum number of active tokens. Revoke one you no longer need first.',
+  'webhook-discord':
+    'Discord doesn’t accept these messages. To post penalties in a channel, use the bot’s command /feed there.',
   'webhook-url':
     'The address must begin with https://, be reachable on the internet and contain no user name or password. No webhook was added.',
   'webhook-types': 'Tick at least one kind of event. No webhook was added.',

@@ -37,6 +37,8 @@ export const errors: Texts['errors'] = {
   'token-scopes': 'Zaznacz przynajmniej jeden zakres.',
   'tokens-for-admins': 'Tokeny API mogą tu tworzyć tylko administratorzy. Token nie powstał.',
   'token-limit': 'Masz już maksymalną liczbę aktywnych tokenów. Najpierw unieważnij któryś.',
+  'webhook-discord':
+    'Discord nie przyjmuje takich wiadomości. Kary możesz publikować na kanale poleceniem bota /powiadomienia.',
   'webhook-url':
     'Adres musi zaczynać się od https://, być dostępny w internecie i nie zawierać nazwy użytkownika ani hasła. Webhook nie został dodany.',
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { InvalidInput } from '../domain/errors.ts';
+import {
+  isPenaltyTime,
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  parsePenaltyStatus,
+  parsePenaltyType,
+  serverNameOf,
+} from '../domain/penalty.ts';
+import { listPenalties } from '../queries/penalties/list.ts';
+import { listServers, requireServer } from '../queries/servers/servers.ts';
+import { describePenalty, PENALTY_HEADER } from './output/penalty-words.ts';
+import { print, toTable } from './output/print.ts';
+import type { Session } from './session.ts';
+import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
+import { resolveSteamId } from './who.ts';
+
+const PENALTIES_LISTED = 100;
+
+type ListOptions = {
+  player?: string;
+  admin?: string;
+  server?: string;
+  type?: string;
+  status?: string;
+  since?: string;
+};
+
+/** `penalties list`. */
+export function addPenaltyListCommand(penalties: Command, session: Session): void {
+  penalties
+    .command('list')
+    .description(`the newest ${PENALTIES_LISTED} penalties that match every option`)
+    .option('--player <id>', "the player's SteamID in any notation, or Steam profile address")
+    .option('--admin <id>', 'the same of the admin who issued it')
+    .option('--server <slug>', 'where it was issued')
+    .option('--type <list>', `separated by commas: ${PENALTY_TYPES.join(', ')}`)
+    .option('--status <status>', PENALTY_STATUSES.join(', ').toLowerCase())
+    .option('--since <time>', 'created since a date, such as 2026-11-01 (UTC), or within a time, such as 7d')
+    .action(async (options: ListOptions, command: Command) => {
+      const { player, admin, server, type, status, since } = options;
+      const now = new Date();
+      const filter = {
+        playerSteamId: player === undefined ? undefined : await resolveSteamId(session, player),
+        adminSteamId: admin === undefined ? undefined : await resolveSteamId(session, admin),
+        types: type?.split(',').map((name) => parsePenaltyType(name.trim(), PENALTY_TYPES, '--type')),
+        status: status === undefined ? undefined : parsePenaltyStatus(status),
+        createdFrom: since === undefined ? undefined : parseSince(since, now),
+      };
+      const { db } = await session.database();
+      const serverId = server === undefined ? undefined : (await requireServer(db, server)).id;
+      const page = { page: 1, perPage: PENALTIES_LISTED, now };
+      const { rows, total } = await listPenalties(db, { ...filter, serverId }, page);
+      const names = new Map((await listServers(db)).map(({ id, slug }) => [id, slug]));
+      const lines = rows.map((penalty) => {
+        const serverName = names.get(penalty.serverId);
+        return describePenalty(penalty, serverNameOf({ serverId: penalty.serverId, serverName }));
+      });
+      const table = toTable(PENALTY_HEADER, lines, 'No penalties.');
+      const rest = total - rows.length;
+      print(command, rows, rest > 0 ? `${table}\n… and ${rest} older` : table);
+    });
+}
+
+function parseSince(text: string, now: Date): Date {
+  const spanMs = tryParseTimeSpan(text);
+  if (spanMs !== undefined) return new Date(now.getTime() - spanMs);
+  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Number.NaN);
+  if (isPenaltyTime(at)) return at;
+  throw new InvalidInput(
+    `--since ${JSON.stringify(text)} isn't valid: use a date such as 2026-11-01, or ${TIME_SPAN_RULE}`,
+  );
+}
