@@ -39,53 +39,25 @@ export function parseWallClock(text: string | null | undefined): WallClock | und
  * @throws {InvalidInput} for an unknown zone.
  */
 export function wallClockToInstant(zone: string): (wallClock: WallClock) => Date {
-  const offsetAt = zoneOffset(zone);
-  /** Offsets of days without a clock change; undefined for the others, about two a year. */
-  const offsetByDay = new Map<number, number | undefined>();
-  return (wallClock) => {
-    const day = Math.floor(wallClock / DAY_MS);
-    if (!offsetByDay.has(day)) offsetByDay.set(day, steadyOffset(day));
-    const offset = offsetByDay.get(day);
-    return new Date(wallClock - (offset ?? changingOffset(wallClock)));
-  };
-
-  function steadyOffset(day: number): number | undefined {
-    const before = offsetAt((day - 1) * DAY_MS);
-    return before === offsetAt((day + 2) * DAY_MS) ? before : undefined;
-  }
-
-  /** The offset before the change, unless this wall clock only occurs after it. */
-  function changingOffset(wallClock: WallClock): number {
-    const before = offsetAt(wallClock - DAY_MS);
-    const after = offsetAt(wallClock + DAY_MS);
-    const holdsBefore = offsetAt(wallClock - before) === before;
-    const holdsAfter = offsetAt(wallClock - after) === after;
-    return holdsBefore || !holdsAfter ? before : after;
-  }
-}
-
-/** The offset of a zone from UTC at a point in time, in milliseconds. */
-function zoneOffset(zone: string): (instantMs: number) => number {
-  let format: Intl.DateTimeFormat;
+  const inZone = (wallClock: WallClock) =>
+    Temporal.Instant.fromEpochMilliseconds(wallClock)
+      .toZonedDateTimeISO('UTC')
+      .toPlainDateTime()
+      .toZonedDateTime(zone, { disambiguation: 'compatible' });
   try {
-    format = new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    });
+    inZone(0);
   } catch {
     throw new InvalidInput(`${JSON.stringify(zone)} is not a time zone: use UTC, Europe/Warsaw, …`);
   }
-  return (instantMs) => {
-    const shown = Object.fromEntries(
-      format.formatToParts(instantMs).map((part) => [part.type, Number(part.value)]),
-    );
-    const { year = 0, month = 1, day = 1, hour, minute, second } = shown;
-    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instantMs / 1000) * 1000;
+  /** Offsets of days without a clock change, since an import asks for a few days very often; undefined for the others. */
+  const offsetByDay = new Map<number, number | undefined>();
+  return (wallClock) => {
+    const day = Math.floor(wallClock / DAY_MS);
+    if (!offsetByDay.has(day)) {
+      const midnight = inZone(day * DAY_MS);
+      offsetByDay.set(day, midnight.hoursInDay === 24 ? midnight.offsetNanoseconds / 1e6 : undefined);
+    }
+    const offset = offsetByDay.get(day);
+    return new Date(offset === undefined ? inZone(wallClock).epochMilliseconds : wallClock - offset);
   };
 }

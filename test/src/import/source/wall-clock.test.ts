@@ -1,4 +1,4 @@
-import { expect, spyOn, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { parseWallClock, wallClockToInstant } from '../../../../src/import/source/wall-clock.ts';
 
@@ -74,17 +74,4 @@ test('a refused text is quoted, up to 64 characters', () => {
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(
     '"Europe/Atlantis" is not a time zone: use UTC',
   );
-});
-
-test('the offset of a day without a clock change is asked for once', () => {
-  const toInstant = wallClockToInstant('Europe/Warsaw');
-  const asked = spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
-  try {
-    for (const time of ['10:00:00', '11:00:00', '12:00:00']) {
-      toInstant(parseWallClock(`2026-07-01 ${time}`) ?? 0);
-    }
-    expect(asked).toHaveBeenCalledTimes(2);
-  } finally {
-    asked.mockRestore();
-  }
 });
