@@ -17,6 +17,7 @@ import { CORS_HEADERS, respondError } from './http/responses.ts';
 import type { Operation, Route } from './http/route.ts';
 import { openApi } from './openapi/document.ts';
 import type { RateLimits } from './openapi/headers.ts';
+import { siteFiles } from './site-files.ts';
 import { storage } from './storage/storage.ts';
 import { type EndpointDeps, ROUTES } from './v1/routes.ts';
 import { pages } from './web/pages.tsx';
@@ -28,6 +29,8 @@ export type ApiDeps = PipelineDeps &
     /** The limits that the OpenAPI document states, in requests a minute. */
     limits: RateLimits;
     health: HealthDeps;
+    /** Where vulnerabilities are reported. */
+    securityContact: string | undefined;
     pages: Omit<PagesDeps, 'log' | 'clientKey'>;
     storage: Omit<Parameters<typeof storage>[0], 'clientKey'>;
   };
@@ -59,6 +62,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
   const app = createApp(deps.log)
     .use(health(deps.health))
+    .use(siteFiles(deps))
     .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
     .use(web.app)
     .use(storage(deps.storage))

@@ -99,6 +99,8 @@ function readSettings(env: Env) {
     arePenaltiesPublic: oneOf(env, 'PUBLIC_PENALTIES', ['0', '1']) === '1',
     /** Where players appeal against a penalty. */
     appealUrl: url(env, 'APPEAL_URL', ['http', 'https'], { maxLength: MAX_LINK_LENGTH }),
+    /** Where vulnerabilities are reported. */
+    securityContact: url(env, 'SECURITY_CONTACT', ['https', 'mailto']),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',
     redisUrl: secretUrl(env, 'REDIS_URL', ['redis', 'rediss', 'valkey']),
     trustedProxies: list(env, 'TRUSTED_PROXIES').map((value) => network('TRUSTED_PROXIES', value)),

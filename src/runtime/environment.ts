@@ -121,7 +121,7 @@ export function checkUrl(
   throw refusal(
     name,
     hasPassword ? withoutPassword(value) : value,
-    `an address that begins with ${schemes.map((s) => `${s}://`).join(' or ')}`,
+    `an address that begins with ${schemes.map((name) => (name === 'mailto' ? 'mailto:' : `${name}://`)).join(' or ')}`,
   );
 }
 

@@ -55,6 +55,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     },
     recordRequest: createRequestRecorder(metrics),
     publicUrl: config.publicUrl,
+    securityContact: config.securityContact,
     version: packageJson.version,
     serverList,
     readHistory,

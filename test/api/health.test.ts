@@ -21,7 +21,7 @@ const database = await createTestDatabase();
 await insertServer(database.db);
 const service = await startTestService({
   databaseUrl: database.url,
-  env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '' },
+  env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', SECURITY_CONTACT: 'mailto:security@play.example' },
 });
 
 test('/healthz says that the process is alive', async () => {
@@ -116,4 +116,14 @@ test('HEAD works for them too', async () => {
     const { status, text } = await service.ask(path, { method: 'HEAD' });
     expect([path, status, text]).toEqual([path, 200, '']);
   }
+});
+
+test('/robots.txt and /.well-known/security.txt say what is not to be crawled, and who is told of vulnerabilities', async () => {
+  const robots = await service.ask('/robots.txt');
+  expect([robots.status, robots.text]).toEqual([200, expect.stringContaining('\nDisallow: /account\n')]);
+  const security = await service.ask('/.well-known/security.txt');
+  expect([security.status, security.text]).toEqual([
+    200,
+    expect.stringMatching(/^Contact: mailto:security@play\.example\nExpires: 20\S+Z\nCanonical: http\S+\n$/),
+  ]);
 });
