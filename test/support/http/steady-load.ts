@@ -1,7 +1,6 @@
 /** One request of a load. */
 export type LoadResponse = {
   status: number;
-  ms: number;
   path: string;
   /** Of an error, which tells who sent it; empty otherwise. */
   text: string;
@@ -24,7 +23,6 @@ export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadO
   const responses: Promise<LoadResponse>[] = [];
   const ask = async (number: number): Promise<LoadResponse> => {
     const path = paths[number % paths.length] ?? '/';
-    const sentMs = performance.now();
     const { status, text } = await fetch(
       origin + path,
       typeof init === 'function' ? init(number) : init,
@@ -35,7 +33,7 @@ export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadO
       },
       (error: unknown) => ({ status: 0, text: String(error) }),
     );
-    return { status, ms: performance.now() - sentMs, path, text };
+    return { status, path, text };
   };
   const timer = setInterval(() => {
     responses.push(ask(responses.length));
@@ -46,12 +44,6 @@ export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadO
       return Promise.all(responses);
     },
   };
-}
-
-/** The time within which this share of the responses came. */
-export function percentileMs(responses: readonly LoadResponse[], share: number): number {
-  const sorted = responses.map(({ ms }) => ms).sort((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
 }
 
 /** How often each status came. */
