@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LANGUAGES, listLanguages } from '../../../src/domain/language.ts';
-import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
+import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../request/destination.ts';
 import { isRead, type Visit } from '../request/visit.ts';
 import { CsrfField } from './csrf-field.tsx';
@@ -27,8 +27,8 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
   const links = [
     { href: '/', text: t.servers, isHere: /^\/(?:$|servers\/|connect\/)/ },
     ...(site.arePenaltiesPublic ? [{ href: '/penalties', text: t.penalties, isHere: /^\/penalties/ }] : []),
-    ...(user && isAdministrator(user)
-      ? [{ href: '/account/moderation', text: t.moderation, isHere: /^\/account\/moderation/ }]
+    ...(user && mayReadRecords(user)
+      ? [{ href: moderationOf(user), text: t.moderation, isHere: /^\/account\/moderation/ }]
       : []),
     { href: '/swagger', text: t.docs, isHere: /^\/swagger/ },
   ];
@@ -87,6 +87,11 @@ function Mark({ site }: { site: Community }): JSX.Element {
 /** `page` for the link to the current page, `true` for a link to a page above it. */
 function ariaCurrent(href: string, pathname: string): 'page' | 'true' {
   return href === pathname ? 'page' : 'true';
+}
+
+/** The first moderation page that a user may open. */
+function moderationOf(user: SessionUser): string {
+  return isAdministrator(user) ? '/account/moderation' : '/account/moderation/penalties';
 }
 
 type SessionUser = NonNullable<Visit['session']>['user'];

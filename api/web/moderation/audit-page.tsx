@@ -65,14 +65,14 @@ function AuditPage({ site, visit, entries, users, hasOlder, isNewest }: AuditPro
   const last = entries.at(-1);
   return (
     <Frame site={site} visit={visit} tab="audit">
-      <Card id="audit" title={t.audit} icon="info">
+      <Card id="audit" title={t.tabs.audit} icon="info">
         {entries.length === 0 ? (
           <p class="empty">{t.noEntries}</p>
         ) : (
           <AuditTable entries={entries} users={users} visit={visit} />
         )}
         <OlderPages
-          label={t.audit}
+          label={t.tabs.audit}
           newest={isNewest ? undefined : { href: PATH, label: t.newest }}
           older={hasOlder && last ? { href: `${PATH}?before=${last.id}`, label: t.older } : undefined}
         />

@@ -1,9 +1,15 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
+
+const TABS = ['users', 'penalties', 'admins', 'sounds', 'webhooks', 'audit'] as const;
+type Tab = (typeof TABS)[number];
+/** The tabs of moderators; administrators have all. */
+const RECORD_TABS: readonly Tab[] = ['penalties', 'admins'];
 
 type FrameProps = {
   site: Site;
@@ -11,47 +17,45 @@ type FrameProps = {
   notice?: Notice | undefined;
   /** As in `Layout`. */
   cards?: readonly string[];
-  tab: 'users' | 'audit' | 'sounds' | 'webhooks';
+  tab: Tab;
   /** Of the page in the browser's tab; that of the list by default. */
   title?: string;
   children?: Child;
 };
 
-/** The layout of all moderation pages, with their tabs. */
+/** The layout of all moderation pages, with the tabs that the visitor may open. */
 export function Frame({ site, visit, notice, cards = [], tab, title, children }: FrameProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
+  const { tabs, title: moderation } = textsOf(visit.locale).moderation;
+  const shown = isAdministrator(visit.user) ? TABS : RECORD_TABS;
   return (
-    <Layout site={site} visit={visit} title={`${title ?? t[tab]} · ${t.title}`} notice={notice} cards={cards}>
+    <Layout
+      site={site}
+      visit={visit}
+      title={`${title ?? tabs[tab]} · ${moderation}`}
+      notice={notice}
+      cards={cards}
+    >
       <div class="page-head">
-        <h1>{t.title}</h1>
-        <nav class="tabs" aria-label={t.title}>
+        <h1>{moderation}</h1>
+        <nav class="tabs" aria-label={moderation}>
           <ul>
-            <li>
-              <a href="/account/moderation" aria-current={tab === 'users' ? 'page' : undefined}>
-                {t.users}
-              </a>
-            </li>
-            <li>
-              <a href="/account/moderation/audit" aria-current={tab === 'audit' ? 'page' : undefined}>
-                {t.audit}
-              </a>
-            </li>
-            <li>
-              <a href="/account/moderation/sounds" aria-current={tab === 'sounds' ? 'page' : undefined}>
-                {t.sounds}
-              </a>
-            </li>
-            <li>
-              <a href="/account/moderation/webhooks" aria-current={tab === 'webhooks' ? 'page' : undefined}>
-                {t.webhooks}
-              </a>
-            </li>
+            {shown.map((each) => (
+              <li>
+                <a href={pathOfTab(each)} aria-current={each === tab ? 'page' : undefined}>
+                  {tabs[each]}
+                </a>
+              </li>
+            ))}
           </ul>
         </nav>
       </div>
       {children}
     </Layout>
   );
+}
+
+function pathOfTab(tab: Tab): string {
+  return tab === 'users' ? '/account/moderation' : `/account/moderation/${tab}`;
 }
 
 type PageLink = { href: string; label: string };

@@ -17,7 +17,7 @@ import type { ReadNotice } from '../request/notice.ts';
 import { tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { isKnownPlayer, parsePlayerId, pathOfPlayer } from './find-user.ts';
+import { parsePlayerId, pathOfPlayer } from './find-user.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { SoundTable } from './sound-table.tsx';
 
@@ -26,39 +26,42 @@ export type RoundSoundsDeps = RoundSoundDeps & { readNotice: ReadNotice };
 const LIST = '/account/moderation/sounds';
 const SOUNDS_PER_PAGE = 50;
 
-/** Routes that list all sounds and remove them. */
+/** Routes that list all sounds and remove them; each removal returns to the page that it was started from. */
 export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
   return [
     { method: 'GET', path: '/moderation/sounds', handle: (visit) => showSounds(deps, visit) },
     ...removalRoutes(deps, {
       path: '/moderation/sounds/:steamid64/delete',
-      backOf: async () => `${LIST}#sounds`,
+      backOf: () => `${LIST}#sounds`,
     }),
     ...removalRoutes(deps, {
       path: '/moderation/users/:steamid64/sound/delete',
-      backOf: async (steamId64, visit) =>
-        (await isKnownPlayer(deps.db, steamId64, visit))
-          ? `${pathOfPlayer({ steamId64 })}#sounds`
-          : `${LIST}#sounds`,
+      backOf: (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
     }),
   ];
 }
 
 /** The path that confirms and performs a removal, and the page to return to. */
-type Removal = { path: string; backOf: (steamId64: SteamId64, visit: MemberVisit) => Promise<string> };
+type Removal = { path: string; backOf: (steamId64: SteamId64) => string };
 
 function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): MemberRoute[] {
+  const targetOf = (id: string | undefined) => {
+    const steamId64 = parsePlayerId(id);
+    return { steamId64, back: backOf(steamId64) };
+  };
   return [
     {
       method: 'GET',
       path,
-      handle: (visit, { steamid64 }) =>
-        showRemoveConfirmation(deps, visit, { steamId64: parsePlayerId(steamid64), backOf }),
+      handle: (visit, { steamid64 }) => showRemoveConfirmation(deps, visit, targetOf(steamid64)),
     },
     {
       method: 'POST',
       path,
-      handle: (visit, { steamid64 }) => remove(deps, visit, { steamId64: parsePlayerId(steamid64), backOf }),
+      handle: async (visit, { steamid64 }) => {
+        const { steamId64, back } = targetOf(steamid64);
+        return deps.redirect(visit, back, await removeSoundOf(deps, steamId64, visit));
+      },
     },
   ];
 }
@@ -76,7 +79,7 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
     <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
       <Card
         id="sounds"
-        title={moderation.sounds}
+        title={moderation.tabs.sounds}
         icon="sound"
         aside={t.moderation.count(count)}
         notice={notice}
@@ -93,7 +96,7 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
           />
         )}
         <OlderPages
-          label={moderation.sounds}
+          label={moderation.tabs.sounds}
           newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
           older={
             found.length > SOUNDS_PER_PAGE
@@ -106,17 +109,14 @@ async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Re
   );
 }
 
-type RemovalTarget = { steamId64: SteamId64; backOf: Removal['backOf'] };
-
 async function showRemoveConfirmation(
   { db, site, redirect }: RoundSoundsDeps,
   visit: MemberVisit,
-  { steamId64, backOf }: RemovalTarget,
+  { steamId64, back }: { steamId64: SteamId64; back: string },
 ): Promise<Response> {
   const t = textsOf(visit.locale).roundSound.moderation;
   const { ready, latest } = await findRoundSounds(db, steamId64);
   const sound = ready ?? latest;
-  const back = await backOf(steamId64, visit);
   if (!sound) return redirect(visit, back, 'sound-already-removed');
   return respondWithPage(
     <ConfirmPage
@@ -128,13 +128,4 @@ async function showRemoveConfirmation(
       back={back}
     />,
   );
-}
-
-async function remove(
-  deps: RoundSoundsDeps,
-  visit: MemberVisit,
-  { steamId64, backOf }: RemovalTarget,
-): Promise<Response> {
-  const notice = await removeSoundOf(deps, steamId64, visit);
-  return deps.redirect(visit, await backOf(steamId64, visit), notice);
 }

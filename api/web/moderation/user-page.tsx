@@ -1,186 +1,211 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { NotFound } from '../../../src/domain/errors.ts';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../src/db/client.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
+import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { type GivenFlag, listGivenFlags } from '../../../src/queries/users/user-flags.ts';
+import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
+import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
 import { Badges } from '../layout/badges.tsx';
+import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import { readRecordPage } from '../penalties/player-record-view.tsx';
+import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice, ReadNotice } from '../request/notice.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { isKnown, parsePlayerId } from './find-user.ts';
+import { parsePlayerId, pathOfPlayer } from './find-user.ts';
 import { Frame } from './frame.tsx';
-import { PlayerPenaltiesCard, PlayerSoundCard, type PlayerSoundDeps } from './player-parts.tsx';
+import { pathOfPenaltiesBy, pathOfPenalty } from './penalties-page.tsx';
+import { SoundTable } from './sound-table.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard } from './user-flags.tsx';
-import { readTokenPage, type TokenPage, UserTokensCard } from './user-tokens.tsx';
+import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
-export type UserDeps = { site: Site; readNotice: ReadNotice } & PlayerSoundDeps;
+export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice; sounds: Pick<SoundStore, 'limits'> };
 
-/** The route of a player's page, with or without an account. */
+/** The route of a player's record, which exists for every SteamID, with or without an account. */
 export function userRoutes(deps: UserDeps): MemberRoute[] {
   return [
     {
       method: 'GET',
       path: '/moderation/users/:steamid64',
-      handle: (visit, { steamid64 }) => showPlayer(deps, visit, steamid64),
+      handle: async (visit, { steamid64 }) => {
+        const notice = deps.readNotice(visit);
+        return respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64), { notice }));
+      },
     },
   ];
 }
 
-async function showPlayer(deps: UserDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const steamId64 = parsePlayerId(id);
-  const [user, record, sounds] = await Promise.all([
-    findUserBySteamId(deps.db, steamId64),
-    readRecordPage(deps.db, steamId64, visit),
-    findRoundSounds(deps.db, steamId64),
-  ]);
-  if (!isKnown({ user, record, sounds })) throw new NotFound('no such player');
-  const notice = deps.readNotice(visit);
-  return respondWithPage(
-    user ? (
-      await renderUser(deps, visit, user, { record, notice })
-    ) : (
-      <PlayerPage deps={deps} visit={visit} notice={notice} steamId64={steamId64} record={record} />
-    ),
-  );
-}
-
-/** @param problem why the block form was refused; the form is then shown again with its values. */
-export async function renderUser(
-  deps: UserDeps,
-  visit: MemberVisit,
-  user: User,
-  { record, notice, problem }: { record?: PlayerRecord; notice?: Notice | undefined; problem?: FormProblem },
-): Promise<JSX.Element> {
-  return (
-    <UserPage
-      deps={deps}
-      visit={visit}
-      notice={notice}
-      problem={problem}
-      steamId64={user.steamId64}
-      user={user}
-      record={record ?? (await readRecordPage(deps.db, user.steamId64, visit))}
-      tokens={await readTokenPage(deps.db, user, visit)}
-      given={await listGivenFlags(deps.db, user.steamId64)}
-    />
-  );
-}
-
-type PlayerProps = {
-  deps: UserDeps;
-  visit: MemberVisit;
-  notice: Notice | undefined;
-  steamId64: SteamId64;
-  record: PlayerRecord;
+type PlayerOptions = {
+  notice?: Notice | undefined;
+  /** Why the block form was refused; the form is then shown again with its values. */
+  blockProblem?: FormProblem;
 };
 
-/** A player without an account: penalties and sound. */
-function PlayerPage({ deps, visit, notice, steamId64, record }: PlayerProps): JSX.Element {
-  const m = textsOf(visit.locale).moderation;
-  const name = nameOf({ nickname: record.playerName ?? '', steamId64 }, visit.locale);
+/** A player's profile and penalties; for administrators also their sound, tokens and flags, and whether they are blocked. */
+export async function renderPlayer(
+  deps: UserDeps,
+  visit: MemberVisit,
+  steamId64: SteamId64,
+  { notice, blockProblem }: PlayerOptions,
+): Promise<JSX.Element> {
+  const { db, site } = deps;
+  const [user, record] = await Promise.all([
+    findUserBySteamId(db, steamId64),
+    readRecordPage(db, steamId64, visit),
+  ]);
+  const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
+  const isAdmin = isAdministrator(visit.user);
   return (
-    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="users" title={name}>
-      <BackToAll visit={visit} />
-      <section class="card person-card" aria-labelledby="person">
-        <div>
-          <h2 id="person">
-            <bdi>{name}</bdi>
-          </h2>
-          <p class="hint">{m.noAccount}</p>
-          <dl class="facts facts-inline">
-            <SteamProfileFact steamId64={steamId64} visit={visit} />
-          </dl>
-        </div>
-      </section>
-      <PlayerPenaltiesCard steamId64={steamId64} record={record} visit={visit} />
-      <PlayerSoundCard deps={deps} steamId64={steamId64} user={undefined} visit={visit} notice={notice} />
+    <Frame
+      site={site}
+      visit={visit}
+      notice={notice}
+      cards={['sounds', 'tokens', 'flags', 'block']}
+      tab={isAdmin ? 'users' : 'penalties'}
+      title={name}
+    >
+      <BackToList isAdmin={isAdmin} visit={visit} />
+      <ProfileCard steamId64={steamId64} name={name} user={user} visit={visit} />
+      <PenaltiesCard steamId64={steamId64} record={record} visit={visit} />
+      {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} notice={notice} />}
+      {isAdmin && user && (
+        <>
+          <UserTokensCard
+            user={user}
+            tokens={await readTokenPage(db, user, visit)}
+            visit={visit}
+            notice={notice}
+          />
+          <FlagsCard user={user} given={await listGivenFlags(db, steamId64)} visit={visit} notice={notice} />
+          <BlockCard user={user} visit={visit} notice={notice} problem={blockProblem} />
+        </>
+      )}
     </Frame>
   );
 }
 
-function BackToAll({ visit }: { visit: MemberVisit }): JSX.Element {
+/** Moderators have no list of users. */
+function BackToList({ isAdmin, visit }: { isAdmin: boolean; visit: MemberVisit }): JSX.Element {
+  const { moderation, records } = textsOf(visit.locale);
   return (
     <p>
-      <a href="/account/moderation">← {textsOf(visit.locale).moderation.back}</a>
+      {isAdmin ? (
+        <a href="/account/moderation">← {moderation.back}</a>
+      ) : (
+        <a href="/account/moderation/penalties">← {records.penalty.back}</a>
+      )}
     </p>
   );
 }
 
-function SteamProfileFact({ steamId64, visit }: { steamId64: SteamId64; visit: MemberVisit }): JSX.Element {
+type ProfileProps = { steamId64: SteamId64; name: string; user: User | undefined; visit: MemberVisit };
+
+function ProfileCard({ steamId64, name, user, visit }: ProfileProps): JSX.Element {
+  const { moderation: t, records } = textsOf(visit.locale);
+  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
   return (
-    <>
-      <dt>{textsOf(visit.locale).moderation.columns.steamId}</dt>
-      <dd>
-        <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
-          <code>{steamId64}</code>
-        </a>
-      </dd>
-    </>
+    <section class="card person-card" aria-labelledby="person">
+      {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
+      <div>
+        <h2 id="person">
+          <bdi>{name}</bdi>
+        </h2>
+        {user ? <Badges user={user} locale={visit.locale} /> : <p class="hint">{t.noAccount}</p>}
+        <dl class="facts facts-inline">
+          <dt>{t.columns.steamId}</dt>
+          <dd>
+            <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
+              <code>{steamId64}</code>
+            </a>
+          </dd>
+          {user && (
+            <>
+              <dt>{t.columns.discord}</dt>
+              <dd>
+                {user.discordId === null || !maySeeDiscord(user, viewer) ? (
+                  t.noDiscord
+                ) : (
+                  <>
+                    <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
+                  </>
+                )}
+              </dd>
+              <dt>{t.columns.joined}</dt>
+              <dd>
+                <FullMoment at={user.createdAt} locale={visit.locale} />
+              </dd>
+            </>
+          )}
+        </dl>
+        <p class="row">
+          <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
+        </p>
+      </div>
+    </section>
   );
 }
 
-type UserProps = PlayerProps & {
-  user: User;
-  tokens: TokenPage;
-  given: readonly GivenFlag[];
-  problem: FormProblem | undefined;
+type PenaltiesProps = { steamId64: SteamId64; record: PlayerRecord; visit: MemberVisit };
+
+function PenaltiesCard({ steamId64, record, visit }: PenaltiesProps): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  return (
+    <Card
+      id="penalties"
+      title={t.ofPlayer}
+      icon="shield"
+      {...(record.total > 0 && { aside: t.count(record.total) })}
+    >
+      <PlayerRecordView
+        record={record}
+        visit={visit}
+        path={pathOfPlayer({ steamId64 })}
+        words={{ clean: t.clean, noneActive: t.noneActive }}
+        pathOfPenalty={pathOfPenalty}
+      />
+    </Card>
+  );
+}
+
+type SoundProps = {
+  deps: UserDeps;
+  steamId64: SteamId64;
+  /** Undefined for a player without an account. */
+  user: User | undefined;
+  visit: MemberVisit;
+  notice: Notice | undefined;
 };
 
-/** A user's profile, penalties, sound, tokens and flags, and whether they are blocked. */
-function UserPage({ deps, visit, notice, user, record, tokens, given, problem }: UserProps): JSX.Element {
-  const m = textsOf(visit.locale).moderation;
+/** A player's round-end sound, and their latest upload if it is being processed or failed. */
+async function SoundCard({ deps, steamId64, user, visit, notice }: SoundProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).roundSound;
+  const { ready, latest } = await findRoundSounds(deps.db, steamId64);
+  const sounds = [ready, latest].filter((sound) => sound !== undefined);
   return (
-    <Frame
-      site={deps.site}
-      visit={visit}
-      notice={notice}
-      cards={['sounds', 'tokens', 'flags', 'block']}
-      tab="users"
-      title={nameOf(user, visit.locale)}
-    >
-      <BackToAll visit={visit} />
-      <section class="card person-card" aria-labelledby="person">
-        <Avatar name={user.nickname} src={user.avatarUrl} size="large" />
-        <div>
-          <h2 id="person">
-            <bdi>{nameOf(user, visit.locale)}</bdi>
-          </h2>
-          <Badges user={user} locale={visit.locale} />
-          <dl class="facts facts-inline">
-            <SteamProfileFact steamId64={user.steamId64} visit={visit} />
-            <dt>{m.columns.discord}</dt>
-            <dd>
-              {user.discordId === null ? (
-                m.noDiscord
-              ) : (
-                <>
-                  <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
-                </>
-              )}
-            </dd>
-            <dt>{m.columns.joined}</dt>
-            <dd>
-              <FullMoment at={user.createdAt} locale={visit.locale} />
-            </dd>
-          </dl>
-        </div>
-      </section>
-      <PlayerPenaltiesCard steamId64={user.steamId64} record={record} visit={visit} />
-      <PlayerSoundCard deps={deps} steamId64={user.steamId64} user={user} visit={visit} notice={notice} />
-      <UserTokensCard user={user} tokens={tokens} visit={visit} notice={notice} />
-      <FlagsCard user={user} given={given} visit={visit} notice={notice} />
-      <BlockCard user={user} visit={visit} notice={notice} problem={problem} />
-    </Frame>
+    <Card id="sounds" title={t.title} icon="sound" notice={notice}>
+      {sounds.length === 0 ? (
+        <p class="empty">{t.moderation.noneOfPlayer}</p>
+      ) : (
+        <SoundTable
+          sounds={sounds}
+          users={user ? [user] : []}
+          audience={deps.sounds.limits.audience}
+          visit={visit}
+          removalOf={(sound) => `${pathOfPlayer(sound)}/sound/delete`}
+          isOfOne
+        />
+      )}
+    </Card>
   );
 }

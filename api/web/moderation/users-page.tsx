@@ -94,7 +94,7 @@ function UsersPage({
   const t = textsOf(visit.locale).moderation;
   return (
     <Frame site={site} visit={visit} notice={notice} tab="users">
-      <Card id="users" title={t.users} icon="shield" aside={t.found(total)}>
+      <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action="/account/moderation" class="search">
           <div class="field field-wide">
             <label for="q">{t.search}</label>

@@ -7,8 +7,18 @@ import { FullMoment, Moment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 import { AdminName, lengthOf, ReasonText, withoutEnd } from './penalty-words.tsx';
 
+/** The path of a penalty's page. */
+export type PathOfPenalty = (penalty: { id: number }) => string;
+
+type ActiveProps = {
+  penalty: RecordedPenalty;
+  /** Absent where nobody may open that page. */
+  pathOf?: PathOfPenalty | undefined;
+  visit: Visit;
+};
+
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
-export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; visit: Visit }): JSX.Element {
+export function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (
     <li class={`penalty penalty-${penalty.type}`}>
@@ -29,6 +39,7 @@ export function ActivePenalty({ penalty, visit }: { penalty: RecordedPenalty; vi
             (<Moment at={penalty.endsAt} visit={visit} />)
           </span>
         )}
+        {pathOf && <a href={pathOf(penalty)}>#{penalty.id}</a>}
       </p>
       <dl class="facts facts-inline">
         <dt>{t.columns.reason}</dt>

@@ -6,19 +6,51 @@ import {
   knownEnd,
   lifterNameOf,
   liftReasonOf,
+  type PenaltyType,
 } from '../../../src/domain/penalty.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
+import { nameOf } from '../layout/person.tsx';
 import type { Visit } from '../request/visit.ts';
 
 /** The reason of a penalty, or a placeholder when none was given. */
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
   if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
   return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
+}
+
+/** `Ban #4211` */
+export function numberedType(
+  { id, type }: Pick<Penalty, 'id' | 'type'>,
+  types: Record<PenaltyType, string>,
+): string {
+  return `${types[type]} #${id}`;
+}
+
+type PlayerProps = {
+  penalty: Pick<Penalty, 'playerName' | 'playerSteamId'>;
+  /** The path of the page about a player. */
+  pathOf: (steamId64: SteamId64) => string;
+  visit: Visit;
+};
+
+/** The player whom a penalty concerns, with a link unless they are unknown. */
+export function PlayerOfPenalty({ penalty, pathOf, visit }: PlayerProps): JSX.Element {
+  const { playerName, playerSteamId: steamId64 } = penalty;
+  if (steamId64 === UNKNOWN_STEAM_ID) {
+    const { unknownPlayer } = textsOf(visit.locale).penalties;
+    return <bdi>{hasVisibleCharacter(playerName) ? playerName : unknownPlayer}</bdi>;
+  }
+  return (
+    <a href={pathOf(steamId64)}>
+      <bdi>{nameOf({ nickname: playerName, steamId64 }, visit.locale)}</bdi>
+    </a>
+  );
 }
 
 type AdminProps = { penalty: Pick<Penalty, 'adminName' | 'adminSteamId'>; visit: Visit };
@@ -69,6 +101,30 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
           {' ('}
           <bdi>{t.quoted(liftReason)}</bdi>)
         </span>
+      )}
+    </span>
+  );
+}
+
+type StatusProps = {
+  penalty: Pick<Penalty, 'type' | 'status' | 'reason' | 'endsAt' | 'liftedAt' | 'durationMinutes'>;
+};
+
+/** Whether a penalty is active and until when, or how and when it ended; not who lifted it. */
+export function PenaltyStatusText({ penalty, visit }: StatusProps & { visit: Visit }): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  if (penalty.status !== 'ACTIVE') {
+    return <EndOfPenalty penalty={{ ...penalty, liftedByName: null, liftReason: null }} visit={visit} />;
+  }
+  return (
+    <span>
+      <span class="state state-banned">{t.statusOf(penalty.type, 'ACTIVE')}</span>
+      {penalty.endsAt ? (
+        <>
+          {`, ${t.ends}`} <Moment at={penalty.endsAt} visit={visit} />
+        </>
+      ) : (
+        ` ${withoutEnd(penalty, visit)}`
       )}
     </span>
   );

@@ -12,8 +12,8 @@ import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
-import { ActivePenalty } from './active-penalty.tsx';
-import { AdminName, EndOfPenalty, lengthOf, ReasonText } from './penalty-words.tsx';
+import { ActivePenalty, type PathOfPenalty } from './active-penalty.tsx';
+import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText } from './penalty-words.tsx';
 
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';
@@ -26,6 +26,8 @@ type RecordProps = {
   path: string;
   /** Sentences for a player without any penalties, and for one without active penalties. */
   words: { clean: string; noneActive: string };
+  /** The page of a penalty, on pages of those who may open it. */
+  pathOfPenalty?: PathOfPenalty;
   /** Linked below the active penalties. */
   appealUrl?: string | undefined;
 };
@@ -40,7 +42,8 @@ export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit
 }
 
 /** A page of a player's record: active penalties first, then ended ones. */
-export function PlayerRecordView({ record, visit, path, words, appealUrl }: RecordProps): JSX.Element {
+export function PlayerRecordView(props: RecordProps): JSX.Element {
+  const { record, visit, path, words, pathOfPenalty, appealUrl } = props;
   const t = textsOf(visit.locale).penalties;
   const active = record.rows.filter(({ status }) => status === 'ACTIVE');
   const ended = record.rows.filter(({ status }) => status !== 'ACTIVE');
@@ -52,7 +55,7 @@ export function PlayerRecordView({ record, visit, path, words, appealUrl }: Reco
       {active.length > 0 && (
         <ul class="penalties">
           {active.map((penalty) => (
-            <ActivePenalty penalty={penalty} visit={visit} />
+            <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} visit={visit} />
           ))}
         </ul>
       )}
@@ -64,7 +67,7 @@ export function PlayerRecordView({ record, visit, path, words, appealUrl }: Reco
         </p>
       )}
       {ended.length > 0 && <h3 class="minor">{t.ended}</h3>}
-      {ended.length > 0 && <EndedTable penalties={ended} visit={visit} />}
+      {ended.length > 0 && <EndedTable penalties={ended} pathOf={pathOfPenalty} visit={visit} />}
       <PagesNav
         visit={visit}
         page={record.page}
@@ -75,7 +78,9 @@ export function PlayerRecordView({ record, visit, path, words, appealUrl }: Reco
   );
 }
 
-function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit: Visit }): JSX.Element {
+type EndedProps = { penalties: RecordedPenalty[]; pathOf: PathOfPenalty | undefined; visit: Visit };
+
+function EndedTable({ penalties, pathOf, visit }: EndedProps): JSX.Element {
   const { columns, types, allServers } = textsOf(visit.locale).penalties;
   return (
     <table class="list">
@@ -93,7 +98,8 @@ function EndedTable({ penalties, visit }: { penalties: RecordedPenalty[]; visit:
         {penalties.map((penalty) => (
           <tr>
             <th scope="row" class="list-title">
-              {types[penalty.type]} <span class="hint">{lengthOf(penalty, visit)}</span>
+              {pathOf ? <a href={pathOf(penalty)}>{numberedType(penalty, types)}</a> : types[penalty.type]}{' '}
+              <span class="hint">{lengthOf(penalty, visit)}</span>
             </th>
             <td data-label={columns.reason} class="list-words">
               <ReasonText reason={penalty.reason} visit={visit} />

@@ -5,22 +5,17 @@ import {
   type PenaltyStatus,
   type PenaltyType,
 } from '../../../src/domain/penalty.ts';
-import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
-import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
-import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
-import type { FoundPlayer } from '../../../src/queries/player-search.ts';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { nameOf } from '../layout/person.tsx';
 import type { Visit } from '../request/visit.ts';
-import { AdminName, EndOfPenalty, ReasonText, withoutEnd } from './penalty-words.tsx';
+import { AdminName, PenaltyStatusText, PlayerOfPenalty, ReasonText } from './penalty-words.tsx';
+import { type Candidate, isCustomAddress, MAX_SEARCH_LENGTH, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
-export const MAX_QUERY_LENGTH = 64;
 
 /** The search and filters of a visitor. */
 export type PublicFilter = {
@@ -36,7 +31,7 @@ type PublicPenaltiesProps = {
   visit: Visit;
   filter: PublicFilter;
   /** The players to choose from when the search matches several; otherwise empty. */
-  players: readonly FoundPlayer[];
+  players: readonly Candidate[];
   penalties: readonly Penalty[];
   total: number;
   lastPage: number;
@@ -55,7 +50,11 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
           {players.length === 0 && <span class="card-aside">{t.count(total)}</span>}
         </div>
         <FilterForm filter={filter} visit={visit} />
-        {players.length > 0 && <PlayerChoice players={players} filter={filter} visit={visit} />}
+        <PlayerChoice
+          candidates={players}
+          addressOf={(steamId64) => addressOf({ ...filter, query: steamId64, page: 1 })}
+          visit={visit}
+        />
         {players.length === 0 && penalties.length === 0 && (
           <p class="empty">{isCustomAddress(filter.query) ? t.customAddress : t.nothingFound}</p>
         )}
@@ -69,12 +68,6 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
       </section>
     </Layout>
   );
-}
-
-/** Custom profile addresses are not searched for: only Steam's Web API resolves them, and its daily calls are limited. */
-function isCustomAddress(query: string): boolean {
-  const reference = tryParseSteamReference(query);
-  return reference !== undefined && 'vanityName' in reference;
 }
 
 function addressOf({ query, type, status, page }: PublicFilter): string {
@@ -94,7 +87,7 @@ function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): 
           name="q"
           type="search"
           value={filter.query}
-          maxlength={MAX_QUERY_LENGTH}
+          maxlength={MAX_SEARCH_LENGTH}
           autocomplete="off"
         />
       </div>
@@ -128,30 +121,6 @@ function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): 
   );
 }
 
-type ChoiceProps = { players: readonly FoundPlayer[]; filter: PublicFilter; visit: Visit };
-
-function PlayerChoice({ players, filter, visit }: ChoiceProps): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
-  return (
-    <>
-      <p class="lead">{t.severalPlayers}</p>
-      <ul class="choices">
-        {players.map((player) => (
-          <li>
-            <a href={addressOf({ ...filter, query: player.steamId64, page: 1 })}>
-              <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
-            </a>{' '}
-            <span class="hint">
-              <bdi>{player.matchedName !== player.name && player.matchedName}</bdi>{' '}
-              {t.count(player.penalties)} · {player.steamId64}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
 function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visit: Visit }): JSX.Element {
   const { columns, types } = textsOf(visit.locale).penalties;
   return (
@@ -170,7 +139,11 @@ function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visi
         {penalties.map((penalty) => (
           <tr>
             <th scope="row" class="list-title list-words">
-              <PlayerLink penalty={penalty} visit={visit} />
+              <PlayerOfPenalty
+                penalty={penalty}
+                pathOf={(steamId64) => `${PATH}?q=${steamId64}`}
+                visit={visit}
+              />
             </th>
             <td data-label={columns.type}>{types[penalty.type]}</td>
             <td data-label={columns.reason} class="list-words">
@@ -183,44 +156,11 @@ function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visi
               <Moment at={penalty.createdAt} visit={visit} />
             </td>
             <td data-label={columns.status} class="list-words">
-              {penalty.status === 'ACTIVE' ? (
-                <InForce penalty={penalty} visit={visit} />
-              ) : (
-                <EndOfPenalty penalty={{ ...penalty, liftedByName: null, liftReason: null }} visit={visit} />
-              )}
+              <PenaltyStatusText penalty={penalty} visit={visit} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
-  );
-}
-
-function PlayerLink({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
-  const { playerName, playerSteamId: steamId64 } = penalty;
-  if (steamId64 === UNKNOWN_STEAM_ID) {
-    const { unknownPlayer } = textsOf(visit.locale).penalties;
-    return <bdi>{hasVisibleCharacter(playerName) ? playerName : unknownPlayer}</bdi>;
-  }
-  return (
-    <a href={`${PATH}?q=${steamId64}`}>
-      <bdi>{nameOf({ nickname: playerName, steamId64 }, visit.locale)}</bdi>
-    </a>
-  );
-}
-
-function InForce({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
-  return (
-    <span>
-      <span class="state state-banned">{t.statusOf(penalty.type, 'ACTIVE')}</span>
-      {penalty.endsAt ? (
-        <>
-          {`, ${t.ends}`} <Moment at={penalty.endsAt} visit={visit} />
-        </>
-      ) : (
-        ` ${withoutEnd(penalty, visit)}`
-      )}
-    </span>
   );
 }

@@ -8,3 +8,8 @@ export function textOf(html: string): string {
     .replace(/\s+/g, ' ')
     .trim();
 }
+
+/** The rows of the tables of a page as texts, without their headings. */
+export function rowsOf(html: string): string[] {
+  return [...html.matchAll(/<tr>(?!<th scope="col">)(.*?)<\/tr>/gs)].map(([, row = '']) => textOf(row));
+}

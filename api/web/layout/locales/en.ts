@@ -3,6 +3,7 @@ import { errors } from './en/errors.ts';
 import { moderation } from './en/moderation.ts';
 import { notices } from './en/notices.ts';
 import { penalties } from './en/penalties.ts';
+import { records } from './en/records.ts';
 import { roundSound } from './en/round-sound.ts';
 import { shell, signIn } from './en/shell.ts';
 import { connect, missingServer, server, status } from './en/status.ts';
@@ -20,6 +21,7 @@ export const en = {
   data,
   roundSound,
   moderation,
+  records,
   webhooks,
   status,
   server,

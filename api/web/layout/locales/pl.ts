@@ -4,6 +4,7 @@ import { errors } from './pl/errors.ts';
 import { moderation } from './pl/moderation.ts';
 import { notices } from './pl/notices.ts';
 import { penalties } from './pl/penalties.ts';
+import { records } from './pl/records.ts';
 import { roundSound } from './pl/round-sound.ts';
 import { shell, signIn } from './pl/shell.ts';
 import { connect, missingServer, server, status } from './pl/status.ts';
@@ -21,6 +22,7 @@ export const pl: Texts = {
   data,
   roundSound,
   moderation,
+  records,
   webhooks,
   status,
   server,

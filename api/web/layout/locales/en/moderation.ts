@@ -1,12 +1,16 @@
 import { plural } from '../locale.ts';
 
-/** The pages for administrators. */
+/** The pages for administrators; those for moderators too are in `records`. */
 export const moderation = {
   title: 'Moderation',
-  users: 'Users',
-  audit: 'Audit log',
-  sounds: 'Sounds',
-  webhooks: 'Webhooks',
+  tabs: {
+    users: 'Users',
+    penalties: 'Penalties',
+    admins: 'Admins',
+    sounds: 'Sounds',
+    webhooks: 'Webhooks',
+    audit: 'Audit log',
+  },
   search: 'Search',
   searchHint: 'SteamID in any notation, profile address, Discord name or ID, or a current or former nickname',
   found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
@@ -35,7 +39,7 @@ export const moderation = {
   flagNames: {
     isAdmin: 'Admin: can open these pages and revoke any token',
     isOwner: 'Owner: can change these flags',
-    isModerator: 'Moderator',
+    isModerator: 'Moderator: can read penalties and players’ records here',
     hasSvip: 'SVIP',
     isServiceplus: 'Premium',
   },

@@ -1,13 +1,17 @@
 import type { Texts } from '../en.ts';
 import { plural } from '../locale.ts';
 
-/** The pages for administrators. */
+/** The pages for administrators; those for moderators too are in `records`. */
 export const moderation: Texts['moderation'] = {
   title: 'Moderacja',
-  users: 'Użytkownicy',
-  audit: 'Dziennik zdarzeń',
-  sounds: 'Dźwięki',
-  webhooks: 'Webhooki',
+  tabs: {
+    users: 'Użytkownicy',
+    penalties: 'Kary',
+    admins: 'Admini',
+    sounds: 'Dźwięki',
+    webhooks: 'Webhooki',
+    audit: 'Dziennik zdarzeń',
+  },
   search: 'Szukaj',
   searchHint:
     'SteamID w dowolnym zapisie, adres profilu, nazwa lub ID na Discordzie albo obecny lub dawny nick',
@@ -37,7 +41,7 @@ export const moderation: Texts['moderation'] = {
   flagNames: {
     isAdmin: 'Admin: widzi te strony i może unieważnić każdy token',
     isOwner: 'Właściciel: może zmieniać te flagi',
-    isModerator: 'Moderator',
+    isModerator: 'Moderator: może tu przeglądać kary i kartoteki graczy',
     hasSvip: 'SVIP',
     isServiceplus: 'Premium',
   },

@@ -1,0 +1,415 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import {
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  type PenaltyStatus,
+  type PenaltyType,
+  serverNameOf,
+} from '../../../src/domain/penalty.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
+import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
+import { listPenalties } from '../../../src/queries/penalties/list.ts';
+import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/penalties/penalty-servers.ts';
+import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
+import { Card } from '../layout/card.tsx';
+import { Icon } from '../layout/icons.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
+import {
+  AdminName,
+  numberedType,
+  PenaltyStatusText,
+  PlayerOfPenalty,
+  ReasonText,
+} from '../penalties/penalty-words.tsx';
+import {
+  findNamedPlayer,
+  findOne,
+  isCustomAddress,
+  MAX_SEARCH_LENGTH,
+  type NamedPlayer,
+  PlayerChoice,
+  readSearchText,
+} from '../penalties/player-choice.tsx';
+import type { MemberRoute } from '../request/member-route.ts';
+import { tryParseRowId } from '../request/numbers.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
+import { pathOfPlayer } from './find-user.ts';
+import { Frame } from './frame.tsx';
+
+export type PenaltiesDeps = { db: Db; site: Site };
+
+const PATH = '/account/moderation/penalties';
+const PENALTIES_PER_PAGE = 50;
+const MAX_ADMINS = 25;
+const MIN_REASON_LENGTH = 3;
+const DAY_MS = 86_400_000;
+const DAY_PARAMETERS = { createdFrom: 'created_from', createdTo: 'created_to' } as const;
+
+/** The path of a penalty's page. */
+export function pathOfPenalty({ id }: { id: number }): string {
+  return `${PATH}/${id}`;
+}
+
+/** The path of the list of penalties that an admin gave. */
+export function pathOfPenaltiesBy(steamId64: SteamId64): string {
+  return `${PATH}?admin=${steamId64}`;
+}
+
+/** The route of the list of all penalties, with the filters of the API. */
+export function penaltiesRoutes(deps: PenaltiesDeps): MemberRoute[] {
+  return [{ method: 'GET', path: '/moderation/penalties', handle: (visit) => showPenalties(deps, visit) }];
+}
+
+/** The filters as they were entered; empty texts do not filter. */
+type Filter = {
+  /** Part of a name, a SteamID or a profile address. */
+  player: string;
+  admin: string;
+  types: PenaltyType[];
+  status: PenaltyStatus | undefined;
+  serverId: number | undefined;
+  /** The first and the last day on which penalties were created, in UTC: `2026-11-21`. */
+  createdFrom: string;
+  createdTo: string;
+  reason: string;
+  sort: PenaltySort;
+  page: number;
+};
+
+async function showPenalties({ db, site }: PenaltiesDeps, visit: MemberVisit): Promise<Response> {
+  const { now } = visit;
+  const filter = readFilter(visit.url.searchParams);
+  const [player, admin, servers] = await Promise.all([
+    findNamedPlayer(db, filter.player, { now, scope: 'all' }),
+    findNamedAdmin(db, filter.admin),
+    listPenaltyServers(db),
+  ]);
+  const problem = findProblem(filter, visit);
+  const found =
+    problem !== undefined || player.hasNoMatch || admin.hasNoMatch
+      ? { rows: [], total: 0 }
+      : await listPenalties(
+          db,
+          {
+            types: filter.types.length === 0 ? undefined : filter.types,
+            status: filter.status,
+            serverId: filter.serverId,
+            playerSteamId: player.steamId64,
+            adminSteamId: admin.steamId64,
+            createdFrom: startOfDay(filter.createdFrom),
+            createdTo: startOfDay(filter.createdTo, 1),
+            reason: filter.reason === '' ? undefined : filter.reason,
+          },
+          { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
+        );
+  return respondWithPage(
+    <PenaltiesPage
+      site={site}
+      visit={visit}
+      filter={filter}
+      problem={problem}
+      player={player}
+      admin={admin}
+      servers={servers}
+      penalties={found.rows}
+      total={found.total}
+    />,
+  );
+}
+
+async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
+  return findOne(text, async () => {
+    const admins = await searchAdmins(db, text, { limit: MAX_ADMINS });
+    return admins.map((admin) => ({ ...admin, matchedName: admin.name }));
+  });
+}
+
+function readFilter(given: URLSearchParams): Filter {
+  const types = given.getAll('type').flatMap((list) => list.split(','));
+  const server = given.get('server_id');
+  return {
+    player: readSearchText(given, 'player'),
+    admin: readSearchText(given, 'admin'),
+    types: PENALTY_TYPES.filter((type) => types.includes(type)),
+    status: PENALTY_STATUSES.find((status) => status === given.get('status')),
+    serverId: server === '0' ? 0 : tryParseRowId(server),
+    createdFrom: readDay(given, DAY_PARAMETERS.createdFrom),
+    createdTo: readDay(given, DAY_PARAMETERS.createdTo),
+    reason: readSearchText(given, 'reason'),
+    sort: PENALTY_SORTS.find((sort) => sort === given.get('sort')) ?? '-created',
+    page: tryParseRowId(given.get('page')) ?? 1,
+  };
+}
+
+/** Why a filter can match nothing, for the visitor; undefined if it can. */
+function findProblem(
+  { createdFrom, createdTo, reason }: Filter,
+  { locale }: MemberVisit,
+): string | undefined {
+  const t = textsOf(locale).records;
+  if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
+  return reason !== '' && [...reason].length < MIN_REASON_LENGTH ? t.reasonTooShort : undefined;
+}
+
+/** Reads a day such as `2026-11-21`; empty for anything else. */
+function readDay(given: URLSearchParams, name: string): string {
+  const text = given.get(name) ?? '';
+  const day = startOfDay(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '');
+  return day?.toISOString().slice(0, 10) === text ? text : '';
+}
+
+/** The time at which a day begins in UTC, or some days later; undefined for no day. */
+function startOfDay(day: string, daysLater = 0): Date | undefined {
+  const time = Date.parse(day);
+  return Number.isNaN(time) ? undefined : new Date(time + daysLater * DAY_MS);
+}
+
+function addressOf(filter: Filter): string {
+  const { player, admin, types, status, serverId, sort, page } = filter;
+  const given = {
+    player,
+    admin,
+    type: types.join(','),
+    status: status ?? '',
+    server_id: serverId === undefined ? '' : String(serverId),
+    [DAY_PARAMETERS.createdFrom]: filter.createdFrom,
+    [DAY_PARAMETERS.createdTo]: filter.createdTo,
+    reason: filter.reason,
+    sort: sort === '-created' ? '' : sort,
+    page: page > 1 ? String(page) : '',
+  };
+  const kept = Object.entries(given).filter(([, value]) => value !== '');
+  return kept.length === 0 ? PATH : `${PATH}?${new URLSearchParams(kept)}`;
+}
+
+type PageProps = {
+  site: Site;
+  visit: MemberVisit;
+  filter: Filter;
+  /** Why nothing can be found. */
+  problem: string | undefined;
+  player: NamedPlayer;
+  admin: NamedPlayer;
+  servers: readonly PenaltyServer[];
+  penalties: readonly Penalty[];
+  total: number;
+};
+
+function PenaltiesPage(props: PageProps): JSX.Element {
+  const { site, visit, filter, problem, player, admin, servers, penalties, total } = props;
+  const { records, penalties: t } = textsOf(visit.locale);
+  const isAmbiguous = player.candidates.length + admin.candidates.length > 0;
+  return (
+    <Frame site={site} visit={visit} tab="penalties">
+      <Card
+        id="list"
+        title={records.penalties}
+        icon="shield"
+        {...(!isAmbiguous && { aside: t.count(total) })}
+      >
+        <FilterForm filter={filter} servers={servers} visit={visit} />
+        <PlayerChoice
+          candidates={player.candidates}
+          addressOf={(steamId64) => addressOf({ ...filter, player: steamId64, page: 1 })}
+          visit={visit}
+        />
+        <PlayerChoice
+          candidates={admin.candidates}
+          lead={records.severalAdmins}
+          addressOf={(steamId64) => addressOf({ ...filter, admin: steamId64, page: 1 })}
+          visit={visit}
+        />
+        {player.steamId64 !== undefined && (
+          <RecordLink steamId64={player.steamId64} name={penalties[0]?.playerName} visit={visit} />
+        )}
+        {admin.steamId64 !== undefined && (
+          <RecordLink steamId64={admin.steamId64} name={penalties[0]?.adminName} visit={visit} />
+        )}
+        {!isAmbiguous && penalties.length === 0 && (
+          <p class="empty">
+            {problem ??
+              ([filter.player, filter.admin].some(isCustomAddress) ? t.customAddress : t.nothingFound)}
+          </p>
+        )}
+        {penalties.length > 0 && <PenaltyTable penalties={penalties} servers={servers} visit={visit} />}
+        <PagesNav
+          visit={visit}
+          page={filter.page}
+          lastPage={Math.max(1, Math.ceil(total / PENALTIES_PER_PAGE))}
+          addressOf={(page) => addressOf({ ...filter, page })}
+        />
+      </Card>
+    </Frame>
+  );
+}
+
+type RecordProps = { steamId64: SteamId64; name: string | undefined; visit: MemberVisit };
+
+function RecordLink({ steamId64, name = '', visit }: RecordProps): JSX.Element {
+  const shownName = hasVisibleCharacter(name) ? isolate(name) : steamId64;
+  return (
+    <p>
+      <a href={pathOfPlayer({ steamId64 })}>{textsOf(visit.locale).records.recordOf(shownName)}</a>
+    </p>
+  );
+}
+
+type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: MemberVisit };
+
+/** Player and admin are always shown, the other filters in a part that opens without scripts, and is open if one is set. */
+function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
+  const { records, penalties: t } = textsOf(visit.locale);
+  const { types, status, serverId, reason, sort } = filter;
+  const isRestSet = addressOf({ ...filter, player: '', admin: '', page: 1 }) !== PATH;
+  return (
+    <form method="get" action={PATH} class="search search-people">
+      {(['player', 'admin'] as const).map((name) => (
+        <div class="field">
+          <label for={name}>{records[name]}</label>
+          <input
+            id={name}
+            name={name}
+            type="search"
+            value={filter[name]}
+            maxlength={MAX_SEARCH_LENGTH}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </div>
+      ))}
+      <button class="button button-primary" type="submit">
+        <Icon name="search" />
+        {t.find}
+      </button>
+      <details class="more" open={isRestSet}>
+        <summary>{records.more}</summary>
+        <div class="filters">
+          <fieldset class="flags">
+            <legend>{records.types}</legend>
+            {PENALTY_TYPES.map((type) => (
+              <label class="check">
+                <input type="checkbox" name="type" value={type} checked={types.includes(type)} />
+                <span>{t.types[type]}</span>
+              </label>
+            ))}
+          </fieldset>
+          <div class="field">
+            <label for="status">{t.columns.status}</label>
+            <select id="status" name="status">
+              <option value="">{t.everyStatus}</option>
+              {PENALTY_STATUSES.map((each) => (
+                <option value={each} selected={each === status}>
+                  {t.statuses[each]}
+                </option>
+              ))}
+            </select>
+          </div>
+          <div class="field">
+            <label for="server">{t.columns.server}</label>
+            <select id="server" name="server_id">
+              <option value="">{records.everyServer}</option>
+              {servers.map(({ id, name }) => (
+                <option value={String(id)} selected={id === serverId}>
+                  {name ?? `#${id}`}
+                </option>
+              ))}
+              <option value="0" selected={serverId === 0}>
+                {records.noServer}
+              </option>
+            </select>
+          </div>
+          {(['createdFrom', 'createdTo'] as const).map((name) => (
+            <div class="field">
+              <label for={name}>{records[name]}</label>
+              <input id={name} name={DAY_PARAMETERS[name]} type="date" value={filter[name]} />
+            </div>
+          ))}
+          <div class="field">
+            <label for="reason">{records.reason}</label>
+            <input
+              id="reason"
+              name="reason"
+              value={reason}
+              maxlength={MAX_SEARCH_LENGTH}
+              autocomplete="off"
+            />
+          </div>
+          <div class="field">
+            <label for="sort">{records.sort}</label>
+            <select id="sort" name="sort">
+              {PENALTY_SORTS.map((each) => (
+                <option value={each} selected={each === sort}>
+                  {records.sorts[each]}
+                </option>
+              ))}
+            </select>
+          </div>
+        </div>
+      </details>
+    </form>
+  );
+}
+
+type TableProps = Pick<PageProps, 'penalties' | 'servers' | 'visit'>;
+
+/** One row a penalty, also on a phone, where admin, server and time are left to its page. */
+function PenaltyTable({ penalties, servers, visit }: TableProps): JSX.Element {
+  const { columns, types, allServers } = textsOf(visit.locale).penalties;
+  const names = new Map(servers.map(({ id, name }) => [id, name]));
+  return (
+    <table class="list list-dense">
+      <thead>
+        <tr>
+          <th scope="col">{columns.player}</th>
+          <th scope="col">{columns.type}</th>
+          <th scope="col">{columns.reason}</th>
+          <th scope="col">{columns.status}</th>
+          <th scope="col">{columns.issued}</th>
+          <th scope="col">{columns.admin}</th>
+          <th scope="col">{columns.server}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {penalties.map((penalty) => (
+          <tr>
+            <th scope="row" class="list-title list-words">
+              <PlayerOfPenalty
+                penalty={penalty}
+                pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
+                visit={visit}
+              />
+            </th>
+            <td>
+              <a href={pathOfPenalty(penalty)}>{numberedType(penalty, types)}</a>
+            </td>
+            <td class="list-words">
+              <ReasonText reason={penalty.reason} visit={visit} />
+            </td>
+            <td>
+              <PenaltyStatusText penalty={penalty} visit={visit} />
+            </td>
+            <td class="list-wide">
+              <Moment at={penalty.createdAt} visit={visit} />
+            </td>
+            <td class="list-words list-wide">
+              <AdminName penalty={penalty} visit={visit} />
+            </td>
+            <td class="list-words list-wide">
+              <bdi>
+                {serverNameOf({ serverId: penalty.serverId, serverName: names.get(penalty.serverId) }) ??
+                  allServers}
+              </bdi>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,92 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type FoundPlayer, type SearchScope, searchPlayers } from '../../../src/queries/player-search.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { nameOf } from '../layout/person.tsx';
+import type { Visit } from '../request/visit.ts';
+
+const MAX_PLAYERS = 25;
+
+export type Candidate = Pick<FoundPlayer, 'steamId64' | 'name' | 'matchedName' | 'penalties'>;
+
+/** The player or players that a search matches. */
+export type NamedPlayer = {
+  /** The one matching player; absent when the text is empty, or matches none or several. */
+  steamId64?: SteamId64 | undefined;
+  /** The text matches no single player. */
+  hasNoMatch: boolean;
+  /** The players to choose from when several match; otherwise empty. */
+  candidates: readonly Candidate[];
+};
+
+/** Finds the player that a SteamID, a profile address or part of a name means. @param text no filter when empty. */
+export async function findNamedPlayer(
+  db: Db,
+  text: string,
+  options: { now: Date; scope: SearchScope },
+): Promise<NamedPlayer> {
+  return findOne(text, () => searchPlayers(db, text, { limit: MAX_PLAYERS, ...options }));
+}
+
+/** Like {@link findNamedPlayer}, with another search. */
+export async function findOne(
+  text: string,
+  search: () => Promise<readonly Candidate[]>,
+): Promise<NamedPlayer> {
+  if (text === '') return { hasNoMatch: false, candidates: [] };
+  const reference = tryParseSteamReference(text);
+  if (reference && 'steamId64' in reference) {
+    return { steamId64: reference.steamId64, hasNoMatch: false, candidates: [] };
+  }
+  const found = await search();
+  const [only, ...others] = found;
+  if (only && others.length === 0) return { steamId64: only.steamId64, hasNoMatch: false, candidates: [] };
+  return { hasNoMatch: true, candidates: found };
+}
+
+/** Custom profile addresses are not searched for: only Steam's Web API resolves them, and its daily calls are limited. */
+export function isCustomAddress(text: string): boolean {
+  const reference = tryParseSteamReference(text);
+  return reference !== undefined && 'vanityName' in reference;
+}
+
+/** Reads a text of a search from a query parameter. */
+export function readSearchText(parameters: URLSearchParams, name: string): string {
+  return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
+}
+
+export const MAX_SEARCH_LENGTH = 64;
+
+type ChoiceProps = {
+  candidates: readonly Candidate[];
+  /** The question; about players by default. */
+  lead?: string;
+  addressOf: (steamId64: SteamId64) => string;
+  visit: Visit;
+};
+
+/** Links to each player that a name may mean; null without any. */
+export function PlayerChoice({ candidates, lead, addressOf, visit }: ChoiceProps): JSX.Element | null {
+  const t = textsOf(visit.locale).penalties;
+  if (candidates.length === 0) return null;
+  return (
+    <>
+      <p class="lead">{lead ?? t.severalPlayers}</p>
+      <ul class="choices">
+        {candidates.map((player) => (
+          <li>
+            <a href={addressOf(player.steamId64)}>
+              <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
+            </a>{' '}
+            <span class="hint">
+              <bdi>{player.matchedName !== player.name && player.matchedName}</bdi>{' '}
+              {t.count(player.penalties)} · {player.steamId64}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
+import { likePart } from '../../db/like.ts';
+import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
+import { playerNames } from '../../db/schema/player-names.ts';
+import { byPenaltyType } from '../../domain/penalty.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import { foldText } from '../../domain/text/fold-text.ts';
+import { countsByType, type PenaltyCounts, readCounts } from './filter.ts';
+
+/** An admin by the penalties that they gave. */
+export type PenaltyAdmin = {
+  steamId64: SteamId64;
+  /** The name on their newest penalty. */
+  name: string;
+  /** How many they gave. */
+  penalties: number;
+};
+
+/**
+ * Admins whose name on their newest penalty, nickname or name in a penalty of their own contains a text, ignoring letter
+ * case and diacritics; those who gave the most penalties first. An empty text matches nobody.
+ */
+export async function searchAdmins(
+  db: Db,
+  text: string,
+  { limit }: { limit: number },
+): Promise<PenaltyAdmin[]> {
+  const folded = foldText(text).trim();
+  if (folded === '') return [];
+  const pattern = likePart(folded);
+  const { scope, period, adminSteamId, counts } = penaltyTallies;
+  const rows = await db.execute<{ id: string; name: string; penalties: string }>(sql`
+    select ${adminSteamId}::text as id, newest.name, given.penalties
+    from ${penaltyTallies}
+    cross join lateral (select sum(count) as penalties from unnest(${counts}) as count) as given
+    cross join lateral (${newestNameOf(adminSteamId)}) as newest
+    where ${scope} = ${TALLY_SCOPES.admin} and ${period} = ${TALLY_PERIODS.ever} and ${adminSteamId} <> 0
+      and (fold_text(newest.name) like ${pattern} or exists (
+        select from ${playerNames} where ${playerNames.steamId64} = ${adminSteamId} and ${playerNames.folded} like ${pattern}
+      ))
+    order by given.penalties desc, ${adminSteamId} limit ${limit}`);
+  return rows.map(({ id, name, penalties: amount }) => ({
+    steamId64: id as SteamId64,
+    name,
+    penalties: Number(amount),
+  }));
+}
+
+/** The periods of the statistics, in days before now. */
+export const ADMIN_PERIODS = [7, 30, 90] as const;
+export type AdminPeriod = (typeof ADMIN_PERIODS)[number];
+
+/** The penalties that were created in a period, by type, and how many of them have been lifted. */
+export type AdminPeriodCounts = PenaltyCounts & { lifted: number };
+
+export type AdminStatistics = {
+  /** `'0'`: the console, and admins who are unknown or were erased. */
+  steamId64: SteamId64;
+  /** The name on their newest penalty; empty for `'0'`. */
+  name: string;
+  periods: Record<AdminPeriod, AdminPeriodCounts>;
+};
+
+/** What every admin gave in the last 90 days; who gave the most comes first. */
+export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStatistics[]> {
+  const { adminSteamId, createdAt, status } = penalties;
+  const since = (days: number) => new Date(now.getTime() - days * 86_400_000).toISOString();
+  const rows = await db.execute<{
+    id: string;
+    name: string | null;
+    days: number;
+    counts: string;
+    lifted: string;
+  }>(sql`
+    with given as (
+      select ${adminSteamId} as id, period.days, ${countsByType(sql`${penalties.type}`)} as counts,
+        count(*) filter (where ${status} = 'UNBANNED') as lifted, count(*) as amount
+      from ${penalties}
+      join (values ${sql.join(
+        ADMIN_PERIODS.map((days) => sql`(${days}::integer, ${since(days)}::timestamptz)`),
+        sql`, `,
+      )}) as period (days, since) on ${createdAt} > period.since
+      where ${createdAt} > ${since(Math.max(...ADMIN_PERIODS))}::timestamptz and ${createdAt} <= ${now.toISOString()}::timestamptz
+      group by ${adminSteamId}, period.days
+    )
+    select given.id::text as id, given.days, given.counts, given.lifted, newest.name
+    from given left join lateral (${newestNameOf(sql`given.id`)}) as newest on given.id <> 0
+    order by max(given.amount) over (partition by given.id) desc, given.id`);
+  return [...Map.groupBy(rows, ({ id }) => id)].map(([id, ofAdmin]) => {
+    const countsOf = (days: AdminPeriod) => {
+      const row = ofAdmin.find((each) => each.days === days);
+      return { ...(row ? readCounts(row.counts) : byPenaltyType(() => 0)), lifted: Number(row?.lifted ?? 0) };
+    };
+    return {
+      steamId64: id === '0' ? UNKNOWN_STEAM_ID : (id as SteamId64),
+      name: ofAdmin[0]?.name ?? '',
+      periods: { 7: countsOf(7), 30: countsOf(30), 90: countsOf(90) },
+    };
+  });
+}
+
+function newestNameOf(adminSteamId: Parameters<typeof sql>[1]) {
+  return sql`
+    select ${penalties.adminName} as name from ${penalties} where ${penalties.adminSteamId} = ${adminSteamId}
+    order by ${penalties.createdAt} desc, ${penalties.id} desc limit 1`;
+}

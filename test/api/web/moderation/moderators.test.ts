@@ -1,0 +1,218 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
+import { rowsOf, textOf } from '../../../support/web/page-text.ts';
+
+const { db, steam, site } = await openMemberSite();
+const MODERATION = '/account/moderation';
+const NOW = new Date('2026-11-21T12:00:00Z');
+const ADMIN = aSteamId(901);
+const MODERATOR = aSteamId(902);
+const ALA = aSteamId(1001);
+const OLA = aSteamId(1002);
+const [KOWALSKI, KOWALCZYK, NEWCOMER] = [aSteamId(1003), aSteamId(1004), aSteamId(1005)];
+let admin: Browser;
+let moderator: Browser;
+let member: Browser;
+/** Ids of penalties, in the order in which they are inserted below. */
+let ids: number[];
+
+beforeEach(() => {
+  site.clock.now = NOW;
+});
+
+beforeAll(async () => {
+  await insertUser(db, 901, { nickname: 'Szef', isAdmin: true });
+  await insertUser(db, 902, { nickname: 'Moderatorka', isModerator: true });
+  await insertUser(db, 1004, {
+    nickname: 'Kowalczyk',
+    discordId: '80351110224678912',
+    discordUsername: 'kowal',
+    hidesDiscord: true,
+  });
+  const server = await insertServer(db, { name: 'Mirage 24/7' });
+  const at = (days: number) => new Date(NOW.getTime() - days * 86_400_000);
+  const [byAla, byOla] = [
+    { adminSteamId: ALA, adminName: 'Ala' },
+    { adminSteamId: OLA, adminName: 'Ola' },
+  ];
+  const kowalski = { playerSteamId: KOWALSKI, playerName: 'Kowalski' };
+  const kowalczyk = { playerSteamId: KOWALCZYK, playerName: 'Kowalczyk' };
+  const rows = await insertPenalties(db, [
+    { ...kowalski, ...byAla, createdAt: at(3), serverId: server.id, reason: 'Aimbot' },
+    { ...kowalski, ...byAla, createdAt: at(20), serverId: 0, reason: 'Spam', type: 'gag', status: 'EXPIRED' },
+    {
+      ...kowalczyk,
+      ...byOla,
+      createdAt: at(60),
+      serverId: 0,
+      reason: 'Multikonto',
+      type: 'mute',
+      status: 'UNBANNED',
+      liftedAt: at(50),
+      liftedByName: 'Ala',
+      liftedBySteamId: ALA,
+      liftReason: 'Multikonto',
+      source: 'simpleadmin',
+      sourceTable: 'sa_mutes',
+      sourceId: '7',
+      goneAt: at(1),
+    },
+    {
+      ...kowalczyk,
+      adminSteamId: '0' as never,
+      adminName: 'Console',
+      createdAt: at(100),
+      type: 'warn',
+      serverId: 0,
+    },
+  ]);
+  ids = rows.map(({ id }) => id);
+  admin = await signInAs(ADMIN);
+  moderator = await signInAs(MODERATOR);
+  member = await signInAs(aSteamId(903));
+});
+
+async function signInAs(steamId: string): Promise<Browser> {
+  steam.steamId = steamId;
+  steam.approvesAtOnce = true;
+  const browser = openBrowser(site.origin);
+  await signIn(browser);
+  return browser;
+}
+
+test('moderators open penalties, admins and records, and nothing else of moderation', async () => {
+  const record = `${MODERATION}/users/${KOWALCZYK}`;
+  for (const [path, status] of [
+    [`${MODERATION}/penalties`, 200],
+    [`${MODERATION}/penalties/${ids[0]}`, 200],
+    [`${MODERATION}/admins`, 200],
+    [record, 200],
+    [MODERATION, 403],
+    [`${MODERATION}/audit`, 403],
+    [`${MODERATION}/sounds`, 403],
+    [`${MODERATION}/webhooks`, 403],
+    [`${record}/sound/delete`, 403],
+  ] as const) {
+    expect([path, (await moderator.get(path)).status]).toEqual([path, status]);
+    expect([path, (await member.get(path)).status]).toEqual([path, 403]);
+  }
+  for (const action of ['flags', 'block', 'unblock', 'sound/delete', 'tokens/1/revoke']) {
+    expect([action, (await moderator.post(`${record}/${action}`)).status]).toEqual([action, 403]);
+  }
+  const page = textOf((await moderator.get(record)).text);
+  expect(page).not.toContain('kowal');
+  expect(page).not.toMatch(/API tokens|Flags|Block|Round-end sound/);
+  expect(textOf((await admin.get(record)).text)).toContain('kowal 80351110224678912');
+  const account = await moderator.get('/account');
+  expect(account.text).toContain(`href="${MODERATION}/penalties"`);
+  expect(account.text).not.toContain(`href="${MODERATION}"`);
+});
+
+describe('the list of penalties', () => {
+  const listed = async (query: string) => {
+    const { text } = await moderator.get(`${MODERATION}/penalties${query}`);
+    const numbers = rowsOf(text).map((row) => ids.indexOf(Number(/#(\d+)/.exec(row)?.[1])));
+    return { numbers, total: /card-aside">(\d+)/.exec(text)?.[1], text };
+  };
+
+  test('shows everything in a row, newest first', async () => {
+    const { text, total } = await listed('');
+    expect(total).toBe('4');
+    expect(rowsOf(text)).toEqual([
+      `Kowalski Ban #${ids[0]} Aimbot Active permanently 3 days ago Ala Mirage 24/7`,
+      `Kowalski Gag #${ids[1]} Spam Expired 20 days ago Ala All servers`,
+      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago 60 days ago Ola All servers`,
+      `Kowalczyk Warning #${ids[3]} Wallhack Active permanently 3 months ago Console All servers`,
+    ]);
+    expect(text).toContain(`href="${MODERATION}/users/${KOWALSKI}"`);
+  });
+
+  test.each<[string, number[]]>([
+    ['type=ban', [0]],
+    ['type=ban&type=mute', [0, 2]],
+    ['type=ban,mute,nonsense', [0, 2]],
+    ['status=ACTIVE', [0, 3]],
+    ['server_id=0', [1, 2, 3]],
+    ['server_id=1', [0]],
+    [`player=${KOWALSKI}`, [0, 1]],
+    ['player=kowalcz', [2, 3]],
+    ['player=nobody', []],
+    ['admin=ALA', [0, 1]],
+    [`admin=${OLA}&type=mute`, [2]],
+    ['admin=nobody', []],
+    ['created_from=2026-11-18', [0]],
+    ['created_from=2026-11-01&created_to=2026-11-18', [0, 1]],
+    ['created_to=2026-09-22', [2, 3]],
+    ['created_to=2026-13-01&created_from=x', [0, 1, 2, 3]],
+    ['reason=IMBO', [0]],
+    ['sort=created&type=ban,gag', [1, 0]],
+    ['sort=ends&server_id=1', [0]],
+    ['player=a%00b&page=x&server_id=1e9&status=x', []],
+    ['page=9', []],
+  ])('filters by %s', async (query, expected) => {
+    const { numbers, text } = await listed(`?${query}`);
+    expect(numbers).toEqual(expected);
+    if (expected.length === 0) expect(text).toContain('No results.');
+  });
+
+  test('says why a period or a reason can match nothing', async () => {
+    for (const [query, words] of [
+      ['created_from=2026-11-02&created_to=2026-11-01', 'The first day is after the last one.'],
+      ['reason=ab', 'Enter at least three characters of the reason.'],
+    ] as const) {
+      const { numbers, text } = await listed(`?${query}`);
+      expect(numbers).toEqual([]);
+      expect(text).toContain(words);
+    }
+  });
+
+  test('offers a choice where several players or admins have the name', async () => {
+    for (const [query, question, links] of [
+      ['player=kowal&status=ACTIVE', 'Several players match.', [`player=${KOWALCZYK}`, `player=${KOWALSKI}`]],
+      ['admin=la&status=ACTIVE', 'Several admins match.', [`admin=${ALA}`, `admin=${OLA}`]],
+    ] as const) {
+      const { text, numbers } = await listed(`?${query}`);
+      expect(numbers).toEqual([]);
+      expect(text).toContain(question);
+      for (const link of links) expect(text).toContain(`?${link}&amp;status=ACTIVE"`);
+    }
+  });
+});
+
+describe("a penalty's page", () => {
+  test('shows who lifted it, its source and the records, and never its reason as that of the lifting', async () => {
+    const { text } = await moderator.get(`${MODERATION}/penalties/${ids[2]}`);
+    expect(textOf(text)).toContain(
+      'Mute #' +
+        `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Issued by Ola Issued 22 Sept 2026, 12:00 UTC ` +
+        'Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala Reason for lifting Not recorded ' +
+        'Server All servers Source simpleadmin No longer there',
+    );
+    for (const steamId of [KOWALCZYK, OLA, ALA]) {
+      expect(text).toContain(`href="${MODERATION}/users/${steamId}"`);
+    }
+  });
+
+  test('is 404 for a number that no penalty has', async () => {
+    for (const id of ['0', '999999', 'x', '1e3']) {
+      expect([id, (await moderator.get(`${MODERATION}/penalties/${id}`)).status]).toEqual([id, 404]);
+    }
+  });
+});
+
+test('admins are listed with what they gave in 7, 30 and 90 days by type, and how much was lifted', async () => {
+  const { text } = await moderator.get(`${MODERATION}/admins`);
+  expect(rowsOf(text)).toEqual([
+    'Ala 1 · 1 · 1 – 0 · 1 · 1 – – 1 · 2 · 2 –',
+    'Ola – 0 · 0 · 1 – – – 0 · 0 · 1 0 · 0 · 1',
+  ]);
+  expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
+});
+
+test('there is a record for every SteamID', async () => {
+  const page = await moderator.get(`${MODERATION}/users/${NEWCOMER}`);
+  expect(textOf(page.text)).toContain('This player has never signed in.');
+  expect(textOf(page.text)).toContain('No penalties.');
+});
