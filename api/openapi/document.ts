@@ -1,11 +1,12 @@
 import { Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import { JSON_TYPE } from '../http/responses.ts';
-import { type Operation, TAGS } from '../http/route.ts';
-import { buildComponents } from './components.ts';
-import { describeOperation } from './describe.ts';
+import { type DocumentedHeader, type Operation, TAGS } from '../http/route.ts';
+import { describeOperation, describeParameter, IF_NONE_MATCH } from './describe.ts';
 import type { RateLimits } from './headers.ts';
 import { openApiPage } from './page.tsx';
+import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
+import { collectSchemas } from './schemas.ts';
 
 type Deps = {
   publicUrl: string;
@@ -85,4 +86,38 @@ async function buildDocument(
   const response = await plugin.handle(new Request(`http://localhost${DOCUMENT_PATH}`));
   if (!response.ok) throw new Error(`the plugin responded with ${response.status}`);
   return response.text();
+}
+
+/** The document's `components`, by kind and name. */
+type Components = {
+  schemas: Record<string, unknown>;
+  parameters: Record<string, unknown>;
+  headers: Record<string, DocumentedHeader>;
+  responses: Record<string, object>;
+};
+
+/**
+ * The document's `components`, which the operations refer to.
+ * @throws when two parameters or two models have one name.
+ */
+export function buildComponents(operations: readonly Operation[], limits: RateLimits): Components {
+  return {
+    schemas: collectSchemas([...operations.map(({ success }) => success.model), ErrorModel]),
+    parameters: collectParameters(operations),
+    headers: sharedHeaderComponents(operations, limits),
+    responses: responseComponents(operations),
+  };
+}
+
+function collectParameters(operations: readonly Operation[]) {
+  const { id, ...ifNoneMatch } = IF_NONE_MATCH;
+  const components: Record<string, unknown> = { [id]: ifNoneMatch };
+  const known = new Map<string, unknown>();
+  for (const parameter of operations.flatMap(({ parameters }) => Object.values(parameters))) {
+    const same = known.get(parameter.id);
+    if (same && same !== parameter) throw new Error(`two parameters are called ${parameter.id}`);
+    known.set(parameter.id, parameter);
+    components[parameter.id] = describeParameter(parameter);
+  }
+  return components;
 }

@@ -4,7 +4,6 @@ import { isOtherVersion, isRangeOfSame, isUnchanged } from '../http/conditional.
 import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
 import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
-import { tryParseRange } from './range.ts';
 import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
 
 type StorageDeps = {
@@ -101,4 +100,25 @@ function refuseMethod(): Response {
 
 function refuse(error: ErrorResponse): Response {
   return respondError(error, { ...HEADERS, 'Cache-Control': ERROR_CACHE_CONTROL.public });
+}
+
+/** Both ends included. */
+type ByteRange = { start: number; end: number };
+
+/**
+ * Reads a `Range` header with a single byte range. Undefined for none, for a malformed one and for several ranges: the
+ * response is then the whole file (RFC 9110 section 14.2).
+ */
+function tryParseRange(header: string | null, length: number): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return undefined;
+  const [, first = '', last = ''] = match;
+  if (first === '') {
+    const suffix = Math.min(Number(last), length);
+    return suffix === 0 ? 'unsatisfiable' : { start: length - suffix, end: length - 1 };
+  }
+  const start = Number(first);
+  const end = last === '' ? length - 1 : Math.min(Number(last), length - 1);
+  if (last !== '' && start > Number(last)) return undefined;
+  return start >= length ? 'unsatisfiable' : { start, end };
 }

@@ -4,7 +4,7 @@ import { NotFound } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { isPersonKnown, openPersonExport } from '../queries/personal-data/export.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
-import { erasePlayer } from '../service/parts/erase-player.ts';
+import { erasePlayer } from '../service/erase-player.ts';
 import { confirm } from './confirm.ts';
 import { describeLostErasures } from './output/lost-erasures.ts';
 import { print } from './output/print.ts';

@@ -94,7 +94,7 @@ export function addWebhookCommands(program: Command, session: Session): void {
 
 async function open(session: Session): Promise<WebhookActions> {
   // Loaded here, since it loads the API's framework, which no other command needs.
-  const { openWebhookActions } = await import('../service/parts/webhooks.ts');
+  const { openWebhookActions } = await import('../service/webhooks.ts');
   const { db } = await session.database();
   return openWebhookActions({ config: session.config(), db });
 }

@@ -5,8 +5,13 @@ import { Conflict, InvalidInput } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { formatServerAddress, parseServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
-import { listServerAliases, saveServerAlias } from '../queries/servers/aliases.ts';
-import { addServer, findServerByAddress, listServers } from '../queries/servers/servers.ts';
+import {
+  addServer,
+  findServerByAddress,
+  listServerAliases,
+  listServers,
+  saveServerAlias,
+} from '../queries/servers/servers.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import { warn } from './import-report.ts';
 import type { ImportRun, Warn } from './import-run.ts';

@@ -3,16 +3,16 @@ import {
   type A2sPlayer,
   buildInfoRequest,
   buildPlayersRequest,
+  createPacketReader,
+  createSplitResponses,
   parseInfo,
   parsePlayers,
+  QueryFailure,
   RESPONSE_TYPES,
   SPLIT_PACKET,
   WHOLE_PACKET,
 } from './a2s-protocol.ts';
-import { createPacketReader } from './packet-reader.ts';
-import { QueryFailure } from './query-failure.ts';
 import type { ServerSocket } from './server-socket.ts';
-import { createSplitResponses } from './split-response.ts';
 
 /** Queries one server, one request at a time. Times are those of `performance.now()`. */
 export type A2sClient = {

@@ -1,6 +1,3 @@
-import { createPacketReader } from './packet-reader.ts';
-import { QueryFailure } from './query-failure.ts';
-
 /** The packets of Source's server queries, as Counter-Strike 2 sends them. https://developer.valvesoftware.com/wiki/Server_queries */
 
 /** First four bytes of every packet: a whole one, or a part of a split response. */
@@ -99,4 +96,136 @@ export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A
     if (!(error instanceof QueryFailure)) throw error;
   }
   return players;
+}
+
+/** Reads a packet from front to back, numbers in little-endian order. Every read past the end throws {@link QueryFailure} `malformed`. */
+type PacketReader = {
+  readByte: () => number;
+  readUint16: () => number;
+  readUint32: () => number;
+  readInt32: () => number;
+  /** Of four bytes; may be NaN or infinite. */
+  readFloat: () => number;
+  /** Up to the next NUL, as UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is left out. */
+  readText: () => string;
+  skip: (bytes: number) => void;
+  /** What has not been read yet. */
+  rest: () => Buffer;
+};
+
+/** Starts at the first byte of `packet`, which is not copied. */
+export function createPacketReader(packet: Buffer): PacketReader {
+  let offset = 0;
+  /** Advances by some bytes and returns the offset before. */
+  const step = (bytes: number): number => {
+    const start = offset;
+    offset += bytes;
+    if (offset > packet.length) throw new QueryFailure('malformed');
+    return start;
+  };
+  return {
+    readByte: () => packet.readUInt8(step(1)),
+    readUint16: () => packet.readUInt16LE(step(2)),
+    readUint32: () => packet.readUInt32LE(step(4)),
+    readInt32: () => packet.readInt32LE(step(4)),
+    readFloat: () => packet.readFloatLE(step(4)),
+    readText: () => {
+      const end = packet.indexOf(0, offset);
+      if (end === -1) throw new QueryFailure('malformed');
+      const bytes = packet.subarray(offset, end);
+      offset = end + 1;
+      // Servers cut names and host names at a number of bytes. A stream keeps an incomplete character for the next chunk.
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
+    },
+    skip: (bytes) => {
+      step(bytes);
+    },
+    rest: () => packet.subarray(offset),
+  };
+}
+
+/** Reassembles split responses. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
+type SplitResponses = {
+  /**
+   * Adds one part, without its first four bytes.
+   * @returns the whole packet once its last part has arrived.
+   * @throws {QueryFailure} `malformed` for invalid or compressed parts.
+   */
+  add: (part: Buffer) => Buffer | undefined;
+};
+
+/** 255 players whose names have 32 characters of four bytes are 35,000 bytes, 29 parts of Valve's 1248. */
+const MAX_PARTS = 32;
+const MAX_RESPONSE_BYTES = 65_536;
+/** A repeated request may get two responses, with interleaved parts. */
+const MAX_UNFINISHED = 2;
+/** The highest bit of a response's id marks compression. */
+const IS_COMPRESSED = 0x8000_0000;
+
+type Unfinished = { parts: Map<number, Buffer>; total: number; sizeBytes: number };
+
+/** Keeps at most two unfinished responses of 64 KiB each; the oldest is dropped for a new one. */
+export function createSplitResponses(): SplitResponses {
+  const unfinished = new Map<number, Unfinished>();
+
+  function begin(id: number, total: number): Unfinished {
+    const [oldest] = unfinished.keys();
+    if (oldest !== undefined && unfinished.size >= MAX_UNFINISHED) unfinished.delete(oldest);
+    const begun = { parts: new Map<number, Buffer>(), total, sizeBytes: 0 };
+    unfinished.set(id, begun);
+    return begun;
+  }
+
+  return {
+    add: (part) => {
+      const reader = createPacketReader(part);
+      const id = reader.readUint32();
+      // A few hundred bytes of bzip2 can expand to a gigabyte, and Counter-Strike 2 never compresses.
+      if (id >= IS_COMPRESSED) throw new QueryFailure('malformed');
+      const total = reader.readByte();
+      const number = reader.readByte();
+      reader.skip(2); // size of the parts
+      const payload = reader.rest();
+      const response = unfinished.get(id) ?? begin(id, total);
+      const isPossible = total === response.total && total <= MAX_PARTS && number < total;
+      if (!isPossible) throw new QueryFailure('malformed');
+      if (response.parts.has(number)) return undefined;
+      response.parts.set(number, payload);
+      response.sizeBytes += payload.length;
+      if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new QueryFailure('malformed');
+      if (response.parts.size < total) return undefined;
+      unfinished.delete(id);
+      const inOrder = [...response.parts].sort(([a], [b]) => a - b);
+      return Buffer.concat(inOrder.map(([, bytes]) => bytes));
+    },
+  };
+}
+
+/** Why a game server gave no usable response. */
+const QUERY_FAILURE_REASONS = [
+  'time-out',
+  /** The response is not A2S, or incomplete. */
+  'malformed',
+  /** The server has no map and no slots: it is starting, or is not a game server. */
+  'no-game',
+  'banned-by-server',
+  /** No process listens on the port. */
+  'refused',
+  'unreachable',
+  'host-unknown',
+  /** The query was aborted. */
+  'aborted',
+] as const;
+export type QueryFailureReason = (typeof QUERY_FAILURE_REASONS)[number];
+
+/** Thrown inside a query; `queryGameServer` turns it into a value. */
+export class QueryFailure extends Error {
+  override name = 'QueryFailure';
+
+  constructor(
+    readonly reason: QueryFailureReason,
+    options?: ErrorOptions,
+  ) {
+    super(`game server query failed: ${reason}`, options);
+  }
 }

@@ -4,8 +4,7 @@ import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import type { ServerState } from '../queries/servers/polls.ts';
 import { resolveHost } from '../runtime/resolve-host.ts';
 import { createA2sClient } from './a2s-client.ts';
-import type { A2sInfo, A2sPlayer } from './a2s-protocol.ts';
-import { QueryFailure, type QueryFailureReason } from './query-failure.ts';
+import { type A2sInfo, type A2sPlayer, QueryFailure, type QueryFailureReason } from './a2s-protocol.ts';
 import { openServerSocket, type ServerSocket } from './server-socket.ts';
 
 /** The outcome of a query; a server that does not respond is a value, not an error. */

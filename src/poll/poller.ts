@@ -6,10 +6,10 @@ import { type PolledServer, saveServerPolls } from '../queries/servers/polls.ts'
 import { thinServerSamples } from '../queries/servers/samples.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 import { startLoop } from '../runtime/loop.ts';
+import type { QueryFailureReason } from './a2s-protocol.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
 import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
-import type { QueryFailureReason } from './query-failure.ts';
 
 export type Poller = {
   /** Settles once it is known whether this process polls or another one does. */

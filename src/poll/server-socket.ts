@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { errorCode } from '../domain/error-causes.ts';
-import { QueryFailure } from './query-failure.ts';
+import { QueryFailure } from './a2s-protocol.ts';
 
 /** A UDP socket for one server. */
 export type ServerSocket = {

@@ -1,29 +1,39 @@
 import { createApi } from '../../api/app.ts';
+import { createTokenChecker, type TokenChecker } from '../../api/http/authentication.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createBodyCache } from '../../api/v1/body-cache.ts';
+import {
+  createPenaltyExports,
+  EXPORTS_PER_HOUR,
+  type PenaltyExports,
+} from '../../api/v1/penalties/penalty-export.ts';
 import { saveMissingSizes } from '../../media/uploads.ts';
 import packageJson from '../../package.json';
-import { tryParseSoundFileName } from '../domain/round-sound.ts';
+import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
+import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import { listActivePenalties } from '../queries/penalties/active.ts';
+import { openPenaltyExport } from '../queries/penalties/export.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
 import { findPenalty } from '../queries/penalties/penalty.ts';
 import { listPenaltyServers } from '../queries/penalties/penalty-servers.ts';
 import { searchPlayers } from '../queries/player-search.ts';
-import { listPublishedRoundSounds } from '../queries/round-sounds/round-sounds.ts';
+import {
+  countUnfinishedSounds,
+  listPublishedRoundSounds,
+  listReadySounds,
+} from '../queries/round-sounds/round-sounds.ts';
+import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import { saveConfiguredFlags } from '../queries/users/configured-flags.ts';
 import { findUser, listUsersByDiscordId, listUsersBySteamId } from '../queries/users/users.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
+import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
 import { openEvents } from './events.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
-import { countLookups } from './metrics/cache-metrics.ts';
-import { createRequestRecorder } from './metrics/request-metrics.ts';
+import { countLookups, createRequestRecorder } from './metrics.ts';
 import { type ApiOptions, openPages } from './pages.ts';
-import { startExports } from './parts/exports.ts';
-import { openLimits } from './shared-limits.ts';
-import { addQueueGauges, watchReadySounds } from './sounds.ts';
-import { startTokenChecker } from './tokens.ts';
+import { type Limits, openLimits } from './shared-limits.ts';
 
 /** How far request bodies may exceed the largest upload, so that a larger upload gets a page that says so. */
 const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
@@ -109,4 +119,93 @@ function warnOfUnsetPublicUrl({ config, log }: Context): void {
   log.warn(
     `PUBLIC_URL is not set: whoever signs in is sent back to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
   );
+}
+
+const TOKEN_FLUSH_MS = 5000;
+/**
+ * For the last flush, when the service stops: a database that hangs must not make that take longer than five seconds.
+ */
+const LAST_FLUSH_LIMIT_MS = 1000;
+
+/** Checks tokens until the service stops, and writes when they were last used. */
+function startTokenChecker({ database, changes, clockMs, metrics, log, onStop }: Context): TokenChecker {
+  const tokens = createTokenChecker(database.requestDb, {
+    clockMs,
+    onLookup: countLookups(metrics, 'tokens'),
+  });
+  changes.onChange('api_tokens', tokens.forget);
+  changes.onChange('users', tokens.forget);
+  onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });
+  onStop(
+    'token uses',
+    startLoop({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }).stop,
+  );
+  return tokens;
+}
+
+/** The titles of published sounds of players who may have one, by their SteamID. */
+async function watchReadySounds(context: Context): Promise<LiveQuery<Map<string, string>>> {
+  const audience = context.config.sound.audience;
+  const sounds = await watchSounds(context, {
+    name: 'sounds',
+    read: () => listReadySounds(context.database.db, audience),
+    build: (ready) => new Map(ready.map(({ steamId64, title }) => [steamId64, title])),
+  });
+  if (audience !== 'everyone') context.changes.onChange('users', sounds.invalidate);
+  return sounds;
+}
+
+/** As often as Prometheus reads them. */
+const GAUGES_MS = 15_000;
+
+/** Gauges of the upload queue, which all processes share. */
+async function addQueueGauges(context: Context): Promise<void> {
+  const queue = await watchSounds(context, {
+    name: 'queue of sounds',
+    read: () => countUnfinishedSounds(context.database.db),
+    build: (counts) => new Map(counts.map(({ status, count }) => [status, count])),
+    refreshMs: GAUGES_MS,
+  });
+  for (const status of UNFINISHED_STATUSES) {
+    const help = `Uploaded sounds that are ${status}.`;
+    context.metrics.addGauge(`sounds_${status}`, help, () => queue.current().get(status) ?? 0);
+  }
+}
+
+/** A live query over the table of sounds. */
+async function watchSounds<Rows, T>(
+  { log, changes, onStop }: Context,
+  options: Omit<Parameters<typeof createLiveQuery<Rows, T>>[0], 'log'>,
+): Promise<LiveQuery<T>> {
+  const query = await createLiveQuery({ log, ...options });
+  onStop(options.name, query.stop);
+  changes.onChange('round_sounds', query.invalidate);
+  return query;
+}
+
+const HOUR_MS = 3_600_000;
+export const CHECK_MS = 1000;
+
+/** Exports read the primary: their cursor is a position in its sequence of events. */
+function startExports(
+  { database, changes, now, log, onStopPart }: Context,
+  { createLimiter, createMutex }: Limits,
+): PenaltyExports {
+  const exports = createPenaltyExports({
+    openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
+    limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
+    mutex: createMutex('running export'),
+    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
+  });
+  const checkTokens = () => exports.checkTokens(now());
+  // Every second too, since a token expires without a notification.
+  onStopPart(
+    'tokens of exports',
+    startLoop({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }).stop,
+  );
+  for (const table of ['api_tokens', 'users'] as const) {
+    changes.onChange(table, () => void checkTokens().catch(() => undefined));
+  }
+  onStopPart('exports', exports.stop, { serves: true });
+  return exports;
 }

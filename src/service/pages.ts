@@ -4,12 +4,13 @@ import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import { loadSessionSecret } from '../../api/web/request/session-secret.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
+import { createBanners } from '../charts/banners.ts';
+import { createMapReader } from '../live/map-history.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
-import { erasePlayer } from './parts/erase-player.ts';
-import { openWebhookActions } from './parts/webhooks.ts';
+import { erasePlayer } from './erase-player.ts';
 import type { Limits } from './shared-limits.ts';
-import { openStatusPages } from './status.ts';
+import { openWebhookActions } from './webhooks.ts';
 
 /** Sign-in and link attempts by address: start and return each count. */
 const ATTEMPTS_PER_MINUTE = 30;
@@ -72,5 +73,26 @@ export async function openPages(
         storeUpload(requestDb, soundFolders, { upload, maxBytes: maxUploadBytes, audience }),
       removeSound: (removal) => removeSound(requestDb, soundFolders, removal),
     },
+  };
+}
+
+/** The same as in `base.css`. */
+const DEFAULT_ACCENT = '#f7b23b';
+
+/** The data of the pages about servers. */
+function openStatusPages(context: Context): PagesDeps['status'] {
+  const { config, log, now, database, serverList, readHistory } = context;
+  return {
+    serverList,
+    readHistory,
+    readMaps: createMapReader(database.requestDb, context),
+    findBanner: createBanners({
+      serverList,
+      readHistory,
+      now,
+      log,
+      siteName: config.site.name,
+      accent: config.site.accent ?? DEFAULT_ACCENT,
+    }),
   };
 }

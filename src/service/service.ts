@@ -18,20 +18,17 @@ import type { Role } from '../runtime/roles.ts';
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
 import { createSteamBans } from '../steam/bans.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
+import { startBot } from './bot.ts';
 import type { Context } from './context.ts';
 import { startHealth } from './health.ts';
 import { startApi } from './http.ts';
-import { countLookups } from './metrics/cache-metrics.ts';
-import { createQueryRecorder } from './metrics/query-metrics.ts';
-import { addStateMetrics } from './metrics/state-metrics.ts';
+import { openFfmpeg, startMedia } from './media.ts';
+import { addStateMetrics, countLookups, createQueryRecorder, createReplicaReports } from './metrics.ts';
 import type { ApiOptions } from './pages.ts';
-import { startBot } from './parts/bot.ts';
-import { openFfmpeg, startMedia } from './parts/media.ts';
-import { startPolling } from './parts/poller.ts';
-import { startSync } from './parts/sync.ts';
-import { startWebhooks } from './parts/webhooks.ts';
-import { createReplicaReports } from './replicas.ts';
+import { startPolling } from './poller.ts';
 import { checkStorageIdentity } from './storage-identity.ts';
+import { startSync } from './sync.ts';
+import { startWebhooks } from './webhooks.ts';
 
 export type Service = {
   /** The HTTP port: of the API, or of health and metrics alone; undefined without either. */

@@ -6,7 +6,6 @@ import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
 import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
 import { startLoop } from '../../../src/runtime/loop.ts';
-import { eventFrame, keepAliveFrame, openingFrame, type StreamedEvent } from './event-frames.ts';
 import type { EventType } from './event-models.ts';
 
 type Options = {
@@ -306,3 +305,24 @@ function isLive({ isCatchingUp }: Stream): boolean {
 function isFull({ controller }: Stream): boolean {
   return (controller.desiredSize ?? 0) <= -MAX_BUFFERED_BYTES;
 }
+
+/** An event as it is sent; without `id` when a stream cannot resume from it. */
+type StreamedEvent = { type: EventType; id?: string; data: unknown };
+
+/** The frame of an event. */
+function eventFrame({ type, id, data }: StreamedEvent): Uint8Array {
+  return encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** The first frame: a client that reconnects before its first event resumes from this cursor. */
+function openingFrame(cursor: string): Uint8Array {
+  return encode(`retry: 3000\nid: ${cursor}\n\n`);
+}
+
+/** A comment, with the cursor from which a client that reconnects resumes. */
+function keepAliveFrame(cursor: string): Uint8Array {
+  return encode(`: keep-alive\nid: ${cursor}\n\n`);
+}
+
+const encoder = new TextEncoder();
+const encode = (text: string) => encoder.encode(text);

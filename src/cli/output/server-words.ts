@@ -1,6 +1,6 @@
 import { type ServerAddress, tryParseServerAddress } from '../../domain/server-address.ts';
+import type { QueryFailureReason } from '../../poll/a2s-protocol.ts';
 import type { PollOutcome } from '../../poll/game-server.ts';
-import type { QueryFailureReason } from '../../poll/query-failure.ts';
 import type { ServerStatus } from '../../queries/servers/servers.ts';
 import { describeMoment } from './print.ts';
 

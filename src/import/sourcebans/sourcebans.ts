@@ -1,6 +1,14 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { MUTE_TYPES } from '../../domain/penalty.ts';
 import { formatServerAddress } from '../../domain/server-address.ts';
+import {
+  type AdminRights,
+  findRows,
+  loadRows,
+  toAdminRights,
+  toGroupPermission,
+  toLetters,
+} from '../admin-rights.ts';
 import type { ImportSummary } from '../import-report.ts';
 import type { ImportDeps } from '../import-run.ts';
 import { importSource, type SourceOptions } from '../import-source.ts';
@@ -8,7 +16,6 @@ import { matchSourceServers, type SourceServerTable } from '../servers.ts';
 import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
 import { findSourceTable, type SourceTable } from '../source/tables.ts';
 import type { PenaltyTable, SourceSystem } from '../source-system.ts';
-import { readSourcebansAdmins } from './admins.ts';
 import { parseSourcebansRow, parseSourcebansState, type SourcebansRowOptions } from './rows.ts';
 import { completeComms, readComms } from './silences.ts';
 
@@ -132,4 +139,34 @@ function serverTable(prefix: string): SourceServerTable {
       return { sourceServerId: sid ?? '', name: null, address };
     },
   };
+}
+
+/**
+ * The admins of a SourceBans++ database, with their flags in the game; rights to its panel are none there.
+ * @param prefix of the table names, such as `sb_`.
+ * @throws {InvalidInput} when a table that they need is missing.
+ */
+async function readSourcebansAdmins(database: SourceDatabase, prefix: string): Promise<AdminRights[]> {
+  const admins = await loadRows(database, `${prefix}admins`, {
+    needed: ['authid', 'srv_flags'],
+    wanted: ['srv_group'],
+  });
+  const groups = await findRows(database, `${prefix}srvgroups`, { needed: ['name', 'flags'] });
+  if (!groups && admins.some(({ srv_group }) => srv_group)) {
+    throw new InvalidInput(`the source has no table ${prefix}srvgroups, or its user may not read it`);
+  }
+  // MySQL compares names without letter case.
+  const groupsByName = new Map(groups?.map((group) => [foldName(group.name), group]));
+  return admins.flatMap((admin) => {
+    const group = groupsByName.get(foldName(admin.srv_group));
+    const permissions = [
+      ...toLetters(admin.srv_flags),
+      ...(group ? [toGroupPermission(group.name ?? ''), ...toLetters(group.flags)] : []),
+    ];
+    return toAdminRights(admin.authid, { permissions, endsAt: null }) ?? [];
+  });
+}
+
+function foldName(name: string | null | undefined): string {
+  return (name ?? '').trim().toLowerCase();
 }

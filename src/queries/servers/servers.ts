@@ -1,5 +1,6 @@
 import { asc, eq } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
+import { serverAliases } from '../../db/schema/penalty-sources.ts';
 import { serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -172,4 +173,15 @@ function toSlug(name: string): string {
 
 function numbered(slug: string, number: number): string {
   return number === 1 ? slug : `${slug}-${number}`;
+}
+
+/** Our ids of servers by the ids that a penalty source uses for them. */
+export async function listServerAliases(db: Db, source: string): Promise<Map<string, number>> {
+  const rows = await db.select().from(serverAliases).where(eq(serverAliases.source, source));
+  return new Map(rows.map(({ sourceServerId, serverId }) => [sourceServerId, serverId]));
+}
+
+/** Saves which of our servers an id of a source stands for; an existing alias stays, as an operator may have changed it. */
+export async function saveServerAlias(db: Db, alias: typeof serverAliases.$inferInsert): Promise<void> {
+  await db.insert(serverAliases).values(alias).onConflictDoNothing();
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { t } from 'elysia';
 import type { Operation } from '../../../api/http/route.ts';
-import { buildComponents } from '../../../api/openapi/components.ts';
 import { describeOperation } from '../../../api/openapi/describe.ts';
+import { buildComponents } from '../../../api/openapi/document.ts';
 import { LIST_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';
 
 const LIMITS = { public: 30, protected: 60 };

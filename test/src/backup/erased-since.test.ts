@@ -5,7 +5,7 @@ import { openSoundFolders } from '../../../media/sound-folders.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
-import { erasePlayer } from '../../../src/service/parts/erase-player.ts';
+import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestFolder } from '../../support/service/program.ts';

@@ -1,9 +1,12 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseInfo, parsePlayers } from '../../../src/poll/a2s-protocol.ts';
+import {
+  createSplitResponses,
+  parseInfo,
+  parsePlayers,
+  QueryFailure,
+} from '../../../src/poll/a2s-protocol.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
-import { QueryFailure } from '../../../src/poll/query-failure.ts';
-import { createSplitResponses } from '../../../src/poll/split-response.ts';
 import {
   anInfoPacket,
   aPlayersPacket,

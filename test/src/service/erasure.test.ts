@@ -13,7 +13,7 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { steamBans } from '../../../src/db/schema/steam.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
-import { erasePlayer } from '../../../src/service/parts/erase-player.ts';
+import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';

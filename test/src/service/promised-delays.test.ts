@@ -4,8 +4,8 @@ import { CHECK_MS as STREAM_CHECK_MS } from '../../../api/v1/events/event-stream
 import { FRESH_MS as REPLICA_FRESH_MS } from '../../../src/db/replicas.ts';
 import { TRY_LIMIT_MS } from '../../../src/events/webhooks/post.ts';
 import { REFRESH_MS } from '../../../src/live/live-query.ts';
-import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/parts/exports.ts';
-import { EXPIRY_EVENTS_MS } from '../../../src/service/parts/sync.ts';
+import { CHECK_MS as EXPORT_CHECK_MS } from '../../../src/service/http.ts';
+import { EXPIRY_EVENTS_MS } from '../../../src/service/sync.ts';
 
 // The tests of each part measure how soon it reacts to a notification. How soon it checks without one is asserted here, on
 // the intervals themselves: measurements would depend on how busy the machine is.

@@ -7,7 +7,7 @@ import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
-import { openWebhookActions } from '../../../src/service/parts/webhooks.ts';
+import { openWebhookActions } from '../../../src/service/webhooks.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
 import { urlOf } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';

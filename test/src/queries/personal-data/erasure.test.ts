@@ -18,7 +18,7 @@ import { saveSteamBans } from '../../../../src/queries/steam-bans.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { linkDiscord, saveSignIn, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
-import { erasePlayer } from '../../../../src/service/parts/erase-player.ts';
+import { erasePlayer } from '../../../../src/service/erase-player.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { countWaiting } from '../../../support/database/lock-waits.ts';

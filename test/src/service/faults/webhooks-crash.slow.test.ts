@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
-import { openWebhookActions } from '../../../../src/service/parts/webhooks.ts';
+import { openWebhookActions } from '../../../../src/service/webhooks.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startReceiver } from '../../../support/http/webhook-receiver.ts';

@@ -1,5 +1,5 @@
-import { createPoller } from '../../poll/poller.ts';
-import type { Context } from '../context.ts';
+import { createPoller } from '../poll/poller.ts';
+import type { Context } from './context.ts';
 
 /** Role `poller`: queries the game servers. */
 export async function startPolling(context: Context): Promise<void> {

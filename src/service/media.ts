@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
-import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
-import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import type { Config } from '../../runtime/config.ts';
-import type { Context } from '../context.ts';
+import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
+import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
+import type { RoundSoundWorkerDeps } from '../../media/process-upload.ts';
+import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
+import type { Config } from '../runtime/config.ts';
+import type { Context } from './context.ts';
 
 /** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
 const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];

@@ -1,17 +1,21 @@
-import { InvalidInput } from '../../domain/errors.ts';
-import { IKS } from '../../import/iks.ts';
-import { createMirror } from '../../import/mirror.ts';
-import { createMirrorMetrics, type Rounds } from '../../import/rounds.ts';
-import { simpleAdminSystem } from '../../import/simple-admin/simple-admin.ts';
-import { checkSourceUrl } from '../../import/source/open-source.ts';
-import { sourcebansSystem } from '../../import/sourcebans/sourcebans.ts';
-import { createVipMirror } from '../../import/vipcore.ts';
-import { recordExpiredPenalties } from '../../queries/penalties/events.ts';
-import { endFlagsOfOthers, endTimedFlags } from '../../queries/users/user-flags.ts';
-import { startLoop } from '../../runtime/loop.ts';
-import type { Context } from '../context.ts';
-import { createExpirySweep, EXPIRY_SWEEP_MS } from './expiry.ts';
-import { startRetention } from './retention.ts';
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
+import type { Leaders, Leadership } from '../db/leader.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import { IKS } from '../import/iks.ts';
+import { createMirror } from '../import/mirror.ts';
+import { createMirrorMetrics, type Rounds } from '../import/rounds.ts';
+import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
+import { checkSourceUrl } from '../import/source/open-source.ts';
+import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
+import { createVipMirror } from '../import/vipcore.ts';
+import { prunePenaltyEvents, recordExpiredPenalties } from '../queries/penalties/events.ts';
+import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
+import { deleteOldRows } from '../queries/retention.ts';
+import { endFlagsOfOthers, endTimedFlags } from '../queries/users/user-flags.ts';
+import { startLoop } from '../runtime/loop.ts';
+import type { Context } from './context.ts';
 
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 export const EXPIRY_EVENTS_MS = 15_000;
@@ -110,4 +114,49 @@ function checkUrl(variable: string, url: string): void {
     if (!(error instanceof InvalidInput)) throw error;
     throw new InvalidInput(`${variable} isn't valid: ${error.message}`);
   }
+}
+
+/** How often to sweep. A clock that is wrong for a shorter time marks nothing. */
+const EXPIRY_SWEEP_MS = 60_000;
+
+/**
+ * Creates the work that marks penalties as expired. A mark cannot be undone, and lists are correct without it: so each
+ * sweep uses the earlier of its own and the previous sweep's time, and the first sweep marks nothing.
+ */
+export function createExpirySweep(db: Db, now: () => Date): () => Promise<void> {
+  let last: Date | undefined;
+  return async () => {
+    const reading = now();
+    const before = last;
+    last = reading;
+    if (before === undefined) return;
+    const earlier = new Date(Math.min(before.getTime(), reading.getTime()));
+    while ((await markExpiredPenalties(db, earlier)) > 0);
+  };
+}
+
+const EVERY_MS = 86_400_000;
+
+/**
+ * Deletes old rows at the start and then once a day, in one process at a time, in steps that hold no lock for long.
+ */
+export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders; log: Logger }): Leadership {
+  const work = async (signal: AbortSignal) => {
+    const deleted = {
+      ...(await deleteOldRows(db, signal)),
+      penalty_events: await prunePenaltyEvents(db, signal),
+    };
+    if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
+  };
+  return leaders.run('retention', async (signal) => {
+    const loop = startLoop({
+      name: 'deleting old rows',
+      everyMs: EVERY_MS,
+      startsAtOnce: true,
+      work,
+      log,
+    });
+    await once(signal, 'abort');
+    loop.stop();
+  });
 }

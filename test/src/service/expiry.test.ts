@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
-import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
-import { createExpirySweep } from '../../../../src/service/parts/expiry.ts';
-import { insertPenalties } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
+import { createExpirySweep } from '../../../src/service/sync.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const { db } = database;

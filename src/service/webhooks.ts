@@ -1,17 +1,17 @@
 import { once } from 'node:events';
-import type { Db } from '../../db/client.ts';
-import { isDelivered } from '../../domain/webhook.ts';
-import { createWebhookActions, type WebhookActions } from '../../events/webhooks/actions.ts';
-import { startWebhookDelivery, type WebhookDelivery } from '../../events/webhooks/delivery.ts';
-import { createEndpointRules } from '../../events/webhooks/endpoint.ts';
-import { eventMessage, sendMessage } from '../../events/webhooks/message.ts';
-import { createPost } from '../../events/webhooks/post.ts';
-import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
-import { saveProgress } from '../../queries/webhooks/webhook-deliveries.ts';
-import { countWebhooks, listActiveWebhooks } from '../../queries/webhooks/webhooks.ts';
-import type { Config } from '../../runtime/config.ts';
-import { startLoop } from '../../runtime/loop.ts';
-import type { Context } from '../context.ts';
+import type { Db } from '../db/client.ts';
+import { isDelivered } from '../domain/webhook.ts';
+import { createWebhookActions, type WebhookActions } from '../events/webhooks/actions.ts';
+import { startWebhookDelivery, type WebhookDelivery } from '../events/webhooks/delivery.ts';
+import { createEndpointRules } from '../events/webhooks/endpoint.ts';
+import { eventMessage, sendMessage } from '../events/webhooks/message.ts';
+import { createPost } from '../events/webhooks/post.ts';
+import { listPenaltyEvents, readEventLog } from '../queries/penalties/events.ts';
+import { saveProgress } from '../queries/webhooks/webhook-deliveries.ts';
+import { countWebhooks, listActiveWebhooks } from '../queries/webhooks/webhooks.ts';
+import type { Config } from '../runtime/config.ts';
+import { startLoop } from '../runtime/loop.ts';
+import type { Context } from './context.ts';
 
 const COUNT_MS = 15_000;
 

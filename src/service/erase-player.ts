@@ -1,9 +1,9 @@
-import { eraseSound } from '../../../media/erase-sound.ts';
-import type { SoundFolders } from '../../../media/sound-folders.ts';
-import type { Db } from '../../db/client.ts';
-import type { Actor } from '../../domain/rights/actor.ts';
-import type { SteamId64 } from '../../domain/steam-id.ts';
-import { type Erasure, erasePerson } from '../../queries/personal-data/erasure.ts';
+import { eraseSound } from '../../media/erase-sound.ts';
+import type { SoundFolders } from '../../media/sound-folders.ts';
+import type { Db } from '../db/client.ts';
+import type { Actor } from '../domain/rights/actor.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { type Erasure, erasePerson } from '../queries/personal-data/erasure.ts';
 
 /**
  * Deletes what is stored about a player, in tables and files; after an interruption it can be repeated.

@@ -1,23 +1,23 @@
 import { afterAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
-import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
-import type { PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
-import { type EventLog, readEventLog } from '../../../../src/queries/penalties/events.ts';
-import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
+import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
+import type { PenaltyEventType } from '../../../src/domain/penalty-event.ts';
+import { type EventLog, readEventLog } from '../../../src/queries/penalties/events.ts';
+import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   enableWebhook,
   listWebhooks,
   loadWebhook,
   removeWebhook,
-} from '../../../../src/queries/webhooks/webhooks.ts';
-import { openWebhookActions } from '../../../../src/service/parts/webhooks.ts';
-import { insertPenalties } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { type Receiver, startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
-import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
-import { waitFor } from '../../../support/wait.ts';
+} from '../../../src/queries/webhooks/webhooks.ts';
+import { openWebhookActions } from '../../../src/service/webhooks.ts';
+import { insertPenalties } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { type Receiver, startReceiver, verify } from '../../support/http/webhook-receiver.ts';
+import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const { db, connection, url: databaseUrl } = await createTestDatabase();
 const WEBHOOK_ALLOW = '127.0.0.1';

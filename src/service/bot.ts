@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import type { Bot } from '../../../bot/bot.ts';
-import { INTERACTION_OUTCOMES } from '../../../bot/interactions/outcome.ts';
-import { createVanityResolver } from '../../steam/vanity-names.ts';
-import type { Context } from '../context.ts';
+import type { Bot } from '../../bot/bot.ts';
+import { INTERACTION_OUTCOMES } from '../../bot/interactions/outcome.ts';
+import { createVanityResolver } from '../steam/vanity-names.ts';
+import type { Context } from './context.ts';
 
 /** The bot stays connected without the database, and says so: a login takes longer than most outages. */
 const OUTAGE_MS = 60_000;
@@ -30,7 +30,7 @@ export async function startBot(context: Context): Promise<void> {
     return;
   }
   // Imported only here: discord.js would make processes without the bot start later and take more memory.
-  const { createBot } = await import('../../../bot/bot.ts');
+  const { createBot } = await import('../../bot/bot.ts');
   const countInteraction = metrics.addCounter('bot_interactions_total', 'Interactions by how they ended.', [
     'outcome',
   ]);

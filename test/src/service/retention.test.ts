@@ -1,10 +1,10 @@
 import { test } from 'bun:test';
 import pino from 'pino';
-import { openLeaders } from '../../../../src/db/leader.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { startRetention } from '../../../../src/service/parts/retention.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { openLeaders } from '../../../src/db/leader.ts';
+import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { startRetention } from '../../../src/service/sync.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const { db, url } = await createTestDatabase();
 

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import type { RecordRequest } from '../../api/http/pipeline.ts';
+import type { OnQuery } from '../db/connection/instrument.ts';
+import type { ReplicaState } from '../db/replicas.ts';
+import { type Count, LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
+import type { Context } from './context.ts';
+
+/** Gauges of the database, its replicas, the parts and the game servers, read at each scrape. */
+export function addStateMetrics({ database, metrics, serverList, leaders }: Context): void {
+  metrics.addGauge(
+    'database_connections_in_use',
+    'Connections to the primary that run a query or a transaction.',
+    () => database.poolLoad().inUse,
+  );
+  metrics.addGauge(
+    'database_connections_max',
+    'Connections that the pool to the primary may have.',
+    () => database.poolLoad().max,
+  );
+  metrics.addGauge(
+    'database_queries_waiting',
+    'Queries and transactions that wait for a connection to the primary.',
+    () => database.poolLoad().waiting,
+  );
+  metrics.addGauges('replica_read', '1 while a read replica is read, else 0.', ['replica'], () =>
+    database
+      .replicaStates()
+      .map(({ name, isRead }) => ({ labels: { replica: name }, value: isRead ? 1 : 0 })),
+  );
+  metrics.addGauges(
+    'replica_lag_seconds',
+    'The greatest possible age of the data of a read replica; NaN when unknown.',
+    ['replica'],
+    () =>
+      database.replicaStates().map(({ name, lagSeconds }) => ({
+        labels: { replica: name },
+        value: lagSeconds ?? Number.NaN,
+      })),
+  );
+  metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', ['part'], () =>
+    leaders.states().map(({ part, isLeader }) => ({ labels: { part }, value: isLeader ? 1 : 0 })),
+  );
+  const addOfServers = (name: string, help: string, read: (shown: Shown) => number) =>
+    metrics.addGauges(name, help, ['server'], () =>
+      serverList.current().map((shown) => ({ labels: { server: shown.server.slug }, value: read(shown) })),
+    );
+  addOfServers('server_online', '1 while a listed server is online, else 0.', ({ snapshot }) =>
+    snapshot?.isOnline ? 1 : 0,
+  );
+  addOfServers(
+    'server_players',
+    'Players on a listed server.',
+    ({ snapshot }) => snapshot?.playersCount ?? 0,
+  );
+  addOfServers(
+    'server_max_players',
+    'Players that fit on a listed server.',
+    ({ snapshot }) => snapshot?.maxPlayers ?? 0,
+  );
+}
+
+type Shown = ReturnType<Context['serverList']['current']>[number];
+
+/** Times queries by their names. */
+export function createQueryRecorder(metrics: Metrics): OnQuery {
+  const time = metrics.addHistogram(
+    'database_query_duration_seconds',
+    'Time of a query, waiting for a connection included.',
+    LATENCY_SECONDS,
+    ['query'],
+  );
+  return (query, seconds) => time(seconds, { query });
+}
+
+const counters = new WeakMap<Metrics, Count<'cache' | 'result'>>();
+
+/** @returns a function that counts the hits and misses of a cache. */
+export function countLookups(metrics: Metrics, cache: string): (isHit: boolean) => void {
+  const count =
+    counters.get(metrics) ??
+    metrics.addCounter('cache_lookups_total', 'Lookups in memory, by whether a value was there.', [
+      'cache',
+      'result',
+    ]);
+  counters.set(metrics, count);
+  const [hit, miss] = [count.of({ cache, result: 'hit' }), count.of({ cache, result: 'miss' })];
+  return (isHit) => (isHit ? hit() : miss());
+}
+
+type Kind = Parameters<RecordRequest>[0]['kind'];
+/** Counts a request of one kind, route and status, and its time. */
+type Recorder = (seconds: number) => void;
+
+/** The methods that are named; a label for each made-up one would make their number unbounded. */
+const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
+
+/** Counts and times requests by their routes. */
+export function createRequestRecorder(metrics: Metrics): RecordRequest {
+  const count = metrics.addCounter('http_requests_total', 'Requests by method, route and status.', [
+    'kind',
+    'method',
+    'route',
+    'status',
+  ]);
+  const time = metrics.addHistogram(
+    'http_request_duration_seconds',
+    'From the request to its response, whose body may still be sent.',
+    LATENCY_SECONDS,
+    ['route'],
+  );
+  /** By kind, route, method and status: finding a series by its labels takes longer than counting. */
+  const recorders: Record<Kind, Map<string, Map<string, Map<number, Recorder>>>> = {
+    public: new Map(),
+    protected: new Map(),
+    page: new Map(),
+  };
+  return ({ kind, method: sentMethod, route, status, seconds }) => {
+    const method = METHODS.has(sentMethod) ? sentMethod : 'other';
+    const known = recorders[kind].get(route)?.get(method)?.get(status);
+    if (known) return known(seconds);
+    const [countOne, timeOne] = [count.of({ kind, method, route, status }), time.of({ route })];
+    const recorder: Recorder = (seconds) => {
+      countOne();
+      timeOne(seconds);
+    };
+    recorders[kind].getOrInsert(route, new Map()).getOrInsert(method, new Map()).set(status, recorder);
+    recorder(seconds);
+  };
+}
+
+/** What a pool of the database reports of its read replicas. */
+type ReplicaReports = {
+  onReplicaChange: (state: ReplicaState) => void;
+  /** A read was repeated on the primary. */
+  onRepeatedRead: () => void;
+};
+
+/** Logs and counts when a read replica starts or stops being used. */
+export function createReplicaReports(log: Logger, metrics: Metrics): ReplicaReports {
+  const countChange = metrics.addCounter(
+    'replica_changes_total',
+    'How often a read replica was dropped or used again.',
+    ['replica', 'change'],
+  );
+  const countRepeated = metrics.addCounter(
+    'replica_reads_repeated_total',
+    'Reads repeated on the primary after they failed or were late on a replica.',
+    [],
+  );
+  countRepeated({}, 0);
+  return {
+    onReplicaChange: ({ name: replica, isRead, fault }) => {
+      countChange({ replica, change: isRead ? 'read' : 'left' });
+      // Prometheus sees no increase where a series begins: the first drop would be missing.
+      countChange({ replica, change: isRead ? 'left' : 'read' }, 0);
+      if (isRead) log.info({ replica }, 'using the read replica');
+      else log.warn({ replica, fault }, 'not using the read replica: reads go to the primary');
+    },
+    onRepeatedRead: () => countRepeated({}),
+  };
+}
