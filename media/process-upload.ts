@@ -1,6 +1,7 @@
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
+import type { SoundFolders } from '../src/domain/round-sound.ts';
 import { RENDITIONS, type Rendition, type RoundSoundFailure } from '../src/domain/round-sound.ts';
 import {
   lockClaim,
@@ -16,13 +17,19 @@ import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
-import { copyAsPartial, findUnmoved, type MoveFile, moveIntoPlace, removePartials } from './publication.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderSound } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';
 import { renderVoice } from './rendering/voice.ts';
-import { type SoundFolders, uploadFolder } from './sound-folders.ts';
+import {
+  copyAsPartial,
+  findUnmoved,
+  type MoveFile,
+  moveIntoPlace,
+  removePartials,
+  uploadFolder,
+} from './sound-files.ts';
 
 export type RoundSoundWorkerDeps = {
   db: Db;

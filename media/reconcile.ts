@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
+import type { SoundFolders } from '../src/domain/round-sound.ts';
 import { type Rendition, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
 import {
@@ -12,9 +13,8 @@ import {
   type RoundSound,
   saveSoundLoss,
 } from '../src/queries/round-sounds/round-sounds.ts';
-import { moveFile } from '../src/runtime/folder.ts';
 import { isNotFound } from './disk-trouble.ts';
-import { publishedPath, type SoundFolders, tryParsePartialName } from './sound-folders.ts';
+import { publishedPath, removeOrphans, setAside, tryParsePartialName } from './sound-files.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
@@ -38,7 +38,7 @@ export async function reconcileSounds(
   await removeOrphanUploads(db, folders, { graceMs, nowMs });
   await markLostSounds(db, folders, log);
   await setAsideOrphanFiles(db, folders, log);
-  await removeOldOrphans(folders, nowMs);
+  await removeOrphans(folders, (_, orphanedAtMs) => nowMs - orphanedAtMs > KEEP_ORPHANS_MS);
 }
 
 async function removeOrphanUploads(
@@ -80,8 +80,7 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
       // The file has been removed since the folder was read.
       if (!(await Bun.file(path).exists())) return;
-      await mkdir(folders.orphans, { recursive: true });
-      await moveFile(path, join(folders.orphans, `${Date.now()}-${name}`));
+      await setAside(folders, name);
       log.warn({ file: path }, 'a published sound without a row was set aside');
     });
   }
@@ -123,14 +122,6 @@ async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<bo
   if (sound.voiceSha256 === null) return false;
   const sizeBytes = await sizeOf(publishedPath(folders, sound.steamId64, 'voice'));
   return sizeBytes !== sound.voiceSizeBytes;
-}
-
-async function removeOldOrphans(folders: SoundFolders, nowMs: number): Promise<void> {
-  const names = await readdir(folders.orphans).catch(() => []);
-  for (const name of names) {
-    const orphanedAtMs = Number(/^\d+/.exec(name)?.[0] ?? nowMs);
-    if (nowMs - orphanedAtMs > KEEP_ORPHANS_MS) await rm(join(folders.orphans, name), { force: true });
-  }
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

@@ -18,11 +18,10 @@ import {
   renderPauseMs,
   type WorkContext,
 } from './process-upload.ts';
-import { copyAsPartial, moveIntoPlace } from './publication.ts';
 import { reconcileSounds } from './reconcile.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderVoice } from './rendering/voice.ts';
-import { publishedPath } from './sound-folders.ts';
+import { copyAsPartial, moveIntoPlace, publishedPath } from './sound-files.ts';
 
 export type RoundSoundWorker = {
   /** Reconciles disk and rows, then works until stopped. */

@@ -4,7 +4,8 @@ import type { Db } from '../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
-import { type SoundUpload, titleFromFileName } from '../src/domain/round-sound.ts';
+import type { SoundFolders } from '../src/domain/round-sound.ts';
+import { type SoundUpload, titleFromFileName, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
@@ -19,9 +20,8 @@ import { requireUnblocked } from '../src/queries/users/user-blocks.ts';
 import { findUserBySteamId } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
-import { completeMove, removePublished } from './publication.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
-import { publishedPath, type SoundFolders, uploadFolder } from './sound-folders.ts';
+import { completeMove, publishedPath, removeOrphans, removePublished, uploadFolder } from './sound-files.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -141,4 +141,20 @@ async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxB
   } finally {
     await file.close();
   }
+}
+
+/**
+ * Removes all sounds of a player: rows, published and queued files, and orphaned files.
+ * @param db a transaction that holds the player's lock, so that none of their files is published or moved meanwhile.
+ */
+export async function eraseSound(
+  db: Db,
+  folders: SoundFolders,
+  { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
+): Promise<void> {
+  await removeSound(db, folders, { steamId64, actor }).catch((error: unknown) => {
+    if (!(error instanceof NotFound)) throw error;
+  });
+  await removePublished(folders, steamId64);
+  await removeOrphans(folders, (fileName) => tryParseSoundFileName(fileName) === steamId64);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { InvalidInput } from '../domain/errors.ts';
-import { isUploadKey, tryParseSoundFileName } from '../domain/round-sound.ts';
+import { isUploadKey, type SoundFolders, tryParseSoundFileName } from '../domain/round-sound.ts';
 
 /** The last entry of a backup, which describes all others. */
 export type Manifest = {
@@ -64,9 +64,6 @@ export function findEntryKind(name: string): EntryKind | undefined {
   if (folder === 'uploads') return isUploadKey(file) ? { kind: 'upload', uploadKey: file } : undefined;
   return tryParseSoundFileName(file) === undefined ? undefined : { kind: 'sound', fileName: file };
 }
-
-/** The folders of `media`. */
-export type SoundFolders = { inbox: string; published: string; orphans: string };
 
 /** @param uploadName the name of the file in the folder of each upload. */
 export function filePath(

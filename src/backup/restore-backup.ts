@@ -6,10 +6,11 @@ import { type Connection, connect, isDatabaseOutage, type Transaction } from '..
 import { loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { RESTORE_MARK, syncToDisk } from '../runtime/folder.ts';
 import { type ReadProgress, readArchive } from './archive-reader.ts';
-import type { Manifest, SoundFolders } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 import { discardStaged, type StagedSounds, stageSounds } from './restore-sounds.ts';
 import { emptyTables, fillTable, finishTables } from './restore-tables.ts';
 import { describeContents, requireFittingSchema, requireNobody } from './restore-target.ts';

@@ -1,8 +1,9 @@
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
 import { hashFile, moveFile, STORAGE_ID_FILE, syncToDisk, toFolderFailure } from '../runtime/folder.ts';
-import { type FileEntry, filePath, type Manifest, type SoundFolders } from './manifest.ts';
+import { type FileEntry, filePath, type Manifest } from './manifest.ts';
 
 /** In both folders, since each may be on a file system of its own and files are moved by renaming. */
 const STAGING_NAME = '.restore';

@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { INSTANCE } from '../db/client.ts';
 import { areOurs, MIGRATION_HASHES } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import { isUploadKey } from '../domain/round-sound.ts';
-import type { Manifest, SoundFolders } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 import { listSounds } from './restore-sounds.ts';
 import { listTables, type Queries } from './tables.ts';
 

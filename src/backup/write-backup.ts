@@ -4,16 +4,9 @@ import { connect, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import { writeArchive } from './archive-writer.ts';
-import {
-  FORMAT,
-  FORMAT_VERSION,
-  filePath,
-  findEntryKind,
-  MANIFEST_NAME,
-  type Manifest,
-  type SoundFolders,
-} from './manifest.ts';
+import { FORMAT, FORMAT_VERSION, filePath, findEntryKind, MANIFEST_NAME, type Manifest } from './manifest.ts';
 import { listTables, readSequences, readTable } from './tables.ts';
 import { packEntry, TAR_END } from './tar.ts';
 

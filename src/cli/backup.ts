@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import packageJson from '../../package.json';
 import type { Manifest } from '../backup/manifest.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import { NotFound } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { isPersonKnown, openPersonExport } from '../queries/personal-data/export.ts';

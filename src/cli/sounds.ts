@@ -2,11 +2,11 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
-import type { SoundFolders } from '../../media/sound-folders.ts';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import { parseStart, RENDER_TIMEOUT_SECONDS } from '../domain/round-sound.ts';
 import {
   findRoundSoundById,

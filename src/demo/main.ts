@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { Conflict, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { type Config, parseConfig } from '../runtime/config.ts';

@@ -129,6 +129,16 @@ export function titleFromFileName(fileName: string): string {
   return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
 }
 
+/** The folders of sounds. Processes that share a database share them too. */
+export type SoundFolders = {
+  /** One folder for each accepted upload, until it is ready or failed. */
+  inbox: string;
+  /** The files that are served: `{steamid64}.mp3` and `{steamid64}.voice.mp3`. Hidden names are never served. */
+  published: string;
+  /** Files without a row that were found in `published`; kept for a while, never served. */
+  orphans: string;
+};
+
 /** An upload that is being received. */
 export type SoundUpload = {
   steamId64: SteamId64;

@@ -25,7 +25,7 @@ export type ServerView = {
   fullSince: Date | undefined;
 };
 
-/** A server with its latest poll; while it is offline, without the map and players of earlier polls. */
+/** A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls. */
 export function toServerView({ server, snapshot }: ServerStatus): ServerView {
   const isOnline = snapshot?.isOnline ?? false;
   const { id, slug, name, address, mode, region } = server;
@@ -39,13 +39,13 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     hostname: snapshot?.hostname ?? '',
     map: isOnline ? (snapshot?.map ?? '') : '',
     isOnline,
-    playersCount: isOnline ? (snapshot?.playersCount ?? 0) : 0,
+    playersCount: snapshot?.playersCount ?? 0,
     maxPlayers: snapshot?.maxPlayers ?? 0,
-    pingMs: isOnline ? (snapshot?.pingMs ?? 0) : 0,
-    players: isOnline ? (snapshot?.players ?? []) : [],
+    pingMs: snapshot?.pingMs ?? 0,
+    players: snapshot?.players ?? [],
     updatedAt: snapshot?.polledAt,
     seenAt: snapshot?.seenAt ?? undefined,
-    fullSince: (isOnline && snapshot?.fullSince) || undefined,
+    fullSince: snapshot?.fullSince ?? undefined,
   };
 }
 

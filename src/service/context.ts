@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { SoundFolders } from '../../media/sound-folders.ts';
 import type { Changes } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
 import type { Leaders } from '../db/leader.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';

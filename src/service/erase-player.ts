@@ -1,7 +1,7 @@
-import { eraseSound } from '../../media/erase-sound.ts';
-import type { SoundFolders } from '../../media/sound-folders.ts';
+import { eraseSound } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import type { Actor } from '../domain/rights/actor.ts';
+import type { SoundFolders } from '../domain/round-sound.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { type Erasure, erasePerson } from '../queries/personal-data/erasure.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import packageJson from '../../package.json';
 import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';

@@ -5,7 +5,7 @@ import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
-import { openSoundFolders, publishedPath } from '../../media/sound-folders.ts';
+import { openSoundFolders, publishedPath } from '../../media/sound-files.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {

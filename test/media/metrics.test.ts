@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../media/sound-folders.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
-import { partialPath, publishedPath } from '../../media/sound-folders.ts';
+import { partialPath, publishedPath } from '../../media/sound-files.ts';
 import {
   findRoundSounds,
   listReadySounds,

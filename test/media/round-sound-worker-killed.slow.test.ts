@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { publishedPath } from '../../media/sound-folders.ts';
+import { publishedPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {
   findReadyRoundSound,

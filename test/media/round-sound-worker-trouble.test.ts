@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
-import { partialPath } from '../../media/sound-folders.ts';
+import { partialPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import { encode } from '../support/audio/ffmpeg-engines.ts';

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { eq } from 'drizzle-orm';
 import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { publishedPath } from '../../media/sound-folders.ts';
+import { publishedPath } from '../../media/sound-files.ts';
 import { removeSound } from '../../media/uploads.ts';
 import { auditLog } from '../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';

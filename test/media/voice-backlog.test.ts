@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { publishedPath } from '../../media/sound-folders.ts';
+import { publishedPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {
   findReadyRoundSound,

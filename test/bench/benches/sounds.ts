@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import { openSoundFolders, publishedPath } from '../../../media/sound-folders.ts';
+import { openSoundFolders, publishedPath } from '../../../media/sound-files.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { createLogger } from '../../../src/runtime/log.ts';

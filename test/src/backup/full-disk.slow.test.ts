@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';

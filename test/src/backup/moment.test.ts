@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';

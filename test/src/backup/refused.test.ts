@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
-import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { listTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';

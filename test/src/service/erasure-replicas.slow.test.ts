@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
-import { publishedPath } from '../../../media/sound-folders.ts';
+import { publishedPath } from '../../../media/sound-files.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';

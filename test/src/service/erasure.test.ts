@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { and, eq } from 'drizzle-orm';
-import { publishedPath, uploadFolder } from '../../../media/sound-folders.ts';
+import { publishedPath, uploadFolder } from '../../../media/sound-files.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import type { FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import { openSoundFolders } from '../../../media/sound-folders.ts';
+import { openSoundFolders } from '../../../media/sound-files.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect } from 'bun:test';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSoundFolders, publishedPath } from '../../../media/sound-folders.ts';
+import { openSoundFolders, publishedPath } from '../../../media/sound-files.ts';
 import { removeSound, storeUpload } from '../../../media/uploads.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';

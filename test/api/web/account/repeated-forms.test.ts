@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { publishedPath } from '../../../../media/sound-folders.ts';
+import { publishedPath } from '../../../../media/sound-files.ts';
 import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';

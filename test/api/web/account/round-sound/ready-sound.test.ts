@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { publishedPath } from '../../../../../media/sound-folders.ts';
+import { publishedPath } from '../../../../../media/sound-files.ts';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../../src/queries/round-sounds/round-sounds.ts';

@@ -1,9 +1,61 @@
-import { copyFile, rename, rm, stat } from 'node:fs/promises';
-import { RENDITIONS, type Rendition } from '../src/domain/round-sound.ts';
+import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  isUploadKey,
+  RENDITIONS,
+  type Rendition,
+  type SoundFolders,
+  soundFileName,
+} from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
-import { hashFile, syncToDisk } from '../src/runtime/folder.ts';
-import { partialPath, publishedPath, type SoundFolders } from './sound-folders.ts';
+import { hashFile, makeFolder, moveFile, syncToDisk } from '../src/runtime/folder.ts';
+
+/**
+ * The folders under the configured `DATA_DIR` and `STORAGE_DIR`; created when missing.
+ * @throws {InvalidInput} or {Unavailable} when they cannot be used, in one line that names the setting.
+ */
+export async function openSoundFolders(config: {
+  dataDir: string;
+  storageDir: string;
+}): Promise<SoundFolders> {
+  const folders = {
+    inbox: join(config.dataDir, 'inbox'),
+    published: join(config.storageDir, 'roundsound'),
+    orphans: join(config.storageDir, 'roundsound-orphans'),
+  };
+  await makeFolder({ setting: 'DATA_DIR', root: config.dataDir }, folders.inbox);
+  await makeFolder({ setting: 'STORAGE_DIR', root: config.storageDir }, folders.published);
+  return folders;
+}
+
+/** The file from which a player's sound is served. */
+export function publishedPath(
+  folders: SoundFolders,
+  steamId64: SteamId64,
+  rendition: Rendition = 'stereo',
+): string {
+  return join(folders.published, soundFileName(steamId64, rendition));
+}
+
+/** A rendered file before it is renamed to {@link publishedPath}: in the same folder, under a name that is not served. */
+export function partialPath(folders: SoundFolders, soundId: number, rendition: Rendition = 'stereo'): string {
+  return join(folders.published, rendition === 'voice' ? `.${soundId}.voice.partial` : `.${soundId}.partial`);
+}
+
+/** The sound and rendition of a file name from {@link partialPath}; `undefined` for any other name. */
+export function tryParsePartialName(fileName: string): { soundId: number; rendition: Rendition } | undefined {
+  const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
+  return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
+}
+
+/** Stands for the folder of an upload whose key is none; never created. */
+const NO_UPLOAD = '.no-upload';
+
+/** The folder of a queued upload. The key is generated, but its row may come from a backup or a dump of others. */
+export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
+  return join(folders.inbox, isUploadKey(uploadKey) ? uploadKey : NO_UPLOAD);
+}
 
 /**
  * Publishing the files of a sound. A rendered file is first copied as `.partial`, with its hash in the row, then renamed.
@@ -84,5 +136,23 @@ export async function removePartials(folders: SoundFolders, soundId: number): Pr
 export async function removePublished(folders: SoundFolders, steamId64: SteamId64): Promise<void> {
   for (const rendition of RENDITIONS.toReversed()) {
     await rm(publishedPath(folders, steamId64, rendition), { force: true });
+  }
+}
+
+/** Keeps a published file without a row as an orphan, which is not served. */
+export async function setAside(folders: SoundFolders, fileName: string): Promise<void> {
+  await mkdir(folders.orphans, { recursive: true });
+  await moveFile(join(folders.published, fileName), join(folders.orphans, `${Date.now()}-${fileName}`));
+}
+
+/** Removes the orphans that match. @param isMeant called with the name of the file as it was published, and since when it is kept. */
+export async function removeOrphans(
+  folders: SoundFolders,
+  isMeant: (fileName: string, orphanedAtMs: number) => boolean,
+): Promise<void> {
+  for (const name of await readdir(folders.orphans).catch(() => [])) {
+    const [, orphanedAt, fileName = ''] = /^(\d+)-(.*)$/.exec(name) ?? [];
+    const isOrphan = orphanedAt !== undefined && isMeant(fileName, Number(orphanedAt));
+    if (isOrphan) await rm(join(folders.orphans, name), { force: true });
   }
 }
