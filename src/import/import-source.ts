@@ -1,7 +1,7 @@
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import type { ImportSummary } from './import-report.ts';
 import { type ImportDeps, type ImportOptions, type ImportRun, importPages, runImport } from './import-run.ts';
-import { openSourceDatabase } from './source/open-source.ts';
+import { readSource } from './source/open-source.ts';
 import type { SourceDatabase, SourceRow } from './source/source-database.ts';
 import { countSourceRows, PAGE_ROWS, readSourcePages } from './source/tables.ts';
 import type { PenaltyTable, SourceSystem } from './source-system.ts';
@@ -25,14 +25,11 @@ export async function importSource(
   system: SourceSystem,
   { url, source = system.kind, ...options }: SourceOptions,
 ): Promise<ImportSummary> {
-  const database = await openSourceDatabase(url);
-  try {
-    return await runImport(deps, identifySource(system, source, database), options, async (run) =>
+  return readSource(url, (database) =>
+    runImport(deps, identifySource(system, source, database), options, async (run) =>
       importTables(run, database, await system.openTables(run, database)),
-    );
-  } finally {
-    await database.close();
-  }
+    ),
+  );
 }
 
 /** The saved origin of a source. */

@@ -10,6 +10,7 @@ import { identifySource, importTables } from './import-source.ts';
 import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
 import { createRounds, type Rounds, type RoundsDeps, type RoundsHealth } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
+import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import type { SourceSystem } from './source-system.ts';
 
@@ -172,8 +173,8 @@ export function createMirror(
 
   const rounds = createRounds(
     deps,
-    { system: kind, name, url, intervalSeconds },
-    { run: importRound, refusalOf },
+    { system: kind, name, intervalSeconds },
+    { run: (signal) => readSource(url, (database) => importRound(signal, database)), refusalOf },
   );
   return { ...rounds, health: () => ({ ...rounds.health(), lastSweepAt }) };
 }

@@ -1,21 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Leaders, Leadership } from '../db/leader.ts';
 import { Conflict } from '../domain/errors.ts';
+import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
-import { openSourceDatabase } from './source/open-source.ts';
-import type { SourceDatabase } from './source/source-database.ts';
 import type { SourceSystem } from './source-system.ts';
 
-/** A system whose database is read in rounds. */
-export type FollowedSystem = SourceSystem['kind'] | 'vipcore';
+/** A system that is read in rounds. */
+export type FollowedSystem = SourceSystem['kind'] | 'vipcore' | 'discord';
 
 export type Rounds = {
-  /** The part that one process leads, and its name in the health report. */
-  part: `mirror_${FollowedSystem}`;
-  start: () => void;
-  /** Aborts the running round; settles within three seconds. */
-  stop: () => Promise<void>;
+  /** Runs rounds until the signal aborts, which aborts the running round too; in one process at a time. */
+  lead: (signal: AbortSignal) => Promise<void>;
+  /** Begins the next round soon. */
+  wake: () => void;
   health: () => RoundsHealth;
 };
 
@@ -32,8 +28,6 @@ export type RoundsHealth = {
 };
 
 export type RoundsDeps = {
-  /** Only one process mirrors a source. */
-  leaders: Leaders;
   log: Logger;
   metrics: MirrorMetrics;
   now?: () => Date;
@@ -43,14 +37,14 @@ type Settings = {
   system: FollowedSystem;
   /** What the log calls it. */
   name: string;
-  /** `mysql://…` or `sqlite:PATH`. */
-  url: string;
   intervalSeconds: number;
+  /** How long a wake-up waits for further ones; 0 by default. */
+  gatherMs?: number;
 };
 
 type Work = {
   /** One round. */
-  run: (signal: AbortSignal, database: SourceDatabase) => Promise<void>;
+  run: (signal: AbortSignal) => Promise<void>;
   /** For errors that an operator has to decide about: the reason, which anybody may read, and what is logged besides. */
   refusalOf?: (error: unknown) => { reason: string; details: object; waysOn: string } | undefined;
 };
@@ -90,46 +84,50 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
-/**
- * Reads another system's database at an interval. One process does so; another takes over when it dies. An outage of the
- * source causes one log line and a metric, and affects nothing else.
- */
+/** Reads another system at an interval. An outage of it causes one log line and a metric, and affects nothing else. */
 export function createRounds(
-  { leaders, log, metrics, now = () => new Date() }: RoundsDeps,
-  { system, name, url, intervalSeconds }: Settings,
+  { log, metrics, now = () => new Date() }: RoundsDeps,
+  { system, name, intervalSeconds, gatherMs = 0 }: Settings,
   { run, refusalOf = () => undefined }: Work,
 ): Rounds {
-  const part: Rounds['part'] = `mirror_${system}`;
   const health: Omit<RoundsHealth, 'isMirroring'> = {
     isUp: undefined,
     failures: 0,
     refusal: undefined,
     lastRoundAt: undefined,
   };
-  let leadership: Leadership | undefined;
-  const isMirroring = () => leadership?.isLeader() ?? false;
+  let leading: AbortSignal | undefined;
+  let loop: Loop | undefined;
+  const isMirroring = () => leading?.aborted === false;
   metrics.add(system, () => ({
     isUp: health.isUp === true && isMirroring(),
     lastRoundAt: health.lastRoundAt,
   }));
 
   async function lead(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const startedMs = performance.now();
-      await runRound(signal);
-      const restMs = intervalSeconds * 1000 - (performance.now() - startedMs);
-      await sleep(Math.max(restMs, 0), undefined, { signal }).catch(() => {});
-    }
+    if (signal.aborted) return;
+    leading = signal;
+    let restMs = 0;
+    loop = startLoop({
+      name: `mirroring ${name}`,
+      everyMs: intervalSeconds * 1000,
+      startsAtOnce: true,
+      gatherMs,
+      work: async () => {
+        const startedMs = performance.now();
+        await runRound(signal);
+        restMs = Math.max(intervalSeconds * 1000 - (performance.now() - startedMs), 0);
+      },
+      nextPauseMs: () => restMs,
+      log,
+    });
+    signal.addEventListener('abort', loop.stop, { once: true });
+    await loop.ended;
   }
 
   async function runRound(signal: AbortSignal): Promise<void> {
     try {
-      const database = await openSourceDatabase(url);
-      try {
-        await run(signal, database);
-      } finally {
-        await database.close();
-      }
+      await run(signal);
       if (health.isUp === false) log.info(`mirroring ${name} works again`);
       health.isUp = true;
       health.failures = 0;
@@ -155,13 +153,8 @@ export function createRounds(
   }
 
   return {
-    part,
-    start() {
-      leadership = leaders.run(part, lead);
-    },
-    async stop() {
-      await leadership?.stop();
-    },
+    lead,
+    wake: () => loop?.wake(),
     health: () => ({ ...health, isMirroring: isMirroring() }),
   };
 }

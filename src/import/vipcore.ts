@@ -4,6 +4,7 @@ import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/righ
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
 import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
+import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/source-database.ts';
 import { readPages } from './source/tables.ts';
 import { parseUnixSeconds } from './source/values.ts';
@@ -26,10 +27,10 @@ export function createVipMirror(
   const { log, now = () => new Date() } = deps;
   return createRounds(
     deps,
-    { system: 'vipcore', name: 'VIPCore', url, intervalSeconds },
+    { system: 'vipcore', name: 'VIPCore', intervalSeconds },
     {
-      async run(signal, database) {
-        const grants = await readVips(database, flags);
+      async run(signal) {
+        const grants = await readSource(url, (database) => readVips(database, flags));
         signal.throwIfAborted();
         const changed = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
         if (changed.given + changed.taken > 0) log.info(changed, 'flags of VIPCore changed');

@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { Leaders } from '../db/leader.ts';
 import type { SoundFolders } from '../domain/round-sound.ts';
 import type { EventReader } from '../events/event-reader.ts';
+import type { MirrorMetrics } from '../import/rounds.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
 import type { Config } from '../runtime/config.ts';
@@ -28,6 +29,7 @@ export type Context = {
   lookUpSteamBans: LookUpSteamBans;
   soundFolders: SoundFolders;
   metrics: Metrics;
+  mirrorMetrics: MirrorMetrics;
   onStop: Shutdown['onStop'];
   onStopPart: Shutdown['onStopPart'];
   onDrain: Shutdown['onDrain'];

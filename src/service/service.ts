@@ -7,6 +7,7 @@ import { openLeaders } from '../db/leader.ts';
 import { openMigratedDatabase } from '../db/open.ts';
 import { type DatabaseAddress, toOpenFailure } from '../db/open-failure.ts';
 import { createEventReader } from '../events/event-reader.ts';
+import { createMirrorMetrics } from '../import/rounds.ts';
 import { createHistoryReader } from '../live/server-history.ts';
 import { createServerList, type ServerList } from '../live/server-list.ts';
 import { listServers } from '../queries/servers/servers.ts';
@@ -115,6 +116,7 @@ export async function runService(
       }),
       soundFolders: await openSoundFolders(config),
       metrics,
+      mirrorMetrics: createMirrorMetrics(metrics),
       onStop,
       onStopPart,
       onDrain,

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import type { Leaders, Leadership } from '../db/leader.ts';
+import type { Leaders, Leadership, Part } from '../db/leader.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { IKS } from '../import/iks.ts';
 import { createMirror } from '../import/mirror.ts';
-import { createMirrorMetrics, type Rounds } from '../import/rounds.ts';
+import type { Rounds } from '../import/rounds.ts';
 import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../import/source/open-source.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
@@ -29,7 +29,7 @@ export async function startSync({
   database,
   log,
   now,
-  metrics,
+  mirrorMetrics,
   onStopPart,
   leaders,
   health,
@@ -86,23 +86,23 @@ export async function startSync({
   const retention = startRetention({ db: database.db, leaders, log });
   onStopPart('retention', retention.stop);
 
-  const deps = { db: database.db, leaders, log, metrics: createMirrorMetrics(metrics), now };
-  const mirrors: Rounds[] = [];
+  const deps = { db: database.db, log, metrics: mirrorMetrics, now };
+  const mirrors: { part: Part; rounds: Rounds }[] = [];
   for (const { system, settings } of mirrored) {
     const { url } = settings;
     if (url === undefined) continue;
     checkUrl(`${system.kind.toUpperCase()}_URL`, url);
-    mirrors.push(createMirror({ ...deps, databaseUrl: database.url }, system, { ...settings, url }));
+    const rounds = createMirror({ ...deps, databaseUrl: database.url }, system, { ...settings, url });
+    mirrors.push({ part: `mirror_${system.kind}`, rounds });
   }
   const { url: vipUrl, flags } = config.vipcore;
   if (vipUrl !== undefined) {
     checkUrl('VIPCORE_URL', vipUrl);
-    mirrors.push(createVipMirror(deps, { url: vipUrl, flags }));
+    mirrors.push({ part: 'mirror_vipcore', rounds: createVipMirror(deps, { url: vipUrl, flags }) });
   }
-  for (const { part, health: report, start, stop } of mirrors) {
-    onStopPart(part, stop);
-    health.set(part, report);
-    start();
+  for (const { part, rounds } of mirrors) {
+    health.set(part, rounds.health);
+    onStopPart(part, leaders.run(part, rounds.lead).stop);
   }
 }
 

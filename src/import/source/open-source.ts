@@ -27,6 +27,16 @@ export async function openSourceDatabase(url: string): Promise<SourceDatabase> {
   throw unknownForm();
 }
 
+/** Opens a source as {@link openSourceDatabase} does, for as long as `read` takes. */
+export async function readSource<T>(url: string, read: (database: SourceDatabase) => Promise<T>): Promise<T> {
+  const database = await openSourceDatabase(url);
+  try {
+    return await read(database);
+  } finally {
+    await database.close();
+  }
+}
+
 function unknownForm(): InvalidInput {
   return new InvalidInput(
     'the address of a source has the form mysql://user:password@host/database or sqlite:PATH',

@@ -1,13 +1,12 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
-import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import pino from 'pino';
-import { openLeaders } from '../../../src/db/leader.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { importIks } from '../../../src/import/iks.ts';
-import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
+import { createMirror } from '../../../src/import/mirror.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
@@ -38,15 +37,10 @@ const STEAM2 = 'STEAM_0:1:19867137';
 const NAME = 'Wymazany';
 const OTHER = '76561198000000005';
 
-let started: Mirror[] = [];
 let lines: { level: number; msg: string; lostErasures?: number }[] = [];
 beforeEach(async () => {
   await connection`truncate penalties, penalty_events, servers, server_aliases, penalty_sources, settings, erased_people, audit_log cascade`;
   lines = [];
-});
-afterEach(async () => {
-  await Promise.all(started.map((mirror) => mirror.stop()));
-  started = [];
 });
 
 const erase = () =>
@@ -162,7 +156,6 @@ async function readMirror(url: string): Promise<void> {
     {
       db,
       databaseUrl: database.url,
-      leaders: openLeaders(database.url, { log }),
       log,
       metrics: createMirrorMetrics(createMetrics()),
       now: () => now,
@@ -170,14 +163,18 @@ async function readMirror(url: string): Promise<void> {
     simpleAdminSystem({}),
     { url, source: 'simpleadmin', intervalSeconds: 0.02 },
   );
-  started.push(mirror);
-  mirror.start();
-  for (const _ of [1, 2]) {
-    now = new Date(now.getTime() + 1000);
-    const asked = now;
-    await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked, { limitMs: 30_000 });
+  const stopping = new AbortController();
+  const ended = mirror.lead(stopping.signal);
+  try {
+    for (const _ of [1, 2]) {
+      now = new Date(now.getTime() + 1000);
+      const asked = now;
+      await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked, { limitMs: 30_000 });
+    }
+  } finally {
+    stopping.abort();
+    await ended;
   }
-  await mirror.stop();
 }
 
 describe.if(await isMariaDbAtHand())('rows of somebody whose penalties were erased', () => {

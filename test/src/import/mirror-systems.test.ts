@@ -108,11 +108,7 @@ test('mirrors several systems at once, each with health and metrics of its own',
     'iks_bans 2 ban ACTIVE',
     'sa_bans 1 ban ACTIVE',
   ]);
-  expect([first, second, broken].map(({ mirror }) => [mirror.part, mirror.health().isUp])).toEqual([
-    ['mirror_simpleadmin', true],
-    ['mirror_iks', true],
-    ['mirror_sourcebans', false],
-  ]);
+  expect([first, second, broken].map(({ mirror }) => mirror.health().isUp)).toEqual([true, true, false]);
   expect((await second.metrics.render()).text).toContain('community_api_mirror_up{system="iks"} 1');
   expect((await broken.metrics.render()).text).toContain('community_api_mirror_up{system="sourcebans"} 0');
   expect(warnings()).toEqual(['mirroring SourceBans++ failed: retrying']);

@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { openLeaders } from '../../../src/db/leader.ts';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { createVipMirror } from '../../../src/import/vipcore.ts';
@@ -12,7 +11,7 @@ import { createSourceFiles } from '../../support/import/source-file.ts';
 import { readVipFlags, VIP_FLAGS, VIP_USERS } from '../../support/import/vip-users.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url: databaseUrl } = await createTestDatabase();
+const { db } = await createTestDatabase();
 const createSource = createSourceFiles();
 
 test('reads the VIPs of all servers', async () => {
@@ -33,7 +32,6 @@ test('gives VIPs flags until they end; without the table everybody keeps theirs,
   const mirror = createVipMirror(
     {
       db,
-      leaders: openLeaders(databaseUrl, { log, everyMs: 20 }),
       log,
       metrics: createMirrorMetrics(metrics),
     },
@@ -41,7 +39,8 @@ test('gives VIPs flags until they end; without the table everybody keeps theirs,
   );
   const listSvips = async () =>
     (await db.select().from(userFlags)).map(({ steamId64 }) => String(steamId64)).sort();
-  mirror.start();
+  const stopping = new AbortController();
+  const ended = mirror.lead(stopping.signal);
   await waitFor(() => mirror.health().isUp);
   const all = [aSteamId(1), '76561200107749376', '76561202255233023'];
   expect(await listSvips()).toEqual(all.toSorted());
@@ -54,5 +53,6 @@ test('gives VIPs flags until they end; without the table everybody keeps theirs,
   await waitFor(() => mirror.health().isUp);
   expect(await listSvips()).toEqual([aSteamId(1), '76561200107749376'].toSorted());
   expect(warnings).toEqual(['mirroring VIPCore failed: retrying']);
-  await mirror.stop();
+  stopping.abort();
+  await ended;
 });

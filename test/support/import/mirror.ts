@@ -27,6 +27,7 @@ export const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
     values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
 });
 
+type StartedMirror = Mirror & { stop: () => Promise<void> };
 type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
 
 /**
@@ -38,7 +39,7 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   afterAll(folder.remove);
   const lines: LogLine[] = [];
   const clock = { now: new Date('2026-11-21T12:00:00Z') };
-  let started: Mirror[] = [];
+  let started: StartedMirror[] = [];
 
   beforeEach(async () => {
     await connection`truncate penalties, servers, server_aliases, penalty_sources, settings cascade`;
@@ -68,11 +69,10 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   ) {
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const metrics = createMetrics();
-    const mirror = createMirror(
+    const rounds = createMirror(
       {
         db,
         databaseUrl,
-        leaders: openLeaders(databaseUrl, { log, everyMs: 20 }),
         log,
         metrics: createMirrorMetrics(metrics),
         now: () => clock.now,
@@ -80,13 +80,14 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
       system,
       { url, source, timezone, intervalSeconds, flags },
     );
+    const { stop } = openLeaders(databaseUrl, { log, everyMs: 20 }).run(`mirror_${system.kind}`, rounds.lead);
+    const mirror = { ...rounds, stop };
     started.push(mirror);
-    mirror.start();
     return { mirror, metrics };
   }
 
   /** Waits until a round that began after this call has ended. */
-  async function nextRound(mirror: Mirror): Promise<void> {
+  async function nextRound(mirror: StartedMirror): Promise<void> {
     clock.now = new Date(clock.now.getTime() + 1000);
     const asked = clock.now;
     await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
