@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Database } from '../src/db/database.ts';
+import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
 import type { ServerList } from '../src/live/server-list.ts';
+import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
@@ -20,6 +22,7 @@ import { createModeratorRule } from './moderators.ts';
 import { createPresence } from './presence.ts';
 import { registerAtStart } from './register.ts';
 import { createRest } from './rest.ts';
+import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { createSitePages } from './site-pages.ts';
 
 export type BotDeps = {
@@ -40,6 +43,9 @@ export type BotDeps = {
   appealUrl: string | undefined;
   /** Absent without `STEAM_API_KEY`. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
+  /** Which roles give flags and which follow facts, in the guild `guildId`; undefined: none. */
+  roles: Config['discord']['roles'];
+  mirrorMetrics: MirrorMetrics;
   /** Whether the bot's presence shows how many play. */
   showsPresence: boolean;
   log: Logger;
@@ -61,6 +67,10 @@ export type BotTimings = ConnectionTimings & {
   feedIntervalMs: number;
   /** The presence changes at most this often. */
   presenceIntervalMs: number;
+  /** How often roles are compared with what is true of linked members. */
+  roleIntervalMs: number;
+  /** How often the roles of all linked members are read. */
+  roleSweepMs: number;
   /** How often to check that the application is still private. */
   applicationCheckMs: number;
   /** How long responses under way may take once the bot stops. */
@@ -70,6 +80,8 @@ export type BotTimings = ConnectionTimings & {
 export type BotHealth = ConnectionHealth & {
   /** Why nobody is a moderator; undefined when moderators are recognised. */
   moderators: string | undefined;
+  /** Undefined without configured roles. */
+  roles: ReturnType<MemberRoles['health']> | undefined;
 };
 
 /** The Discord bot: commands, live status messages, feeds, and the connection to Discord. */
@@ -80,6 +92,8 @@ export type Bot = {
   stop: () => Promise<void>;
   /** Called when penalties change, so that their feeds check at once. */
   wakeFeeds: () => Promise<void>;
+  /** Called when flags or links of members change, so that roles follow soon. */
+  wakeRoles: () => void;
   health: () => BotHealth;
 };
 
@@ -93,6 +107,8 @@ const TIMINGS: BotTimings = {
   liveRefreshMs: 5 * 60_000,
   feedIntervalMs: 15_000,
   presenceIntervalMs: 60_000,
+  roleIntervalMs: 30_000,
+  roleSweepMs: 3_600_000,
   applicationCheckMs: 60_000,
   drainMs: 700,
 };
@@ -154,7 +170,20 @@ export function createBot(deps: BotDeps): Bot {
     deferAfterMs: timings.deferAfterMs,
     countOutcome: deps.countInteraction,
   });
+  const memberRoles =
+    deps.roles && guildId !== undefined
+      ? createMemberRoles(
+          { db, rest, log, now, metrics: deps.mirrorMetrics },
+          {
+            ...deps.roles,
+            guildId,
+            intervalMs: timings.roleIntervalMs,
+            sweepMs: timings.roleSweepMs,
+          },
+        )
+      : undefined;
   const stopping = new AbortController();
+  let runningRoles: Promise<void> | undefined;
   let registering: Promise<void> | undefined;
   const connection = createConnection({
     token,
@@ -163,15 +192,17 @@ export function createBot(deps: BotDeps): Bot {
     timings,
     onLoginAttempt: deps.countLogin,
     onInteraction: dispatcher.dispatch,
-    onLogin: ({ applicationId, guilds }) => {
+    onMember: memberRoles?.note,
+    onLogin: ({ applicationId, userId, guilds }) => {
       if (guilds === 0) {
-        const invitation = invitationTo({ applicationId, guildId });
+        const invitation = invitationTo({ applicationId, guildId, roles: deps.roles });
         log.warn({ invitation }, 'the bot is in no guild yet: open the invitation to add it');
       }
       liveStatus.start();
       moderators.start();
       feeds.start();
       if (deps.showsPresence) presence.start();
+      runningRoles ??= memberRoles?.run(userId, stopping.signal);
       registering ??= registerAtStart(
         { rest, db, log },
         { guildId, signal: stopping.signal, onRegistered: commandMentions.setIds },
@@ -193,11 +224,22 @@ export function createBot(deps: BotDeps): Bot {
       stopping.abort();
       moderators.stop();
       presence.stop();
-      const draining = Promise.allSettled([dispatcher.drain(), liveStatus.stop(), feeds.stop(), registering]);
+      const draining = Promise.allSettled([
+        dispatcher.drain(),
+        liveStatus.stop(),
+        feeds.stop(),
+        runningRoles,
+        registering,
+      ]);
       await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
     wakeFeeds: feeds.wake,
-    health: () => ({ ...connection.health(), moderators: moderators.objection() }),
+    wakeRoles: () => memberRoles?.wake(),
+    health: () => ({
+      ...connection.health(),
+      moderators: moderators.objection(),
+      roles: memberRoles?.health(),
+    }),
   };
 }

@@ -32,7 +32,10 @@ export type ConnectionTimings = SessionTimings & {
   maxPauseMs: number;
 };
 
-type ConnectionDeps = Pick<SessionDeps, 'token' | 'apiUrl' | 'log' | 'onInteraction' | 'onLogin'> & {
+type ConnectionDeps = Pick<
+  SessionDeps,
+  'token' | 'apiUrl' | 'log' | 'onInteraction' | 'onMember' | 'onLogin'
+> & {
   timings: ConnectionTimings;
   onLoginAttempt: () => void;
 };

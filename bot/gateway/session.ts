@@ -1,5 +1,6 @@
 import {
   ActivityType,
+  type APIInteractionGuildMember,
   ChannelType,
   DiscordjsErrorCodes,
   Events,
@@ -19,8 +20,10 @@ export type SessionDeps = {
   log: Logger;
   timings: SessionTimings;
   onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
+  /** Whoever sent an interaction in a guild, as a member of it. */
+  onMember?: ((guildId: string, discordId: string, member: APIInteractionGuildMember) => void) | undefined;
   /** The login succeeded; once in a session. `guilds`: how many the bot is in. */
-  onLogin: (bot: { applicationId: string; guilds: number }) => void;
+  onLogin: (bot: { applicationId: string; userId: string; guilds: number }) => void;
   /** Connected: after the login, and after each resume. */
   onReady: () => void;
   /** The connection broke, and the library tries to resume it. */
@@ -83,21 +86,23 @@ export function openSession(deps: SessionDeps): Session {
     resumeTimer = undefined;
     deps.onReady();
   };
-  // The library caches no guild channels, so the type of an interaction's channel is only in the raw packet.
+  // The library caches no channels and roles of guilds, so those of an interaction are only in the raw packet.
   const inThreads = new Set<string>();
   client.on(Events.Raw, (packet: GatewayDispatchPayload) => {
     if (packet.t !== GatewayDispatchEvents.InteractionCreate) return;
-    if (THREADS.some((type) => type === packet.d.channel?.type)) inThreads.add(packet.d.id);
+    const { id, channel, guild_id: guildId, member } = packet.d;
+    if (THREADS.some((type) => type === channel?.type)) inThreads.add(id);
+    if (guildId && member) deps.onMember?.(guildId, member.user.id, member);
   });
   client.on(Events.InteractionCreate, (interaction) => {
     deps.onInteraction(interaction, { isThread: inThreads.delete(interaction.id) });
     // The library caches a channel for each user who has ever written to the bot, and nothing reads these.
     if (!interaction.inGuild() && interaction.channelId) client.channels.cache.delete(interaction.channelId);
   });
-  client.on(Events.ClientReady, ({ application, guilds }) => {
+  client.on(Events.ClientReady, ({ application, user, guilds }) => {
     wasReady = true;
     enterReady();
-    deps.onLogin({ applicationId: application.id, guilds: guilds.cache.size });
+    deps.onLogin({ applicationId: application.id, userId: user.id, guilds: guilds.cache.size });
   });
   client.on(Events.ShardReady, () => wasReady && enterReady());
   client.on(Events.ShardResume, enterReady);

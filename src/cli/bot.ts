@@ -11,7 +11,8 @@ export function addBotCommands(program: Command, session: Session): void {
     .description('register the slash commands, in the guild of DISCORD_GUILD_ID or in every guild')
     .action(async (_: unknown, command: Command) => {
       const { registerCommands } = await import('../../bot/register.ts');
-      const { rest, guildId } = await openDiscord(session);
+      const { rest, settings } = await openDiscord(session);
+      const { guildId } = settings;
       const { db } = await session.database();
       const registration = await registerCommands({ rest, db }, { guildId, isForced: true });
       const { commands, scope } = registration;
@@ -23,18 +24,19 @@ export function addBotCommands(program: Command, session: Session): void {
     .description('print the address that adds the bot to a guild, with the permissions it needs')
     .action(async (_: unknown, command: Command) => {
       const { findInvitation } = await import('../../bot/invitation.ts');
-      const { rest, guildId } = await openDiscord(session);
-      const url = await findInvitation(rest, guildId);
+      const { rest, settings } = await openDiscord(session);
+      const url = await findInvitation(rest, settings);
       print(command, { url }, url);
     });
 }
 
 /** @throws {InvalidInput} without `DISCORD_TOKEN`. */
 async function openDiscord(session: Session) {
-  const { token, apiUrl, guildId } = session.config().discord;
+  const settings = session.config().discord;
+  const { token, apiUrl } = settings;
   if (token === undefined) {
     throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
   }
   const { createRest } = await import('../../bot/rest.ts');
-  return { rest: createRest({ apiUrl, token }), guildId };
+  return { rest: createRest({ apiUrl, token }), settings };
 }

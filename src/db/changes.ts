@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Connection } from './client.ts';
 
 /**
- * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags and blocks,
+ * Tables whose changes triggers (in the migrations) send to every process. `users` is sent only for flags, blocks and links,
  * `webhooks` not for delivery progress. `erasures` is no table: it is sent when somebody's penalties and their events have
  * become anonymous.
  */

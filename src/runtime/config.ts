@@ -1,9 +1,18 @@
 import { domainToUnicode } from 'node:url';
+import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
-import { type FlagMapping, MAPPED_FLAGS, tryParseFlagMapping } from '../domain/rights/user-flags.ts';
+import {
+  BOOST,
+  type FlagMapping,
+  MAPPED_FLAGS,
+  MEMBER_FACTS,
+  type RoleGrant,
+  tryParseFlagMapping,
+  tryParseMapping,
+} from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
 import {
@@ -85,6 +94,7 @@ function readSettings(env: Env) {
       showsPresence: oneOf(env, 'DISCORD_PRESENCE', ['0', '1']) !== '0',
       guildId: matching(env, 'DISCORD_GUILD_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       apiUrl: url(env, 'DISCORD_API_URL', ['http', 'https']) ?? 'https://discord.com/api',
+      roles: memberRoles(env),
       clientId: matching(env, 'DISCORD_CLIENT_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       clientSecret: secret(env, 'DISCORD_CLIENT_SECRET'),
     },
@@ -172,6 +182,34 @@ function flagMapping(env: Env, variable: string): FlagMapping | undefined {
   if (mapping) return mapping;
   const form = 'a mapping such as is_admin=NAME,NAME;has_svip=NAME';
   throw refusal(variable, value, `${form}, of the flags ${MAPPED_FLAGS.join(', ')}`);
+}
+
+/** Which roles on Discord give flags to linked members, and which they are given; undefined: none. */
+function memberRoles(env: Env): { flags: FlagMapping; gives: readonly RoleGrant[] } | undefined {
+  const flagsText = text(env, 'DISCORD_ROLE_FLAGS');
+  const givesText = text(env, 'DISCORD_GIVE_ROLES');
+  const guildId = text(env, 'DISCORD_GUILD_ID');
+  const flags = flagsText === undefined ? [] : tryParseFlagMapping(flagsText);
+  if (!flags?.every(({ permissions }) => permissions.every((id) => id === BOOST || isDiscordId(id)))) {
+    const form = `a mapping such as has_svip=ROLE_ID,${BOOST};is_serviceplus=ROLE_ID`;
+    throw refusal('DISCORD_ROLE_FLAGS', flagsText ?? '', `${form}, of the flags ${MAPPED_FLAGS.join(', ')}`);
+  }
+  const mapping = givesText === undefined ? [] : tryParseMapping(givesText, MEMBER_FACTS);
+  if (!mapping?.every(([, ids]) => ids.every(isDiscordId))) {
+    const form = 'a mapping such as linked=ROLE_ID;has_svip=ROLE_ID';
+    throw refusal('DISCORD_GIVE_ROLES', givesText ?? '', `${form}, of ${MEMBER_FACTS.join(', ')}`);
+  }
+  const gives = mapping.flatMap(([fact, ids]) => ids.map((roleId) => ({ fact, roleId })));
+  const both = gives.find(({ roleId }) => flags.some(({ permissions }) => permissions.includes(roleId)));
+  if (both) {
+    throw new InvalidInput(
+      `DISCORD_ROLE_FLAGS and DISCORD_GIVE_ROLES both name the role ${both.roleId}: a role either gives flags or is given`,
+    );
+  }
+  if (flags.length + gives.length === 0) return undefined;
+  if (guildId !== undefined) return { flags, gives };
+  const variable = flags.length > 0 ? 'DISCORD_ROLE_FLAGS' : 'DISCORD_GIVE_ROLES';
+  throw new InvalidInput(`${variable} needs DISCORD_GUILD_ID, the guild of the roles`);
 }
 
 /**

@@ -14,16 +14,18 @@ export async function startBot(context: Context): Promise<void> {
     log,
     database,
     eventReader,
+    changes,
     steamApi,
     lookUpSteamBans,
     serverList,
     readHistory,
     metrics,
+    mirrorMetrics,
     onStopPart,
     leaders,
     health,
   } = context;
-  const { token, guildId, apiUrl, showsPresence } = config.discord;
+  const { token, guildId, apiUrl, roles, showsPresence } = config.discord;
   if (token === undefined) {
     health.set('bot', () => 'off');
     log.info('the bot is off: DISCORD_TOKEN is not set');
@@ -39,11 +41,14 @@ export async function startBot(context: Context): Promise<void> {
   countLogin({}, 0);
   let bot: Bot | undefined;
   eventReader.subscribe(() => void bot?.wakeFeeds());
+  changes.onChange('users', () => bot?.wakeRoles());
   const lead = async (signal: AbortSignal) => {
     bot = createBot({
       token,
       guildId,
       apiUrl,
+      roles,
+      mirrorMetrics,
       showsPresence,
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
@@ -68,6 +73,9 @@ export async function startBot(context: Context): Promise<void> {
     const { state, reason, since, moderators } = bot.health();
     return { state, reason, since, moderators };
   });
+  if (roles) {
+    health.set('mirror_discord', () => bot?.health().roles ?? { isMirroring: false });
+  }
   metrics.addGauge('bot_connected', '1 while the bot is connected to Discord, else 0.', () =>
     bot?.health().state === 'ready' ? 1 : 0,
   );

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import type { Leaders, Leadership, Part } from '../db/leader.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import type { FlagSystem } from '../domain/rights/user-flags.ts';
 import { IKS } from '../import/iks.ts';
 import { createMirror } from '../import/mirror.ts';
 import type { Rounds } from '../import/rounds.ts';
@@ -13,6 +14,7 @@ import { createVipMirror } from '../import/vipcore.ts';
 import { prunePenaltyEvents, recordExpiredPenalties } from '../queries/penalties/events.ts';
 import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
 import { deleteOldRows } from '../queries/retention.ts';
+import { forgetMembers } from '../queries/users/discord-members.ts';
 import { endFlagsOfOthers, endTimedFlags } from '../queries/users/user-flags.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
@@ -58,15 +60,14 @@ export async function startSync({
     { system: sourcebansSystem(sourcebans), settings: sourcebans },
     { system: IKS, settings: iks },
   ];
-  const givesFlags = [
-    ...mirrored.filter(({ settings: { url, flags } }) => url !== undefined && flags !== undefined),
-    ...(config.vipcore.url === undefined ? [] : [{ system: { kind: 'vipcore' as const } }]),
+  const { roles } = config.discord;
+  const givesFlags: FlagSystem[] = [
+    ...mirrored.flatMap(({ system, settings: { url, flags } }) => (url && flags ? [system.kind] : [])),
+    ...(config.vipcore.url === undefined ? [] : ['vipcore' as const]),
+    ...(roles && roles.flags.length > 0 ? ['discord' as const] : []),
   ];
-  await endFlagsOfOthers(
-    database.db,
-    givesFlags.map(({ system }) => system.kind),
-    now(),
-  );
+  await endFlagsOfOthers(database.db, givesFlags, now());
+  if (!roles) await forgetMembers(database.db, undefined);
   let nextEnd: Date | undefined;
   onStopPart(
     'ending flags',

@@ -6,6 +6,7 @@ import { waitFor } from '../support/wait.ts';
 
 /** View Channel, Send Messages, Embed Links and Send Messages in Threads. */
 const PERMISSIONS = 0x400 + 0x800 + 0x4000 + 2 ** 38;
+const MANAGE_ROLES = 0x10000000;
 const INVITATION = `https://discord.com/oauth2/authorize?client_id=800000000000000001&scope=bot+applications.commands&permissions=${PERMISSIONS}`;
 
 test('the operator tool prints the invitation, into the guild of the settings', async () => {
@@ -14,6 +15,10 @@ test('the operator tool prints the invitation, into the guild of the settings', 
   expect(await runCli(['bot', 'invite'], env)).toEqual({ code: 0, stdout: `${INVITATION}\n`, stderr: '' });
   const { stdout } = await runCli(['bot', 'invite', '--json'], { ...env, DISCORD_GUILD_ID: '9' });
   expect(JSON.parse(stdout)).toEqual({ url: `${INVITATION}&guild_id=9` });
+  const withRoles = { ...env, DISCORD_GUILD_ID: '9', DISCORD_GIVE_ROLES: 'linked=1' };
+  expect((await runCli(['bot', 'invite'], withRoles)).stdout).toContain(
+    `permissions=${PERMISSIONS + MANAGE_ROLES}&guild_id=9`,
+  );
   expect(await runCli(['bot', 'invite'], { ...env, DISCORD_TOKEN: 'other' })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('Discord rejected DISCORD_TOKEN'),

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { insertPenalties, insertServer, saveServerPoll } from '../support/database/builders.ts';
+import { linkDiscord } from '../../src/queries/users/user-changes.ts';
+import { findUserBySteamId } from '../../src/queries/users/users.ts';
+import { insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { insertServerWithHistory } from '../support/database/server-history.ts';
 import { anActor } from '../support/discord/actor.ts';
@@ -94,6 +96,34 @@ test('/readyz and /metrics say how the bot is', async () => {
   expect(metrics).toMatch(/community_api_bot_interactions_total\{outcome="completed"\} [1-9]/);
   expect(metrics).toContain('community_api_bot_interactions_total{outcome="rate_limited"} 0');
   expect(metrics).toContain('community_api_bot_logins_total 1');
+});
+
+test('a linked account gets its flag and role as soon as the database says so', async () => {
+  const [gives, given] = ['710000000000000001', '710000000000000002'];
+  fake.guild.addRoles(gives, given);
+  fake.guild.setMember('600000000000000001', [gives]);
+  const user = await insertUser(database.db, 700);
+  const withRoles = startProgram('src/main.ts', {
+    ...env,
+    DISCORD_GUILD_ID: fake.guild.id,
+    DISCORD_ROLE_FLAGS: `has_svip=${gives}`,
+    DISCORD_GIVE_ROLES: `linked=${given};has_svip=3`,
+  });
+  const [, port] = await withRoles.waitFor(/"port":(\d+)/);
+  program.kill('SIGTERM');
+  await program.exited;
+  program = withRoles;
+  url = `http://127.0.0.1:${port}`;
+  const readRoles = async () =>
+    (JSON.parse(await (await fetch(`${url}/readyz`)).text()) as Record<string, unknown>).mirror_discord;
+  await waitFor(async () =>
+    (await (await fetch(`${url}/metrics`)).text()).includes('mirror_up{system="discord"} 1'),
+  );
+  expect(await readRoles()).toMatchObject({ isMirroring: true, missing: ['role 3 does not exist'] });
+  await linkDiscord(database.db, user, { id: '600000000000000001', username: 'x', avatar: null });
+  // Without the notification, half a minute would pass.
+  await waitFor(() => fake.guild.rolesOf('600000000000000001')?.includes(given), { limitMs: 20_000 });
+  expect(await findUserBySteamId(database.db, user.steamId64)).toMatchObject({ hasSvip: true });
 });
 
 test('`bun run cli bot register` registers the commands again, beside the running service', async () => {

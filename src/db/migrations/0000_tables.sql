@@ -109,6 +109,12 @@ CREATE TABLE "discord_feeds" (
 	CONSTRAINT "discord_feeds_one_each" UNIQUE("channel_id","subject")
 );
 --> statement-breakpoint
+CREATE TABLE "discord_members" (
+	"discord_id" bigint PRIMARY KEY NOT NULL,
+	"roles" bigint[] NOT NULL,
+	"read_at" timestamp (3) with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "live_status_messages" (
 	"message_id" bigint PRIMARY KEY NOT NULL,
 	"channel_id" bigint NOT NULL,

@@ -28,6 +28,6 @@ CREATE TRIGGER webhooks_changed AFTER INSERT OR UPDATE OF switched_off_at OR DEL
 CREATE TRIGGER api_tokens_changed AFTER UPDATE OF revoked_at, expires_at, token_hash OR DELETE OR TRUNCATE ON api_tokens
   FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();
 --> statement-breakpoint
--- Flags decide who may have a sound, and a block ends tokens and streams.
-CREATE TRIGGER users_changed AFTER INSERT OR UPDATE OF is_admin, is_owner, is_moderator, has_svip, is_serviceplus, blocked_at OR DELETE OR TRUNCATE ON users
+-- Flags decide who may have a sound, a block ends tokens and streams, and roles on Discord follow flags and links.
+CREATE TRIGGER users_changed AFTER INSERT OR UPDATE OF is_admin, is_owner, is_moderator, has_svip, is_serviceplus, blocked_at, discord_id OR DELETE OR TRUNCATE ON users
   FOR EACH STATEMENT EXECUTE FUNCTION notify_changed();

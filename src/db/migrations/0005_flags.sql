@@ -57,3 +57,14 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER user_created AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION user_created();
+--> statement-breakpoint
+-- Roles on Discord give flags to the linked account alone, and those of a new link are read at once.
+CREATE FUNCTION user_linked() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM user_flags WHERE steamid64 = NEW.steamid64 AND source = 'discord';
+  DELETE FROM discord_members WHERE discord_id = NEW.discord_id;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER user_linked AFTER UPDATE OF discord_id ON users FOR EACH ROW
+  WHEN (OLD.discord_id IS DISTINCT FROM NEW.discord_id) EXECUTE FUNCTION user_linked();

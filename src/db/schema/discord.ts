@@ -99,3 +99,15 @@ export const liveStatusMessages = pgTable('live_status_messages', {
   locale: text('locale').notNull(),
   createdAt: instant('created_at').notNull().defaultNow(),
 });
+
+/**
+ * Linked members of the guild of `DISCORD_GUILD_ID`, and people whose given roles still have to be taken since they
+ * unlinked their account or were erased. Only with `DISCORD_ROLE_FLAGS` or `DISCORD_GIVE_ROLES`.
+ */
+export const discordMembers = pgTable('discord_members', {
+  discordId: snowflake('discord_id').primaryKey(),
+  /** Which roles of `DISCORD_GIVE_ROLES` they should have had when Discord was last asked. */
+  roles: snowflake('roles').array().notNull(),
+  /** When their roles were last read; null: they have to be read again. */
+  readAt: instant('read_at'),
+});

@@ -29,19 +29,35 @@ export const MAPPED_FLAGS = [
 /** Which permissions, groups or roles of another system give which flag: any of those listed is enough. */
 export type FlagMapping = readonly { flag: UserFlag; permissions: readonly string[] }[];
 
+/** What roles of linked members on Discord can follow. */
+export const MEMBER_FACTS = ['linked', 'is_banned', ...USER_FLAG_NAMES] as const;
+export type MemberFact = 'linked' | 'is_banned' | UserFlag;
+/** A role that linked members of the Discord guild have while a fact is true of them. */
+export type RoleGrant = { fact: MemberFact; roleId: string };
+/** In a mapping of Discord's roles: whoever boosts the guild. */
+export const BOOST = 'boost';
+
 /**
  * Reads a mapping such as `is_admin=@css/ban,@css/root;has_svip=@css/vip`; spaces around names do not count.
  * @returns undefined for another form, and for a flag that is unknown or named twice.
  */
 export function tryParseFlagMapping(text: string): FlagMapping | undefined {
-  const mapping: { flag: UserFlag; permissions: string[] }[] = [];
+  return tryParseMapping(text, MAPPED_FLAGS)?.map(([flag, permissions]) => ({ flag, permissions }));
+}
+
+/** Reads the same form with keys of another kind. */
+export function tryParseMapping<Key extends string>(
+  text: string,
+  keys: readonly Key[],
+): [key: Key, names: string[]][] | undefined {
+  const mapping: [Key, string[]][] = [];
   for (const part of text.split(';').filter((each) => each.trim() !== '')) {
     const [name = '', list = '', ...rest] = part.split('=').map((each) => each.trim());
-    const flag = MAPPED_FLAGS.find((each) => each === name);
-    const permissions = list.split(',').map((each) => each.trim());
-    const isTwice = mapping.some((each) => each.flag === flag);
-    if (!flag || isTwice || rest.length > 0 || permissions.includes('')) return undefined;
-    mapping.push({ flag, permissions });
+    const key = keys.find((each) => each === name);
+    const names = list.split(',').map((each) => each.trim());
+    const isTwice = mapping.some(([each]) => each === key);
+    if (!key || isTwice || rest.length > 0 || names.includes('')) return undefined;
+    mapping.push([key, names]);
   }
   return mapping.length === 0 ? undefined : mapping;
 }

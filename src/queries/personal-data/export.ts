@@ -3,7 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, openDrizzle } from '../../db/client.ts';
 import { apiTokens, sessions, userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
-import { discordFeeds } from '../../db/schema/discord.ts';
+import { discordFeeds, discordMembers } from '../../db/schema/discord.ts';
 import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
@@ -94,6 +94,10 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
   yield [
     'discordFeeds',
     await db.select().from(discordFeeds).where(inArray(discordFeeds.startedBy, discordIds)),
+  ];
+  yield [
+    'discordMembers',
+    await db.select().from(discordMembers).where(inArray(discordMembers.discordId, discordIds)),
   ];
   yield ['sounds', await db.select().from(roundSounds).where(eq(roundSounds.steamId64, steamId64))];
   yield* readPenalties(db, steamId64);

@@ -57,13 +57,18 @@ export async function giveFlags(
 /**
  * Saves everything that a source gives, as read in one complete round: what it no longer gives ends, and what other sources
  * give stays. Erased people without a new account get nothing. The audit log records which flags came and went.
- * @param tx a transaction that has taken no lock yet.
- * @param grants those that have ended do not count; of several for one flag, the longest.
+ * @param tx a transaction that has taken no lock but those of {@link lockFlags} yet.
+ * @param round.grants those that have ended do not count; of several for one flag, the longest.
+ * @param round.among the only people who were read; everybody by default.
  */
 export async function saveFlagRound(
   tx: Db,
   source: FlagSource,
-  { grants, now }: { grants: readonly FlagGrant<SteamId64>[]; now: Date },
+  {
+    grants,
+    among,
+    now,
+  }: { grants: readonly FlagGrant<SteamId64>[]; among?: readonly SteamId64[]; now: Date },
 ): Promise<{ given: number; taken: number }> {
   await lockFlags(tx);
   const erased = await listErasedWithoutAccount(tx, [...new Set(grants.map(({ steamId64 }) => steamId64))]);
@@ -80,9 +85,10 @@ export async function saveFlagRound(
     from jsonb_to_recordset(${rows}::text::jsonb) as given (id bigint, flag text, ends timestamptz(3)))`;
   const isOnlySource = sql`not exists (select from user_flags as other
     where other.steamid64 = changed.steamid64 and other.flag = changed.flag and other.source <> ${source})`;
+  const wasRead = among ? sql`steamid64 = any(${arrayLiteral(among)})` : sql`true`;
   const taken = await tx.execute<FlagChange>(sql`
     with changed as (
-      delete from user_flags where source = ${source}
+      delete from user_flags where source = ${source} and ${wasRead}
         and not exists (select from ${round} as given where given.steamid64 = user_flags.steamid64 and given.flag = user_flags.flag)
       returning steamid64, flag
     ) select steamid64::text as "steamId64", flag from changed where ${isOnlySource}`);
@@ -149,8 +155,8 @@ async function findNextEnd(db: Db): Promise<Date | undefined> {
   return row?.endsAt ?? undefined;
 }
 
-/** @param tx a transaction that has taken no lock yet. */
-async function lockFlags(tx: Db): Promise<void> {
+/** Blocks erasures, new accounts, and other rounds. @param tx a transaction that has taken no lock yet. */
+export async function lockFlags(tx: Db): Promise<void> {
   await holdOffErasures(tx);
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.flags})`);
 }

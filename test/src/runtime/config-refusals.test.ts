@@ -48,6 +48,16 @@ describe('a bad value ends with one line that names variable, value and what is 
     ['DISCORD_GUILD_ID', ['x', '1'.repeat(21), '-1'], discordId],
     ['DISCORD_CLIENT_ID', ['x'], discordId],
     ['DISCORD_API_URL', ['discord.com'], webAddress],
+    [
+      'DISCORD_ROLE_FLAGS',
+      ['11', 'has_svip=x', 'has_svip=11,boosts', 'is_owner=11', 'has_svip=0', 'has_svip=11;has_svip=12'],
+      'a mapping such as has_svip=ROLE_ID,boost;is_serviceplus=ROLE_ID, of the flags is_admin, is_moderator, has_svip, is_serviceplus',
+    ],
+    [
+      'DISCORD_GIVE_ROLES',
+      ['linked', 'linked=boost', 'muted=11', 'linked=11;linked=12', 'linked=11,'],
+      'a mapping such as linked=ROLE_ID;has_svip=ROLE_ID, of linked, is_banned, is_owner, is_admin, is_moderator, has_svip, is_serviceplus',
+    ],
     ['DISCORD_PRESENCE', ['off', '2'], 'one of 0, 1'],
     ['STEAM_OPENID_URL', ['steam'], webAddress],
     ['STEAM_API_URL', ['steam'], webAddress],
@@ -122,6 +132,17 @@ describe('a bad value ends with one line that names variable, value and what is 
       }
     });
   }
+
+  test('roles on Discord that give a flag and are given, and roles of no guild', () => {
+    const DISCORD_GUILD_ID = '1';
+    const flags = { DISCORD_ROLE_FLAGS: 'has_svip=11,boost;is_admin=12' };
+    const gives = { DISCORD_GIVE_ROLES: 'linked=13;is_banned=12' };
+    expect(refusalOf({ ...flags, ...gives, DISCORD_GUILD_ID })).toBe(
+      'DISCORD_ROLE_FLAGS and DISCORD_GIVE_ROLES both name the role 12: a role either gives flags or is given',
+    );
+    expect(refusalOf(flags)).toBe('DISCORD_ROLE_FLAGS needs DISCORD_GUILD_ID, the guild of the roles');
+    expect(refusalOf(gives)).toBe('DISCORD_GIVE_ROLES needs DISCORD_GUILD_ID, the guild of the roles');
+  });
 
   test('DATABASE_REPLICA_URLS, whichever of them it is', () => {
     expect(refusalOf({ DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' })).toBe(

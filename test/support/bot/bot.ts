@@ -3,10 +3,12 @@ import pino from 'pino';
 import { type BotDeps, createBot } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
+import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { type ServerState, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 import { listServerHistory } from '../../../src/queries/servers/samples.ts';
 import { listServerStatuses } from '../../../src/queries/servers/servers.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
@@ -66,6 +68,8 @@ export async function startTestBot({
     resolveVanity: async () => undefined,
     appealUrl: undefined,
     showsPresence: false,
+    roles: undefined,
+    mirrorMetrics: createMirrorMetrics(createMetrics()),
     log,
     countLogin: () => undefined,
     countInteraction: (outcome) => void outcomes.push(outcome),
@@ -77,6 +81,7 @@ export async function startTestBot({
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
       feedIntervalMs: 250,
+      roleIntervalMs: 50,
       applicationCheckMs: 60_000,
       ...overrides.timings,
     },

@@ -1,7 +1,9 @@
+import { RESTJSONErrorCodes } from 'discord.js';
 import { createApplicationRoutes } from './application-routes.ts';
 import type { Exchange } from './exchange.ts';
 import { FakeGateway, type SocketData } from './fake-gateway.ts';
 import { createFaults } from './faults.ts';
+import { createGuild } from './guild.ts';
 import { createInteractionRoutes } from './interaction-routes.ts';
 import { createInteractions } from './interactions.ts';
 import { createMessageStore } from './messages.ts';
@@ -56,6 +58,7 @@ export async function startFakeDiscord({
   const faults = createFaults();
   const messages = createMessageStore(botUser, { keeps: !forgets });
   const application = createApplicationRoutes({ applicationId, guildIds, messages, state });
+  const guild = createGuild({ guildId: guildIds[0] ?? '1', botId: applicationId });
   let port = 0;
   const gateway = new FakeGateway({
     token,
@@ -69,6 +72,7 @@ export async function startFakeDiscord({
     applicationId,
     exchanges,
     dispatch: (type, data) => gateway.dispatch(type, data),
+    membership: (userId) => guild.members.get(userId),
     state,
   });
   const { acknowledge, useWebhook } = createInteractionRoutes({
@@ -122,9 +126,11 @@ export async function startFakeDiscord({
     if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
       return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
     }
-    const guild = path.match(/^\/guilds\/(\d+)$/);
-    if (guild && guildIds.includes(guild[1] ?? ''))
-      return json(200, { id: guild[1], preferred_locale: guildLocale });
+    const [, guildId = ''] = path.match(/^\/guilds\/(\d+)/) ?? [];
+    if (guildIds.includes(guildId)) {
+      if (!state.guildAccess) return restError(403, RESTJSONErrorCodes.MissingAccess, 'Missing Access');
+      return guild.respond(call) ?? json(200, { id: guildId, preferred_locale: guildLocale });
+    }
     const scope = path.match(/^\/applications\/(\d+)(?:\/guilds\/(\d+))?\/commands$/);
     if (scope) return application.useCommands(call, scope[1] ?? '', scope[2]);
     const channel = path.match(/^\/channels\/(\d+)\/messages(?:\/(\d+))?$/);
@@ -139,6 +145,7 @@ export async function startFakeDiscord({
     token,
     applicationId,
     gateway,
+    guild,
     commands: application.commands,
     commandId: application.commandId,
     messages: messages.all,

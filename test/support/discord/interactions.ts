@@ -8,6 +8,7 @@ import {
 } from 'discord.js';
 import { type Actor, anActor, type FakeUser } from './actor.ts';
 import type { Exchange } from './exchange.ts';
+import type { FakeMember } from './guild.ts';
 import type { FakeComponent } from './message-form.ts';
 import { type FakeMessage, findComponent, toWireMessage } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
@@ -22,11 +23,13 @@ type Sender = {
   exchanges: Map<string, Exchange>;
   /** Sends an event through the gateway. */
   dispatch: (type: string, data: unknown) => void;
+  /** What a guild says about a member. */
+  membership: (userId: string) => FakeMember | undefined;
   state: { acknowledgeWithinMs: number };
 };
 
 /** What people do in Discord's client: each function sends one interaction. */
-export function createInteractions({ applicationId, exchanges, dispatch, state }: Sender) {
+export function createInteractions({ applicationId, exchanges, dispatch, membership, state }: Sender) {
   /** By token: who waits for the acknowledgement. */
   const waiting = new Map<string, (exchange: Exchange) => void>();
 
@@ -59,7 +62,7 @@ export function createInteractions({ applicationId, exchanges, dispatch, state }
       data,
       token: exchange.token,
       version: 1,
-      ...placeOf(actor),
+      ...placeOf(actor, membership(actor.user.id)),
       ...(message && { message: toWireMessage(message) }),
     });
     return promise;
@@ -116,13 +119,14 @@ export function createInteractions({ applicationId, exchanges, dispatch, state }
 }
 
 /** Who sent an interaction and where, as Discord says it. */
-function placeOf(actor: Actor): Record<string, unknown> {
+function placeOf(actor: Actor, membership: FakeMember | undefined): Record<string, unknown> {
   const { user, permissions, locale, guildId, guildLocale, channelId, channelType, appPermissions } = actor;
   const isInGuild = guildId !== undefined;
   const member = {
     user,
     permissions,
-    roles: [],
+    roles: membership?.roles ?? [],
+    premium_since: membership?.premium_since ?? null,
     joined_at: '2024-01-01T00:00:00.000000+00:00',
     deaf: false,
     mute: false,

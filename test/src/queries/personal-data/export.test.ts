@@ -3,7 +3,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import { apiTokens, sessions, userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
-import { discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { discordFeeds, discordMembers } from '../../../../src/db/schema/discord.ts';
 import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
 import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
@@ -41,6 +41,7 @@ const PARTS = {
   steamBans,
   userFlags,
   discordFeeds,
+  discordMembers,
   auditLog,
   erasure: erasedPeople,
 } as const satisfies Record<string, PgTable>;
@@ -89,6 +90,7 @@ await db.insert(steamBans).values({
   isCommunityBanned: false,
   checkedAt: now,
 });
+await db.insert(discordMembers).values({ discordId: '80351110224678912', roles: ['1'], readAt: now });
 await db.insert(discordFeeds).values({
   subject: 'penalties',
   channelId: '1',

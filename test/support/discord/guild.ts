@@ -1,0 +1,92 @@
+import { PermissionFlagsBits, RESTJSONErrorCodes } from 'discord.js';
+import { json, type RestCall, restError } from './rest-call.ts';
+
+export type FakeGuildRole = {
+  id: string;
+  name: string;
+  position: number;
+  permissions: string;
+  managed: boolean;
+};
+export type FakeMember = { roles: string[]; premium_since: string | null };
+export type FakeGuild = ReturnType<typeof createGuild>;
+
+/** The role of the bot itself, with Manage Roles, below `ABOVE_BOT` and above all others. */
+export const BOT_ROLE = '720000000000000050';
+export const ABOVE_BOT = '720000000000000051';
+
+/** The roles and members of a guild, and Discord's endpoints for them. */
+export function createGuild({ guildId, botId }: { guildId: string; botId: string }) {
+  const aRole = (id: string, position: number, permissions = 0n): FakeGuildRole => ({
+    id,
+    name: `role ${id}`,
+    position,
+    permissions: String(permissions),
+    managed: false,
+  });
+  const roles = new Map<string, FakeGuildRole>();
+  const add = (role: FakeGuildRole) => roles.set(role.id, role);
+  add(aRole(guildId, 0));
+  add({ ...aRole(BOT_ROLE, 50, PermissionFlagsBits.ManageRoles), managed: true });
+  add(aRole(ABOVE_BOT, 51));
+  const members = new Map<string, FakeMember>([[botId, { roles: [BOT_ROLE], premium_since: null }]]);
+  /** Every so many reads of members are refused for 20 ms; 0: none. */
+  const limit = { every: 0 };
+  let reads = 0;
+
+  function changeRole(method: string, userId: string, roleId: string): Response {
+    const member = members.get(userId);
+    const role = roles.get(roleId);
+    const own = (members.get(botId)?.roles ?? []).flatMap((id) => roles.get(id) ?? []);
+    const highest = Math.max(...own.map(({ position }) => position), 0);
+    const mayManage = own.some(
+      ({ permissions }) => (BigInt(permissions) & PermissionFlagsBits.ManageRoles) !== 0n,
+    );
+    if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember, 'Unknown Member');
+    if (!role) return restError(404, RESTJSONErrorCodes.UnknownRole, 'Unknown Role');
+    if (!mayManage || role.position >= highest || role.managed || roleId === guildId) {
+      return restError(403, RESTJSONErrorCodes.MissingPermissions, 'Missing Permissions');
+    }
+    member.roles = member.roles.filter((id) => id !== roleId);
+    if (method === 'PUT') member.roles.push(roleId);
+    return new Response(null, { status: 204 });
+  }
+
+  return {
+    id: guildId,
+    roles,
+    members,
+    limit,
+    /** Adds ordinary roles below the bot's. */
+    addRoles: (...ids: string[]) => {
+      for (const id of ids) add(aRole(id, 1));
+    },
+    /** Somebody joins, or their roles change. */
+    setMember: (userId: string, roleIds: string[] = [], { boosts = false } = {}) => {
+      members.set(userId, {
+        roles: roleIds,
+        premium_since: boosts ? '2026-01-01T00:00:00.000000+00:00' : null,
+      });
+    },
+    rolesOf: (userId: string) => members.get(userId)?.roles.toSorted(),
+    /** @returns undefined for another path than those of roles and members. */
+    respond: ({ method, path }: RestCall): Response | undefined => {
+      if (path === `/guilds/${guildId}/roles` && method === 'GET') return json(200, [...roles.values()]);
+      const match = path.match(/^\/guilds\/(\d+)\/members\/(\d+)(?:\/roles\/(\d+))?$/);
+      const [, guild, userId = '', roleId] = match ?? [];
+      if (guild !== guildId) return undefined;
+      if (roleId !== undefined) return changeRole(method, userId, roleId);
+      reads += 1;
+      if (limit.every > 0 && reads % limit.every === 0) {
+        const body = { message: 'You are being rate limited.', retry_after: 0.02, global: false };
+        return Response.json(body, {
+          status: 429,
+          headers: { 'retry-after': '0.02', 'x-ratelimit-scope': 'user' },
+        });
+      }
+      const member = members.get(userId);
+      if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember, 'Unknown Member');
+      return json(200, { user: { id: userId }, ...member });
+    },
+  };
+}
