@@ -20,6 +20,7 @@ import type { RateLimits } from './openapi/headers.ts';
 import { siteFiles } from './site-files.ts';
 import { storage } from './storage/storage.ts';
 import { type EndpointDeps, ROUTES } from './v1/routes.ts';
+import { openApiPage } from './web/guide/page.tsx';
 import { pages } from './web/pages.tsx';
 import type { PagesDeps } from './web/pages-deps.ts';
 
@@ -64,6 +65,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
     .use(health(deps.health))
     .use(siteFiles(deps))
     .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
+    .use(openApiPage(deps, web.site))
     .use(web.app)
     .use(storage(deps.storage))
     .use(bases.map(({ base, endpoints }) => version1(base, endpoints, pipeline)))

@@ -41,7 +41,7 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
 const HOMES: Record<string, string[]> = {
   elysia: ['api/'],
   '@elysiajs/': ['api/'],
-  hono: ['api/web/', 'api/openapi/guide/', 'src/charts/'],
+  hono: ['api/web/', 'src/charts/'],
   negotiator: ['api/web/layout/locales/locale.ts'],
   '@fastify/busboy': ['api/web/account/round-sound/upload-form.ts'],
   'discord.js': ['bot/'],
@@ -54,9 +54,9 @@ const HOMES: Record<string, string[]> = {
   '@ffmpeg/core': ['media/ffmpeg/embedded.worker.ts', 'media/ffmpeg/ffmpeg-core.d.ts'],
   '@resvg/resvg-js': ['src/charts/raster.ts'],
   '@expo-google-fonts/inter': ['src/charts/raster.ts'],
-  'swagger-ui-dist': ['api/openapi/page.tsx'],
+  'swagger-ui-dist': ['api/web/guide/page.tsx'],
   'ipaddr.js': ['src/runtime/address.ts', 'api/http/client-address.ts'],
-  standardwebhooks: ['src/events/webhooks/message.ts'],
+  standardwebhooks: ['src/events/webhooks/message.ts', 'api/web/guide/samples.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],
   'drizzle-kit': ['src/db/drizzle.config.ts'],
   commander: ['src/cli.ts', 'src/cli/'],
@@ -168,7 +168,7 @@ test('SQL is written in its homes alone', async () => {
 });
 
 /** Programs that a page shows, as text. */
-const SAMPLES = 'api/openapi/guide/samples.ts';
+const SAMPLES = 'api/web/guide/samples.ts';
 
 test('only the configuration reads the environment', async () => {
   const readers: string[] = [];

@@ -4,7 +4,6 @@ import { JSON_TYPE } from '../http/responses.ts';
 import { type DocumentedHeader, type Operation, TAGS } from '../http/route.ts';
 import { describeOperation, describeParameter, IF_NONE_MATCH } from './describe.ts';
 import type { RateLimits } from './headers.ts';
-import { openApiPage } from './page.tsx';
 import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
 import { collectSchemas } from './schemas.ts';
 
@@ -20,17 +19,15 @@ type Deps = {
 const DOCUMENT_PATH = '/swagger/json';
 const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=300' };
 
-/** The document at `/swagger/json`, and a page at `/swagger`. */
+/** The document at `/swagger/json`. */
 export function openApi(deps: Deps) {
   // Built at the start, so that a mistake in the components stops the process.
   const contents = { paths: buildPaths(deps), components: buildComponents(deps.operations, deps.limits) };
   let encoded: EncodedBody | undefined;
-  return new Elysia()
-    .get(DOCUMENT_PATH, async ({ request }) => {
-      encoded ??= encodeBody(await buildDocument(deps, contents));
-      return respondEncoded(request, encoded, HEADERS);
-    })
-    .use(openApiPage(deps));
+  return new Elysia().get(DOCUMENT_PATH, async ({ request }) => {
+    encoded ??= encodeBody(await buildDocument(deps, contents));
+    return respondEncoded(request, encoded, HEADERS);
+  });
 }
 
 function buildPaths({ operations, base }: Deps) {

@@ -154,7 +154,7 @@ export function pages(deps: PagesDeps) {
     if (methods.includes('ALL')) continue;
     app.all(path, (incoming) => refuseMethod(incoming, methods), { parse: 'none' });
   }
-  return { app, toErrorPage };
+  return { app, site, toErrorPage };
 
   async function showAccount(visit: Visit): Promise<Response> {
     requireUnblocked(visit.blockedUser);

@@ -1,5 +1,6 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { LANGUAGES, listLanguages } from '../../../src/domain/language.ts';
+import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../../../src/domain/language.ts';
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../request/destination.ts';
 import { isRead, type Visit } from '../request/visit.ts';
@@ -20,19 +21,61 @@ export type Community = {
   arePenaltiesPublic: boolean;
 };
 
+/** Where the guide to the API is shown in a language. */
+export function guidePathOf(language: Language): string {
+  return language === DEFAULT_LANGUAGE ? '/swagger' : `/swagger/${language}`;
+}
+
 /** The navigation bar of every page: links, the language switch, and the account menu or sign-in link. */
 export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).shell.nav;
-  const user = visit.session?.user;
+  const { locale, session } = visit;
+  const { pathname } = visit.url;
+  const user = session?.user;
+  return (
+    <PlainBar
+      site={site}
+      locale={locale}
+      pathname={pathname}
+      moderationPath={user && mayReadRecords(user) ? moderationOf(user) : undefined}
+    >
+      <LanguageSwitch visit={visit} />
+      {user ? (
+        <AccountMenu visit={visit} user={user} />
+      ) : (
+        <a
+          class="sign-in"
+          href={withDestination('/account', visit.next)}
+          aria-current={pathname === '/account' ? 'page' : undefined}
+        >
+          {textsOf(locale).shell.nav.signIn}
+        </a>
+      )}
+    </PlainBar>
+  );
+}
+
+type PlainBarProps = {
+  site: Community;
+  locale: Language;
+  pathname: string;
+  /** Where the link to moderation leads; without it there is none. */
+  moderationPath?: string | undefined;
+  /** What stands at its end. */
+  children: Child;
+};
+
+/** The bar of a page, whoever looks at it. */
+export function PlainBar(props: PlainBarProps): JSX.Element {
+  const { site, locale, pathname, moderationPath, children } = props;
+  const t = textsOf(locale).shell.nav;
   const links = [
     { href: '/', text: t.servers, isHere: /^\/(?:$|servers\/|connect\/)/ },
     ...(site.arePenaltiesPublic ? [{ href: '/penalties', text: t.penalties, isHere: /^\/penalties/ }] : []),
-    ...(user && mayReadRecords(user)
-      ? [{ href: moderationOf(user), text: t.moderation, isHere: /^\/account\/moderation/ }]
+    ...(moderationPath !== undefined
+      ? [{ href: moderationPath, text: t.moderation, isHere: /^\/account\/moderation/ }]
       : []),
-    { href: '/swagger', text: t.docs, isHere: /^\/swagger/ },
+    { href: guidePathOf(locale), text: t.docs, isHere: /^\/swagger/ },
   ];
-  const { pathname } = visit.url;
   return (
     <header class="bar">
       <div class="bar-inner">
@@ -58,20 +101,7 @@ export function Bar({ site, visit }: { site: Community; visit: Visit }): JSX.Ele
             )}
           </ul>
         </nav>
-        <div class="bar-end">
-          <LanguageSwitch visit={visit} />
-          {user ? (
-            <AccountMenu visit={visit} user={user} />
-          ) : (
-            <a
-              class="sign-in"
-              href={withDestination('/account', visit.next)}
-              aria-current={pathname === '/account' ? 'page' : undefined}
-            >
-              {t.signIn}
-            </a>
-          )}
-        </div>
+        <div class="bar-end">{children}</div>
       </div>
     </header>
   );
@@ -135,13 +165,18 @@ function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
       {others.map((other) => {
         const target = new URLSearchParams(visit.url.search);
         target.set('lang', other);
-        const hint = textsOf(other).shell.switchToThis;
-        return (
-          <a class="language" href={`?${target}`} lang={other} hreflang={other} title={hint}>
-            {LANGUAGES[other].name}
-          </a>
-        );
+        return <LanguageLink language={other} href={`?${target}`} />;
       })}
     </>
+  );
+}
+
+/** A link to the same page in another language. */
+export function LanguageLink({ language, href }: { language: Language; href: string }): JSX.Element {
+  const hint = textsOf(language).shell.switchToThis;
+  return (
+    <a class="language" href={href} lang={language} hreflang={language} title={hint}>
+      {LANGUAGES[language].name}
+    </a>
   );
 }

@@ -1,7 +1,7 @@
 import { afterAll } from 'bun:test';
 import { raw } from 'hono/html';
-import { GUIDES } from '../../../api/openapi/guide/guide.tsx';
-import type { Guide } from '../../../api/openapi/guide/parts.tsx';
+import { GUIDES } from '../../../api/web/guide/guide.tsx';
+import type { Guide } from '../../../api/web/guide/parts.tsx';
 import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { LANGUAGES } from '../../../src/domain/language.ts';

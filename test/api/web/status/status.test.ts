@@ -59,7 +59,7 @@ describe('with servers', () => {
       playersCount: 10,
       maxPlayers: 10,
     });
-    await insertServerWithHistory(db, { now: NOW, slug: 'off', name: 'Surf', isOnline: false, days: 1 });
+    await insertServerWithHistory(db, { now: NOW, slug: 'off', name: 'Bhop', isOnline: false, days: 1 });
     await insertServerWithHistory(db, { now: NOW, slug: 'hidden', name: 'Secret', isHidden: true, days: 0 });
     await insertServerWithHistory(db, {
       now: NOW,
@@ -83,7 +83,8 @@ describe('with servers', () => {
     );
     expect(words).toContain('24-hour peak: 20 play.example.org:27015');
     expect(words).toContain('Retake Full');
-    expect(words).toMatch(/Surf Offline Competitive · EU last seen/);
+    // The last one, though it is the first by name.
+    expect(words).toMatch(/Retake Full.*Bhop Offline Competitive · EU last seen/);
     expect(words).not.toContain('Secret');
     expect(text.match(/<svg class="sparkline"/g)?.length).toBe(4);
     expect(text).toContain('data-steam="steam://connect/play.example.org:27015"');

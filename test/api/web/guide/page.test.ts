@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { sendRaw } from '../../support/http/raw-http.ts';
-import { startTestService } from '../../support/service/service.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { sendRaw } from '../../../support/http/raw-http.ts';
+import { startTestService } from '../../../support/service/service.ts';
 
 const database = await createTestDatabase();
 const service = await startTestService({ databaseUrl: database.url });
@@ -13,11 +13,11 @@ describe('the page', () => {
       expect(page.status).toBe(200);
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(page.headers.get('content-security-policy')).toStartWith("default-src 'self';");
-      const loaded = /<(?:script|link)[^>]* (?:src|href)="([^"]+)"/g;
-      const addresses = [...page.text.matchAll(loaded)].map((match) => match[1] ?? '');
-      expect(addresses).toHaveLength(6);
+      const loaded = /<(?:script|link)[^>]* (?:src|href)="([^"]+)"|@import url\('([^']+)'\)/g;
+      const addresses = [...page.text.matchAll(loaded)].map(([, link, style]) => link ?? style ?? '');
+      expect(addresses).toHaveLength(7);
       for (const address of addresses) {
-        expect(address).toStartWith('/swagger/assets/');
+        expect(address).toMatch(/^\/(swagger|account)\/assets\//);
         const asset = await service.ask(address);
         expect([address, asset.status, asset.text.length > 50]).toEqual([address, 200, true]);
       }
@@ -46,6 +46,20 @@ describe('the page', () => {
       expect(plain).toMatchObject({ status: 200, encoding: null, vary: 'Accept-Encoding' });
       expect(await ask({ 'Accept-Encoding': 'gzip' })).toEqual({ ...plain, encoding: 'gzip' });
       expect(await ask({ 'If-None-Match': plain.etag ?? '' })).toEqual({ ...plain, status: 304, text: '' });
+    }
+  });
+
+  test('has the header of the site, whose pages lead to the guide in their language', async () => {
+    for (const [language, path] of [
+      ['en', '/swagger'],
+      ['pl', '/swagger/pl'],
+    ] as const) {
+      const page = await service.ask(path);
+      expect(page.text).toMatch(/<title>[^<]+ · play\.example\.org</);
+      expect(page.text).toContain('<a class="brand" href="/">');
+      expect(page.text).toContain(`href="${path}" aria-current="page"`);
+      const home = await fetch(service.origin, { headers: { 'accept-language': language } });
+      expect(await home.text()).toContain(`<a href="${path}">`);
     }
   });
 

@@ -1,5 +1,13 @@
 import { ErrorTable, type Guide, Samples } from './parts.tsx';
-import { conditionalRequest, firstRequest, requestWithToken, streamRequest } from './samples.ts';
+import {
+  banList,
+  browserRequest,
+  conditionalRequest,
+  firstRequest,
+  requestWithToken,
+  streamRequest,
+  WEBHOOK_RECEIVERS,
+} from './samples.ts';
 
 export const GUIDE_PL: Guide = {
   title: 'API społeczności',
@@ -72,14 +80,40 @@ export const GUIDE_PL: Guide = {
             heads={['Status', 'Znaczenie', 'Co zrobić']}
             rows={[
               ['400', 'Parametr jest nieprawidłowy.', 'Popraw go: komunikat mówi, jak.'],
-              ['401', 'Brak tokena albo token jest nieważny.', 'Utwórz nowy na stronie konta.'],
+              [
+                '401',
+                'Brak tokena albo token jest nieważny.',
+                <>
+                  Utwórz nowy na <a href="/account#tokens">stronie konta</a>.
+                </>,
+              ],
               ['403', 'Token nie ma potrzebnego zakresu.', 'Utwórz taki, który go ma.'],
               ['404', 'Nie znaleziono.', 'Sprawdź adres i identyfikator.'],
               ['410', 'Kursor jest za stary albo nieznany.', 'Zacznij od nowa od eksportu.'],
-              ['429', 'Za dużo zapytań.', 'Odczekaj tyle, ile podaje Retry-After.'],
+              [
+                '429',
+                'Za dużo zapytań.',
+                <>
+                  Spróbuj po tylu sekundach, ile podaje <code>Retry-After</code>: 44 to za 44 sekundy.
+                </>,
+              ],
               ['500, 503', 'Błąd po stronie usługi.', 'Spróbuj ponownie po chwili.'],
             ]}
           />
+        </>
+      ),
+    },
+    {
+      id: 'ban-list',
+      title: 'Lista banów na własnej stronie',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Pyta Twój serwer, więc nikt nie zobaczy tokena, a każda odpowiedź jest przechowywana przez 30
+            sekund: niezależnie od tego, ile osób otworzy listę, limit nie zostanie przekroczony. Gdy API
+            odmówi albo nie odpowie, zostaje ostatnia lista.
+          </p>
+          <Samples samples={banList(publicUrl)} />
         </>
       ),
     },
@@ -118,9 +152,40 @@ export const GUIDE_PL: Guide = {
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>
             Po przerwie program wysyła ostatni <code>id</code> w nagłówku <code>Last-Event-ID</code> i czyta
-            dalej od tego miejsca, do 30 dni wstecz. Administratorzy mogą też ustawić wysyłanie zdarzeń na
-            Twój adres jako <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
+            dalej od tego miejsca, do 30 dni wstecz.
           </p>
+        </>
+      ),
+    },
+    {
+      id: 'webhooks',
+      title: 'Odbieranie webhooków',
+      body: () => (
+        <>
+          <p>
+            Administratorzy mogą ustawić wysyłanie zdarzeń na Twój adres jako{' '}
+            <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>; dostają wtedy sekret,
+            pokazywany tylko raz. Na Twój adres może wysłać coś każdy, dlatego każdą wiadomość sprawdzaj tym
+            sekretem. Wiadomość może przyjść dwa razy: pomiń <code>webhook-id</code>, który już widziałeś.
+            Odpowiedz statusem 2xx w ciągu 10 sekund, a resztę zrób później.
+          </p>
+          <Samples samples={WEBHOOK_RECEIVERS} />
+        </>
+      ),
+    },
+    {
+      id: 'browser',
+      title: 'W przeglądarce',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Strony z dowolnej domeny mogą pytać o dane publiczne, czyli serwery i dźwięki, prosto z
+            przeglądarki; każdy odwiedzający ma wtedy własny limit. Nigdy nie umieszczaj tokena na stronie, w
+            skrypcie ani w aplikacji, którą otwierają inni: każdy odczyta z nim wszystko, na co token pozwala.
+            Zapytania wymagające tokena wysyłaj ze swojego serwera, jak przy{' '}
+            <a href="#ban-list">liście banów</a>.
+          </p>
+          <Samples samples={[browserRequest(publicUrl)]} />
         </>
       ),
     },

@@ -1,5 +1,13 @@
 import { ErrorTable, type Guide, Samples } from './parts.tsx';
-import { conditionalRequest, firstRequest, requestWithToken, streamRequest } from './samples.ts';
+import {
+  banList,
+  browserRequest,
+  conditionalRequest,
+  firstRequest,
+  requestWithToken,
+  streamRequest,
+  WEBHOOK_RECEIVERS,
+} from './samples.ts';
 
 export const GUIDE_EN: Guide = {
   title: 'Community API',
@@ -71,14 +79,40 @@ export const GUIDE_EN: Guide = {
             heads={['Status', 'Meaning', 'What to do']}
             rows={[
               ['400', "A parameter isn't valid.", 'Correct it: the message says how.'],
-              ['401', "No token was given, or it isn't valid.", 'Create one on the account page.'],
+              [
+                '401',
+                "No token was given, or it isn't valid.",
+                <>
+                  Create one on the <a href="/account#tokens">account page</a>.
+                </>,
+              ],
               ['403', 'The token lacks a scope.', 'Create one that has it.'],
               ['404', 'Not found.', 'Check the address and the id.'],
               ['410', 'The cursor is too old or unknown.', 'Start again with an export.'],
-              ['429', 'Too many requests.', 'Wait as long as Retry-After says.'],
+              [
+                '429',
+                'Too many requests.',
+                <>
+                  Try again when <code>Retry-After</code> says: 44 is in 44 seconds.
+                </>,
+              ],
               ['500, 503', 'A problem on our side.', 'Try again after a pause.'],
             ]}
           />
+        </>
+      ),
+    },
+    {
+      id: 'ban-list',
+      title: 'A ban list on your own site',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Your server asks, so that nobody sees your token, and keeps each response for 30 seconds: however
+            many people open the list, it stays below the limit. Should the API refuse or fail, the last list
+            stays.
+          </p>
+          <Samples samples={banList(publicUrl)} />
         </>
       ),
     },
@@ -116,9 +150,39 @@ export const GUIDE_EN: Guide = {
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>
             A client that was disconnected sends the last <code>id</code> it saw as <code>Last-Event-ID</code>{' '}
-            and resumes there; events are kept for 30 days. Administrators can have events sent to an address
-            of yours as <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>.
+            and resumes there; events are kept for 30 days.
           </p>
+        </>
+      ),
+    },
+    {
+      id: 'webhooks',
+      title: 'Receive webhooks',
+      body: () => (
+        <>
+          <p>
+            Administrators can have events sent to an address of yours as{' '}
+            <a href="https://www.standardwebhooks.com/">Standard Webhooks</a>; they get a secret for it, once.
+            Anybody can post to your address, so verify every message with that secret. A message may arrive
+            twice: ignore a <code>webhook-id</code> that you have seen. Respond with a 2xx status within 10
+            seconds, and work afterwards.
+          </p>
+          <Samples samples={WEBHOOK_RECEIVERS} />
+        </>
+      ),
+    },
+    {
+      id: 'browser',
+      title: 'In the browser',
+      body: ({ publicUrl }) => (
+        <>
+          <p>
+            Pages of any site may ask the public routes, servers and sounds, from the browser; each visitor
+            then has a limit of their own. Never put a token into a page, a script or an app that others open:
+            whoever opens it can read all that the token may read. What needs a token goes through your
+            server, as in <a href="#ban-list">the ban list</a>.
+          </p>
+          <Samples samples={[browserRequest(publicUrl)]} />
         </>
       ),
     },

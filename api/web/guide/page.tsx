@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Elysia } from 'elysia';
-import { listLanguages } from '../../src/domain/language.ts';
-import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
-import { GuidePage, guidePathOf } from './guide/guide.tsx';
-import type { GuideFacts } from './guide/parts.tsx';
+import { listLanguages } from '../../../src/domain/language.ts';
+import { type EncodedBody, encodeBody, respondEncoded } from '../../http/encoding.ts';
+import { guidePathOf } from '../layout/bar.tsx';
+import type { Site } from '../layout/layout.tsx';
+import { GuidePage } from './guide.tsx';
+import type { GuideFacts } from './parts.tsx';
 
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -17,23 +19,22 @@ const HEADERS = {
  * The page at `/swagger`, and `/swagger/pl` in Polish: a guide and the reference below it. Script and style come from
  * this service and from no other host.
  */
-export function openApiPage(facts: GuideFacts) {
-  const app = new Elysia().get('/swagger/assets/:file', ({ params, request }) => asset(params.file, request));
+export function openApiPage(facts: GuideFacts, site: Site) {
+  const app = new Elysia().get('/swagger/assets/:file', ({ params, request }) =>
+    respondAsset(params.file, request),
+  );
   for (const language of listLanguages()) {
-    let page: EncodedBody | undefined;
+    // By the address of the logo, which may be loaded later.
+    const pages = new Map<string | undefined, EncodedBody>();
     const respondPage = ({ request }: { request: Request }) => {
-      page ??= encodeBody(`<!doctype html>\n${GuidePage({ language, facts })}`);
+      const page = pages.getOrInsertComputed(site.logo.url(), () =>
+        encodeBody(`<!doctype html>\n${GuidePage({ site, language, facts })}`),
+      );
       return respondEncoded(request, page, HEADERS);
     };
     app.get(guidePathOf(language), respondPage);
   }
   return app;
-}
-
-function asset(name: string, request: Request): Response {
-  return (
-    respondAsset(name, request) ?? Response.json({ success: false, message: 'Not found' }, { status: 404 })
-  );
 }
 
 const START_SCRIPT = `SwaggerUIBundle({ url: '/swagger/json', dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null });\n`;
@@ -51,19 +52,18 @@ type Source = { type: string; read: () => string | Uint8Array<ArrayBuffer> };
 const SOURCES = new Map<string, Source>([
   ['start.js', { type: JAVASCRIPT, read: () => START_SCRIPT }],
   ['dark.js', { type: JAVASCRIPT, read: () => DARK_SCRIPT }],
-  ['guide.css', { type: CSS, read: () => readFileSync(new URL('./guide/guide.css', import.meta.url)) }],
+  ['guide.css', { type: CSS, read: () => readFileSync(new URL('./guide.css', import.meta.url)) }],
   ['swagger-ui.css', { type: CSS, read: () => readFromPackage('swagger-ui.css') }],
   ['swagger-ui-bundle.js', { type: JAVASCRIPT, read: () => readFromPackage('swagger-ui-bundle.js') }],
-  ['favicon-32x32.png', { type: 'image/png', read: () => readFromPackage('favicon-32x32.png') }],
 ]);
 
 /** Encoded at the first request for each file: Swagger UI is 2 MB, and most processes never send it. */
 const encoded = new Map<string, EncodedBody>();
 
-/** Sends a file of the page at `/swagger`. @returns undefined for an unknown name. */
-function respondAsset(name: string, request: Request): Response | undefined {
+/** Sends a file of the page. */
+function respondAsset(name: string, request: Request): Response {
   const source = SOURCES.get(name);
-  if (!source) return undefined;
+  if (!source) return Response.json({ success: false, message: 'Not found' }, { status: 404 });
   const body = encoded.getOrInsertComputed(name, () => encodeBody(source.read()));
   return respondEncoded(request, body, {
     'Content-Type': source.type,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
-import { ROUTES } from '../../../api/v1/routes.ts';
-import { insertServer } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { findFreePort } from '../../support/machine/free-port.ts';
-import { startTestService } from '../../support/service/service.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
+import { ROUTES } from '../../../../api/v1/routes.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { startTestService } from '../../../support/service/service.ts';
+import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
 
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 // CI installs Chromium, so its absence is a failure there.

@@ -1,9 +1,10 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { RateLimits } from '../headers.ts';
+import type { Policy } from '../../http/responses.ts';
 import type { Sample } from './samples.ts';
 
 /** Facts about this installation that the guide mentions. */
-export type GuideFacts = { publicUrl: string; version: string; limits: RateLimits };
+export type GuideFacts = { publicUrl: string; version: string; limits: Record<Policy, number> };
 
 /** One language of the guide. */
 export type Guide = {
@@ -39,7 +40,7 @@ export function ErrorTable({
   rows,
 }: {
   heads: readonly string[];
-  rows: readonly (readonly [status: string, meaning: string, reaction: string])[];
+  rows: readonly (readonly [status: string, meaning: string, reaction: Child])[];
 }): JSX.Element {
   return (
     <table>

@@ -1,0 +1,141 @@
+import { afterAll, expect, test } from 'bun:test';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  banList,
+  browserRequest,
+  conditionalRequest,
+  firstRequest,
+  requestWithToken,
+  streamRequest,
+  WEBHOOK_RECEIVERS,
+} from '../../../../api/web/guide/samples.ts';
+import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
+import { sendMessage } from '../../../../src/events/webhooks/message.ts';
+import { createPost } from '../../../../src/events/webhooks/post.ts';
+import { insertPenalties, insertServer } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { aToken, startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
+
+const database = await createTestDatabase();
+const port = await findFreePort();
+const url = `http://127.0.0.1:${port}`;
+await insertServer(database.db, { name: 'Only Mirage #1' });
+await insertPenalties(database.db, [{ type: 'ban' }, { type: 'ban' }]);
+const { token } = await aToken(database.db);
+const folder = createTestFolder();
+afterAll(folder.remove);
+const service = await startTestService({
+  databaseUrl: database.url,
+  env: { PORT: String(port), PUBLIC_URL: url, RATE_LIMIT_PUBLIC: '31', RATE_LIMIT_PROTECTED: '62' },
+});
+const pages = await Promise.all(
+  ['/swagger', '/swagger/pl'].map(async (path) => (await service.ask(path)).text),
+);
+
+/** What a page shows of a sample, as a reader copies it. */
+function shown(page: string, id: string): string {
+  const [, code = ''] = new RegExp(`<pre id="${id}"[^>]*><code>([^]*?)</code>`).exec(page) ?? [];
+  return code
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+const samples = [
+  ...firstRequest(url),
+  ...requestWithToken(url),
+  ...banList(url),
+  conditionalRequest(url),
+  streamRequest(url),
+  ...WEBHOOK_RECEIVERS,
+  browserRequest(url),
+];
+
+test('both languages show every sample, letter by letter', () => {
+  for (const page of pages) {
+    for (const { id, code } of samples) expect([id, shown(page, id)]).toEqual([id, code]);
+  }
+});
+
+test('both languages have the same sections, and links within the page that lead somewhere', () => {
+  const [english = [], polish] = pages.map((page) =>
+    [...page.matchAll(/<section id="([^"]+)"/g)].map((match) => match[1]),
+  );
+  expect(english.length).toBeGreaterThan(8);
+  expect(polish).toEqual(english);
+  for (const page of pages) {
+    for (const [, target] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${target}"`);
+  }
+});
+
+test('the limits are those of this process', () => {
+  for (const page of pages) expect(page).toMatch(/31.{1,80}62/s);
+});
+
+test('pasted, the samples in TypeScript work', async () => {
+  const run = async (id: string) => {
+    const file = join(folder.path, `${id}.ts`);
+    await Bun.write(file, `export {};\n${samples.find((sample) => sample.id === id)?.code}`);
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, API_TOKEN: token };
+    const child = Bun.spawn([process.execPath, file], { env, stdout: 'pipe' });
+    return new Response(child.stdout).text();
+  };
+  expect(await run('first-typescript')).toBe('Only Mirage #1: 0\n');
+  expect(await run('token-typescript')).toBe('2 active bans\n');
+});
+
+/** Starts the server of a sample, inside the project, where its packages are found. */
+async function startSample(id: string, env: Record<string, string>) {
+  const file = `test/artifacts/${id}-${process.pid}.ts`;
+  await Bun.write(file, `${samples.find((sample) => sample.id === id)?.code}`);
+  const port = findFreePort();
+  const program = startProgram(file, { ...env, PORT: String(port) });
+  const address = `http://127.0.0.1:${port}/`;
+  return {
+    address,
+    stdout: program.stdout,
+    [Symbol.asyncDispose]: async () => {
+      program.kill('SIGKILL');
+      await program.exited;
+      await rm(file);
+    },
+  };
+}
+
+test('the ban list filters, says what is wrong with a filter, and asks once in 30 seconds', async () => {
+  await using list = await startSample('bans-typescript', { API_TOKEN: token });
+  const read = async (query: string) => (await fetch(list.address + query)).text();
+  await waitFor(() => read('').catch(() => undefined));
+  expect(await read('?status=ACTIVE')).toContain('<p>2 bans</p>');
+  expect(await read('?steamid=[U:1:1]')).toContain('<p>0 bans</p>');
+  expect(await read('?steamid=<b>')).toContain('value="&#60;b&#62;"');
+  expect(await read('?steamid=<b>')).toContain('is not a SteamID');
+  await insertPenalties(database.db, [{ type: 'ban' }]);
+  expect(await read('?status=ACTIVE')).toContain('<p>2 bans</p>');
+});
+
+test('the receiver accepts messages that are signed with its secret, and no others', async () => {
+  const secret = generateWebhookSecret();
+  await using receiver = await startSample('webhook-typescript', { WEBHOOK_SECRET: secret });
+  const post = createPost({ mayConnect: () => true });
+  const message = {
+    id: 'msg_1_5f0c9a1b-7',
+    type: 'penalty.created',
+    text: '{"type":"penalty.created","timestamp":"","data":{"penalty":{"player_name":"Ala"}}}',
+  };
+  const send = (key: string) =>
+    sendMessage(post, { url: receiver.address, secret: key }, message, { now: () => new Date() });
+  const taken = await waitFor(async () => {
+    const sent = await send(secret);
+    return sent.status === null ? undefined : sent;
+  });
+  expect(taken.status).toBe(204);
+  await waitFor(() => receiver.stdout() === 'msg_1_5f0c9a1b-7 penalty.created Ala\n');
+  expect((await send(generateWebhookSecret())).status).toBe(400);
+});
