@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { Unavailable } from '../domain/errors.ts';
@@ -37,7 +38,7 @@ const CALL_TIMEOUT_MS = 8000;
 const WAIT_MS = 9000;
 /** The pause after a failure, and for a player that a response left out. */
 const ASK_AGAIN_MS = 60_000;
-/** How many players that responses left out are remembered; beyond that, all are forgotten. */
+/** How many players that responses left out are remembered. */
 const MAX_MISSING = 10_000;
 
 /** A larger count is treated as invalid. */
@@ -50,7 +51,11 @@ const MAX_COUNT = 1_000_000;
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
   let backOffUntilMs = Number.NEGATIVE_INFINITY;
-  const missingUntilMs = new Map<SteamId64, number>();
+  const missing = new LRUCache<SteamId64, true>({
+    max: MAX_MISSING,
+    ttl: ASK_AGAIN_MS,
+    perf: { now: clockMs },
+  });
 
   /** Lookups that have not ended, each from its look at the table until Steam's response is saved there. */
   const lookups = new Map<SteamId64, Promise<SteamBans | undefined>>();
@@ -75,7 +80,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
         { timeoutMs: CALL_TIMEOUT_MS },
       );
       const found = readBans(body, ids, now());
-      for (const id of ids) if (!found.has(id)) rememberMissing(id);
+      for (const id of ids) if (!found.has(id)) missing.set(id, true);
       await saveSteamBans(db, [...found.values()]);
       return found;
     } catch (error) {
@@ -85,13 +90,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
     }
   }
 
-  function rememberMissing(id: SteamId64): void {
-    if (missingUntilMs.size >= MAX_MISSING) missingUntilMs.clear();
-    missingUntilMs.set(id, clockMs() + ASK_AGAIN_MS);
-  }
-
-  const isBackingOff = (id: SteamId64) =>
-    clockMs() < Math.max(backOffUntilMs, missingUntilMs.get(id) ?? Number.NEGATIVE_INFINITY);
+  const isBackingOff = (id: SteamId64) => clockMs() < backOffUntilMs || missing.has(id);
 
   async function lookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
     if (!steam.hasKey) return undefined;

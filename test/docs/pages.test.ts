@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import packageJson from '../../package.json';
 import { listAnchors, PAGES, readPage, readProse } from '../support/docs/pages.ts';
 
 type Link = { page: string; target: string };
@@ -24,6 +25,12 @@ test('every link between pages leads to a file, and to a heading of it', () => {
 test('the README leads to every page of docs/', () => {
   const reached = links.filter(({ page }) => page === 'README.md').map(({ target }) => target.split('#')[0]);
   expect(PAGES.filter((page) => page.startsWith('docs/') && !reached.includes(page))).toEqual([]);
+});
+
+test('CONTRIBUTING says of each dependency what it is for', () => {
+  const [, section = ''] = /^## Dependencies\n([\s\S]*?)^## /m.exec(readPage('CONTRIBUTING.md')) ?? [];
+  const named = [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, name]) => name);
+  expect(named).toEqual(Object.keys(packageJson.dependencies));
 });
 
 test('the tree of the README names the folders that there are', () => {
