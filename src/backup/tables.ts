@@ -1,6 +1,8 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Connection } from '../db/client.ts';
+import { MIGRATIONS_FOLDER } from '../db/migrate.ts';
 import { arrayLiteral } from '../db/select.ts';
-import { loadTableNames } from '../db/table-names.ts';
 import type { SequenceState } from './manifest.ts';
 
 /** A connection or a transaction. */
@@ -89,4 +91,12 @@ export async function writeSequences(queries: Queries, states: readonly Sequence
       [name, lastValue, isCalled],
     );
   }
+}
+
+/** All tables of the schema after the newest migration. */
+async function loadTableNames(): Promise<string[]> {
+  const folder = join(MIGRATIONS_FOLDER, 'meta');
+  const snapshots = (await readdir(folder)).filter((name) => name.endsWith('_snapshot.json'));
+  const newest = JSON.parse(await readFile(join(folder, snapshots.sort().at(-1) ?? ''), 'utf8'));
+  return Object.values<{ name: string }>(newest.tables).map(({ name }) => name);
 }

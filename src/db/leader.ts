@@ -1,31 +1,26 @@
 import type { Logger } from 'pino';
-import { withTimeLimit } from '../runtime/time-limit.ts';
 import { type Connection, connect, INSTANCE } from './client.ts';
 import { LOCKS } from './locks.ts';
 import { arrayLiteral } from './select.ts';
 
-/** The parts that run in one process at a time. */
-export const PARTS = [
-  'poller',
-  'bot',
-  'mirror_simpleadmin',
-  'mirror_sourcebans',
-  'mirror_iks',
-  'mirror_vipcore',
-  'webhooks',
-  'retention',
-] as const;
-export type Part = (typeof PARTS)[number];
+/** A part that runs in one process at a time. */
+export type Part =
+  | 'poller'
+  | 'bot'
+  | 'mirror_simpleadmin'
+  | 'mirror_sourcebans'
+  | 'mirror_iks'
+  | 'mirror_vipcore'
+  | 'webhooks'
+  | 'retention';
 
 /** The work of a part; it has to end soon after the signal aborts. */
 type Lead = (signal: AbortSignal) => Promise<void>;
 
 export type Leadership = {
-  /** Settles once the lock of the part has been tried. */
-  decided: Promise<void>;
   /** Whether the work runs in this process. */
   isLeader: () => boolean;
-  /** Ends the work, waits at most 2.5 seconds for it, and lets another process lead. */
+  /** Waits for the end of the work, and lets another process lead. */
   stop: () => Promise<void>;
 };
 
@@ -48,18 +43,29 @@ type Options = {
   everyMs?: number;
 };
 
+type Candidate = {
+  part: Part;
+  lead: Lead;
+  outageMs: number;
+  isStopping: boolean;
+  /** Whether the log says that another process runs the part. */
+  isWaiting: boolean;
+  /** Set while this process leads. */
+  term?: AbortController | undefined;
+  work: Promise<void>;
+};
+
 const EVERY_MS = 1000;
-/** PostgreSQL ends the session of a process that hangs, and its locks with it. */
-const SESSION_TIMEOUT = '10s';
 /** How often a session that has all its locks sends a heartbeat. */
 const HEARTBEAT_MS = 3000;
 /** How long a heartbeat may take, and how long most parts go on without knowing that they have their locks. */
 const OUTAGE_MS = 5000;
-const STOP_LIMIT_MS = 2500;
-const UNLOCK_LIMIT_MS = 500;
 
-/** Ends an earlier session of this process that the server still takes for alive: it may hold the locks. */
-const BEGIN_SESSION = `set idle_session_timeout = '${SESSION_TIMEOUT}';
+/**
+ * PostgreSQL ends the session of a process that hangs, and its locks with it. An earlier session of this process that it
+ * still takes for alive is ended here: it may hold the locks.
+ */
+const BEGIN_SESSION = `set idle_session_timeout = '10s';
   select pg_terminate_backend(pid, 1000) from pg_stat_activity
   where application_name = current_setting('application_name') and usename = current_user and pid <> pg_backend_pid()`;
 /** Without parts it is the heartbeat. A standby would grant the locks too. */
@@ -69,25 +75,6 @@ const TRY_LOCKS = `select part, case when pg_is_in_recovery() then null
 const UNLOCK = `select pg_advisory_unlock(${LOCKS.leader}, hashtext($1))`;
 
 let lastNumber = 0;
-
-type Candidate = ReturnType<typeof createCandidate>;
-
-function createCandidate(part: Part, lead: Lead, outageMs: number) {
-  return {
-    part,
-    lead,
-    outageMs,
-    /** Whether the session has the lock. */
-    isHeld: false,
-    isStopping: false,
-    /** Whether the log says that another process runs the part. */
-    isWaiting: false,
-    /** Set while this process leads. */
-    term: undefined as AbortController | undefined,
-    work: Promise.resolve(),
-    decided: Promise.withResolvers<void>(),
-  };
-}
 
 /**
  * Decides which process runs each part: the one whose session has the part's advisory lock. All parts of a process share
@@ -102,38 +89,38 @@ export function openLeaders(
   const candidates = new Set<Candidate>();
   let session: Connection | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
-  let isNewSession = true;
   let isAsking = false;
   let isFailing = false;
   let askedAtMs = 0;
   /** Since when it is unknown whether parts that run still have their locks. */
   let doubtSinceMs: number | undefined;
 
-  function open(): Connection {
-    isNewSession = true;
+  async function openSession(): Promise<Connection> {
     const opened = connect(url, {
       max: 1,
       applicationName: 'leader',
       owner,
       keepsSession: true,
-      // The driver reconnects by itself: only this says that the locks are gone.
-      onClose: () => session === opened && loseLocks(),
+      // The driver would reconnect by itself: only this says that the locks are gone.
+      onClose: () => session === opened && void closeSession(),
     });
+    session = opened;
+    await opened.unsafe(BEGIN_SESSION).simple();
     return opened;
   }
 
-  function loseLocks(): void {
-    isNewSession = true;
+  async function closeSession(): Promise<void> {
     doubtSinceMs ??= clockMs();
-    for (const candidate of candidates) candidate.isHeld = false;
+    const closing = session;
+    session = undefined;
+    await closing?.end({ timeout: 0 }).catch(() => {});
   }
 
   function tick(): void {
     const nowMs = clockMs();
     for (const candidate of candidates) {
-      if (doubtSinceMs !== undefined && nowMs - doubtSinceMs >= candidate.outageMs) {
-        end(candidate, 'the database does not respond');
-      }
+      if (nowMs - (doubtSinceMs ?? nowMs) < candidate.outageMs) continue;
+      end(candidate, 'the database does not respond');
     }
     if (isAsking && nowMs - askedAtMs >= OUTAGE_MS) void closeSession();
     void ask();
@@ -141,43 +128,33 @@ export function openLeaders(
 
   /** Tries the locks that the session lacks; with all of them, it only sends a heartbeat now and then. */
   async function ask(): Promise<void> {
-    const lacking = [...candidates].filter(({ isHeld, isStopping }) => !isHeld && !isStopping);
-    if (isAsking || (lacking.length === 0 && clockMs() - askedAtMs < HEARTBEAT_MS)) return;
+    const isSettled = doubtSinceMs === undefined && [...candidates].every(({ term }) => term);
+    if (isAsking || (isSettled && clockMs() - askedAtMs < HEARTBEAT_MS)) return;
     isAsking = true;
     askedAtMs = clockMs();
     doubtSinceMs ??= askedAtMs;
-    session ??= open();
-    const asked = session;
     try {
-      if (isNewSession) await asked.unsafe(BEGIN_SESSION).simple();
-      isNewSession = false;
+      const isNew = session === undefined;
+      const asked = session ?? (await openSession());
+      const lacking = [...candidates].filter(({ term, isStopping }) => (isNew || !term) && !isStopping);
       const rows = await asked.unsafe(TRY_LOCKS, [arrayLiteral(lacking.map(({ part }) => part))]);
-      if (session !== asked) return;
-      const results = new Map(rows.map(({ part, isHeld }) => [part, isHeld]));
-      for (const candidate of lacking) settle(candidate, results.get(candidate.part));
-      if ([...candidates].every(({ term, isHeld }) => !term || isHeld)) doubtSinceMs = undefined;
+      if (session !== asked) throw new Error('the session was lost');
+      if (rows.some(({ isHeld }) => isHeld === null)) throw new Error('the server is a standby');
+      const held = new Set(rows.filter(({ isHeld }) => isHeld).map(({ part }) => part));
+      for (const candidate of lacking) {
+        if (candidate.isStopping) continue;
+        if (held.has(candidate.part)) begin(candidate);
+        else yieldLead(candidate);
+      }
+      doubtSinceMs = undefined;
       isFailing = false;
     } catch (error) {
-      if (session === asked && !isFailing) log.warn({ err: error }, 'leadership cannot be checked: retrying');
+      if (!isFailing && candidates.size > 0)
+        log.warn({ err: error }, 'leadership cannot be checked: retrying');
       isFailing = true;
-    } finally {
-      for (const { decided } of lacking) decided.resolve();
+      await closeSession();
     }
-    if (session !== asked) return;
     isAsking = false;
-    // Parts that were added meanwhile.
-    if ([...candidates].some((candidate) => !candidate.isHeld && !lacking.includes(candidate))) void ask();
-  }
-
-  /** @param isHeld null on a standby, which does not know who has the lock. */
-  function settle(candidate: Candidate, isHeld: boolean | null): void {
-    candidate.isHeld = isHeld === true;
-    if (candidate.isStopping) return;
-    if (candidate.isHeld) begin(candidate);
-    if (isHeld !== false) return;
-    end(candidate, 'another process has it');
-    if (!candidate.isWaiting) log.info({ part: candidate.part }, 'waiting: another process runs this part');
-    candidate.isWaiting = true;
   }
 
   function begin(candidate: Candidate): void {
@@ -192,6 +169,13 @@ export function openLeaders(
       .catch((error: unknown) => log.error({ err: error, part }, 'a part ended with an error'));
   }
 
+  /** Another process has the lock. */
+  function yieldLead(candidate: Candidate): void {
+    end(candidate, 'another process has it');
+    if (!candidate.isWaiting) log.info({ part: candidate.part }, 'waiting: another process runs this part');
+    candidate.isWaiting = true;
+  }
+
   function end(candidate: Candidate, reason: string): void {
     if (!candidate.term) return;
     log.warn({ part: candidate.part }, `lost the lock of ${candidate.part}: ${reason}`);
@@ -199,42 +183,28 @@ export function openLeaders(
     candidate.term = undefined;
   }
 
-  /** The next heartbeat must not wait for a session that hangs. */
-  async function closeSession(): Promise<void> {
-    const closing = session;
-    session = undefined;
-    isAsking = false;
-    loseLocks();
-    await closing?.end({ timeout: 0 }).catch(() => {});
-  }
-
   async function stop(candidate: Candidate): Promise<void> {
     candidate.isStopping = true;
     candidate.term?.abort();
     candidate.term = undefined;
-    await withTimeLimit(candidate.work, STOP_LIMIT_MS).catch(() => undefined);
+    await candidate.work;
     candidates.delete(candidate);
-    if (candidates.size === 0) {
+    if (candidates.size > 0) await session?.unsafe(UNLOCK, [candidate.part]).catch(() => {});
+    else {
       clearInterval(timer);
       timer = undefined;
       await closeSession();
-    } else if (session) {
-      const unlock = session.unsafe(UNLOCK, [candidate.part]);
-      await withTimeLimit(unlock, UNLOCK_LIMIT_MS).catch(() => {});
     }
   }
 
   return {
     run: (part, lead, { outageMs = OUTAGE_MS } = {}) => {
-      const candidate = createCandidate(part, lead, outageMs);
+      const work = Promise.resolve();
+      const candidate: Candidate = { part, lead, outageMs, work, isStopping: false, isWaiting: false };
       candidates.add(candidate);
       timer ??= setInterval(tick, everyMs);
       void ask();
-      return {
-        decided: candidate.decided.promise,
-        isLeader: () => candidate.term !== undefined,
-        stop: () => stop(candidate),
-      };
+      return { isLeader: () => candidate.term !== undefined, stop: () => stop(candidate) };
     },
     states: () => [...candidates].map(({ part, term }) => ({ part, isLeader: term !== undefined })),
   };

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
 import { hasErrorCode } from '../domain/error-causes.ts';
-import { InvalidInput, Unavailable } from '../domain/errors.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
+import { InvalidInput } from '../domain/errors.ts';
 import { type Connection, connect } from './client.ts';
 import { LOCKS } from './locks.ts';
 
@@ -15,18 +13,10 @@ const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
 /** The SHA-256 of each migration, in the order in which they are applied; together they identify the schema. */
 export const MIGRATION_HASHES: readonly string[] = MIGRATIONS.map(({ hash }) => hash);
 
-/** A short wait for another process that starts at the same time is not logged. */
-const WARN_AFTER_MS = 2000;
-/** No migration takes this long; a process that holds the lock longer hangs. */
-const WAIT_LIMIT_MS = 10 * 60_000;
-const WATCH_EVERY_MS = 2000;
-const WATCH_LIMIT_MS = 5000;
 /** Several tries, because the pooler may by chance hand out sessions as if they were not shared. */
 const POOLER_TRIES = 5;
-
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNDEFINED_TABLE = '42P01';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 type Options = {
   /** Gets one warning while waiting for another process. */
@@ -35,63 +25,45 @@ type Options = {
   signal?: AbortSignal | undefined;
   /** How many migrations to apply, the oldest first; all by default. A database with more is left unchanged. */
   upTo?: number | undefined;
-  /** How long to wait for another process, in milliseconds; 10 minutes by default. */
-  waitLimitMs?: number;
 };
 
 /**
  * Migrates the database to the newest schema; processes that start together wait for one another.
- * @throws {InvalidInput} when the schema does not begin like ours, and for a pooler in transaction mode;
- * {@link Unavailable} when another process has been migrating for too long; the signal's reason; what the driver
- * throws, within 10 seconds after the database stops responding.
+ * @throws {InvalidInput} when the schema does not begin like ours, and for a pooler in transaction mode; the signal's
+ * reason; what the driver throws.
  */
-export async function migrateDatabase(url: string, options: Options = {}): Promise<void> {
-  options.signal?.throwIfAborted();
-  // A migration has no time limit: only the second connection can tell a long one from a database that hangs.
+export async function migrateDatabase(
+  url: string,
+  { log, signal, upTo = MIGRATIONS.length }: Options = {},
+): Promise<void> {
+  signal?.throwIfAborted();
   const session = connect(url, {
     max: 1,
     applicationName: 'migrate',
     statementTimeoutMs: 0,
     keepsSession: true,
   });
-  const watch = connect(url, { max: 1, applicationName: 'migrate watch' });
-  const finished = new AbortController();
-  let isMigrated = false;
-  const work = async () => {
-    await refuseTransactionPooling(session, watch);
-    await migrateWhenFree(session, options);
-    isMigrated = true;
-  };
+  const other = connect(url, { max: 1, applicationName: 'migrate' });
+  const abort = () => void session.end({ timeout: 0 });
+  signal?.addEventListener('abort', abort);
   try {
-    await Promise.race([work(), watchDatabase(watch, finished.signal, options.signal)]);
+    await refuseTransactionPooling(session, other);
+    if (await isUpToDate(other, upTo)) return;
+    await takeLock(session, log);
+    if (await isUpToDate(other, upTo)) return;
+    const dialect = new PgDialect();
+    await dialect.migrate(
+      MIGRATIONS.slice(0, upTo),
+      new PostgresJsSession(session, dialect, undefined),
+      MIGRATIONS_FOLDER,
+    );
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   } finally {
-    finished.abort();
-    await Promise.all([session.end({ timeout: isMigrated ? 5 : 0 }), watch.end({ timeout: 0 })]);
+    signal?.removeEventListener('abort', abort);
+    await Promise.all([session.end({ timeout: 5 }), other.end({ timeout: 0 })]);
   }
-}
-
-async function migrateWhenFree(
-  session: Connection,
-  { log, upTo = MIGRATIONS.length, waitLimitMs = WAIT_LIMIT_MS }: Options,
-): Promise<void> {
-  if (await isUpToDate(session, upTo)) return;
-  if (!(await tryLock(session, Math.min(WARN_AFTER_MS, waitLimitMs)))) {
-    const holder = await findHolder(session);
-    log?.warn({ holder }, 'waiting for another process that migrates the database');
-    if (!(await tryLock(session, waitLimitMs))) {
-      const seconds = Math.round(waitLimitMs / 1000);
-      throw new Unavailable(
-        `Another process (${await findHolder(session)}) has been migrating the database for ${seconds} s: end it, then start this one again`,
-      );
-    }
-  }
-  if (await isUpToDate(session, upTo)) return;
-  const dialect = new PgDialect();
-  await dialect.migrate(
-    MIGRATIONS.slice(0, upTo),
-    new PostgresJsSession(session, dialect, undefined),
-    MIGRATIONS_FOLDER,
-  );
 }
 
 /**
@@ -130,41 +102,12 @@ export async function loadMigrationHashes(session: Connection): Promise<string[]
   }
 }
 
-/** Waits for the lock, which the session then holds until it ends. */
-async function tryLock(session: Connection, limitMs: number): Promise<boolean> {
-  try {
-    await session`select set_config('lock_timeout', ${String(limitMs)}, false)`;
-    await session`select pg_advisory_lock(${LOCKS.migration})`;
-    await session`set lock_timeout = 0`;
-    return true;
-  } catch (error) {
-    if (hasErrorCode(error, [LOCK_NOT_AVAILABLE])) return false;
-    throw error;
-  }
-}
-
-/** The application name of the session that holds the lock. */
-async function findHolder(session: Connection): Promise<string> {
-  const [row] = await session`
-    select regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_locks join pg_stat_activity using (pid)
-    where locktype = 'advisory' and granted and objid = ${LOCKS.migration} and objsubid = 1
-      and database = (select oid from pg_database where datname = current_database())`;
-  return String(row?.name ?? 'gone already');
-}
-
-/** Rejects once the database does not respond, or with the signal's reason; resolves when the migration has ended. */
-async function watchDatabase(watch: Connection, finished: AbortSignal, signal = finished): Promise<void> {
-  const ended = AbortSignal.any([finished, signal]);
-  while (!ended.aborted) {
-    await sleep(WATCH_EVERY_MS, undefined, { signal: ended }).catch(() => {});
-    if (!ended.aborted) await withTimeLimit(watch`select 1`, WATCH_LIMIT_MS).catch(throwOutage);
-  }
-  if (!finished.aborted) throw signal.reason;
-}
-
-function throwOutage(error: unknown): never {
-  if (!(error instanceof TimeLimitExceeded)) throw error;
-  throw Object.assign(new Error('the database has not responded for too long'), { code: 'ETIMEDOUT' });
+/** The session holds the lock until it ends. */
+async function takeLock(session: Connection, log: Options['log']): Promise<void> {
+  const [row] = await session`select pg_try_advisory_lock(${LOCKS.migration}) as "isHeld"`;
+  if (row?.isHeld === true) return;
+  log?.warn('waiting for another process that migrates the database');
+  await session`select pg_advisory_lock(${LOCKS.migration})`;
 }
 
 /**

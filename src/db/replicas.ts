@@ -3,7 +3,8 @@ import { type Connection, connect, openDrizzle } from './client.ts';
 import { createPool, type Pool } from './connection/pool.ts';
 
 /** Why a replica is not read. */
-export type ReplicaFault =
+type ReplicaFault =
+  | 'not checked yet'
   | 'unreachable'
   | 'behind'
   | 'not in recovery'
@@ -13,7 +14,6 @@ export type ReplicaFault =
 export type ReplicaState = {
   /** Host, port and database. */
   name: string;
-  isRead: boolean;
   /** Undefined while it is read. */
   fault: ReplicaFault | undefined;
   /** The greatest possible age of its data; undefined when unknown. */
@@ -27,9 +27,6 @@ export type Replicas = {
   states: () => ReplicaState[];
   close: (timeoutSeconds: number) => Promise<void>;
 };
-
-/** A position of the primary's WAL: everything committed by `atMs` is before `lsn`. */
-type Mark = { lsn: bigint; atMs: number };
 
 /** The greatest age of a replica's data that may be read. */
 export const FRESH_MS = 5000;
@@ -49,64 +46,64 @@ export function openReplicas(
 ): Replicas {
   const openedAtMs = performance.now();
   const replicas = urls.map((url) => openReplica(url, max));
-  const primary = replicas.length > 0 ? openProbe(primaryUrl) : undefined;
-  let marks: Mark[] = [];
+  const primary = urls.length > 0 ? openProbe(primaryUrl) : undefined;
+  /** Positions of the primary: everything committed by `atMs` is before `lsn`. */
+  let marks: { lsn: bigint; atMs: number }[] = [];
   let isChecking = false;
   let next = 0;
 
-  async function check(): Promise<void> {
-    if (isChecking || !primary) return;
+  async function check(probe: Connection): Promise<void> {
+    if (isChecking) return;
     isChecking = true;
-    const position = await primary.ask().catch(() => undefined);
+    const atMs = performance.now();
+    const position = await tryReadPosition(probe);
     // A server in recovery is no primary: its position proves nothing about commits.
     if (position && !position.isInRecovery) {
-      marks = [
-        ...marks.filter(({ atMs }) => position.atMs - atMs <= FRESH_MS + CHECK_MS),
-        { lsn: position.lsn, atMs: position.atMs },
-      ];
+      marks = marks.filter((mark) => atMs - mark.atMs <= FRESH_MS + CHECK_MS);
+      marks.push({ lsn: position.lsn, atMs });
     }
     await Promise.all(replicas.map((replica) => examine(replica, position)));
     isChecking = false;
   }
 
   async function examine(replica: Replica, primaryPosition: Position | undefined): Promise<void> {
-    const position = await replica.probe.ask().catch(() => undefined);
+    const position = await tryReadPosition(replica.probe);
     if (position) replica.freshAsOfMs = marks.findLast(({ lsn }) => lsn <= position.lsn)?.atMs;
     const fault = findFault(replica, position, primaryPosition);
     // Shortly after the start, no mark is old enough to prove that a replica is behind.
     if (fault === 'behind' && performance.now() - openedAtMs <= FRESH_MS) return;
-    const isNews = replica.isRead ? fault !== undefined : replica.fault === undefined || fault === undefined;
-    replica.isRead = fault === undefined;
+    const isNews =
+      replica.fault === 'not checked yet' || (replica.fault === undefined) !== (fault === undefined);
     replica.fault = fault;
     if (isNews) onChange(stateOf(replica));
   }
 
-  void check();
-  const timer = primary && setInterval(check, CHECK_MS);
+  if (primary) void check(primary);
+  const timer = primary && setInterval(check, CHECK_MS, primary);
   return {
     pick: () => {
-      const readable = replicas.filter((replica) => replica.isRead && isFresh(replica));
+      const readable = replicas.filter((replica) => replica.fault === undefined && isFresh(replica));
       next += 1;
       return readable[next % Math.max(readable.length, 1)]?.pool;
     },
     states: () => replicas.map(stateOf),
     close: async (timeoutSeconds) => {
       clearInterval(timer);
+      const probes = [primary, ...replicas.map(({ probe }) => probe)];
       await Promise.all([
-        primary?.close(),
-        ...replicas.flatMap(({ probe, connection }) => [
-          probe.close(),
-          connection.end({ timeout: timeoutSeconds }),
-        ]),
+        ...probes.map((probe) => probe?.end({ timeout: 0 })),
+        ...replicas.map(({ connection }) => connection.end({ timeout: timeoutSeconds })),
       ]);
     },
   };
 }
 
-type Replica = Pick<ReplicaState, 'name' | 'isRead' | 'fault'> & {
+type Replica = {
+  name: string;
   connection: Connection;
   pool: Pool;
-  probe: Probe;
+  probe: Connection;
+  fault: ReplicaFault | undefined;
   /** It had everything that was committed by then; undefined when that is unknown or too long ago. */
   freshAsOfMs: number | undefined;
 };
@@ -116,13 +113,13 @@ function openReplica(url: string, max: number): Replica {
   const connection = connect(url, { max });
   // Sets the parsers, so that dates come as text as from the primary.
   openDrizzle(connection);
+  const pool = createPool(connection, max);
   return {
     name: host + pathname,
-    isRead: false,
-    fault: undefined,
     connection,
-    pool: createPool(connection, max),
+    pool,
     probe: openProbe(url),
+    fault: 'not checked yet',
     freshAsOfMs: undefined,
   };
 }
@@ -142,9 +139,8 @@ function findFault(
 const isFresh = ({ freshAsOfMs }: Replica): boolean =>
   freshAsOfMs !== undefined && performance.now() - freshAsOfMs <= FRESH_MS;
 
-const stateOf = ({ name, isRead, fault, freshAsOfMs }: Replica): ReplicaState => ({
+const stateOf = ({ name, fault, freshAsOfMs }: Replica): ReplicaState => ({
   name,
-  isRead,
   fault,
   lagSeconds: freshAsOfMs === undefined ? undefined : (performance.now() - freshAsOfMs) / 1000,
 });
@@ -156,41 +152,23 @@ type Position = {
   lsn: bigint;
   /** The same on a primary and its replicas: the database and, where it may be read, the system identifier. */
   identity: string;
-  /** When the query was sent, by the monotonic clock. */
-  atMs: number;
 };
 
-/** `ask` rejects after {@link CHECK_MS}. */
-type Probe = { ask: () => Promise<Position>; close: () => Promise<void> };
+/** A connection of its own, on which a question waits for no other query. */
+const openProbe = (url: string): Connection => connect(url, { max: 1, applicationName: 'replica probe' });
 
-/** Asks a server for its position on a connection of its own, where it waits for no other query. */
-function openProbe(url: string): Probe {
-  const connection = connect(url, { max: 1, applicationName: 'replica probe' });
-  let asking: Promise<Position> | undefined;
-  return {
-    ask: () => {
-      // While it hangs, no further query is sent.
-      asking ??= readPosition(connection).finally(() => {
-        asking = undefined;
-      });
-      return withTimeLimit(asking, CHECK_MS);
-    },
-    close: () => connection.end({ timeout: 0 }),
-  };
-}
-
-async function readPosition(connection: Connection): Promise<Position> {
-  const atMs = performance.now();
-  const [row] = await connection`
+/** @returns undefined for a server that does not respond within {@link CHECK_MS}. */
+async function tryReadPosition(probe: Connection): Promise<Position | undefined> {
+  const asking = probe`
     select pg_is_in_recovery() as "isInRecovery",
       coalesce(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0')
         - '0/0' as lsn,
       concat_ws(' ', current_database(), case when has_function_privilege('pg_control_system()', 'execute')
         then (select system_identifier from pg_control_system()) end) as identity`;
-  return {
-    isInRecovery: row?.isInRecovery === true,
-    lsn: BigInt(row?.lsn ?? 0),
-    identity: String(row?.identity),
-    atMs,
-  };
+  try {
+    const [row] = await withTimeLimit(asking, CHECK_MS);
+    return row && { isInRecovery: row.isInRecovery, lsn: BigInt(row.lsn), identity: row.identity };
+  } catch {
+    return undefined;
+  }
 }

@@ -13,7 +13,7 @@ import { createPollWriter } from './poll-writer.ts';
 
 export type Poller = {
   /** Settles once it is known whether this process polls or another one does. */
-  start: () => Promise<void>;
+  start: () => void;
   /** Aborts running polls; settles within a second. */
   stop: () => Promise<void>;
   health: () => PollerHealth;
@@ -114,10 +114,9 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
   }
 
   return {
-    start: async () => {
+    start: () => {
       leadership = leaders.run('poller', lead);
       stopListening = servers.onChange(setTargets);
-      await leadership.decided;
     },
     stop: async () => {
       stopListening();

@@ -1,12 +1,13 @@
 import { createHealthApi } from '../../api/app.ts';
 import type { HealthDeps } from '../../api/health.ts';
-import { createDatabaseProbe } from '../db/connection/probe.ts';
 import { hasErrorCode } from '../domain/error-causes.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';
 
 /** No request needs a body. */
 const MAX_BODY_BYTES = 1024;
+const DATABASE_LIMIT_MS = 1000;
 
 /**
  * Health and metrics of a process without the role `api`, on `HEALTH_PORT`.
@@ -31,7 +32,11 @@ export function startHealth(context: Context): number | undefined {
 
 /** What `/readyz` and `/metrics` need, in every process alike. */
 export function createHealthDeps({ config, database, metrics, health, isStopping }: Context): HealthDeps {
-  const isReachable = createDatabaseProbe(database);
+  const isReachable = () =>
+    withTimeLimit(database.connection`select 1`, DATABASE_LIMIT_MS).then(
+      () => true,
+      () => false,
+    );
   return {
     metrics,
     metricsAllow: config.metricsAllow,

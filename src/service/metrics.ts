@@ -25,7 +25,7 @@ export function addStateMetrics({ database, metrics, serverList, leaders }: Cont
   metrics.addGauges('replica_read', '1 while a read replica is read, else 0.', ['replica'], () =>
     database
       .replicaStates()
-      .map(({ name, isRead }) => ({ labels: { replica: name }, value: isRead ? 1 : 0 })),
+      .map(({ name, fault }) => ({ labels: { replica: name }, value: fault === undefined ? 1 : 0 })),
   );
   metrics.addGauges(
     'replica_lag_seconds',
@@ -149,7 +149,8 @@ export function createReplicaReports(log: Logger, metrics: Metrics): ReplicaRepo
   );
   countRepeated({}, 0);
   return {
-    onReplicaChange: ({ name: replica, isRead, fault }) => {
+    onReplicaChange: ({ name: replica, fault }) => {
+      const isRead = fault === undefined;
       countChange({ replica, change: isRead ? 'read' : 'left' });
       // Prometheus sees no increase where a series begins: the first drop would be missing.
       countChange({ replica, change: isRead ? 'left' : 'read' }, 0);

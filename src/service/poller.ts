@@ -2,7 +2,7 @@ import { createPoller } from '../poll/poller.ts';
 import type { Context } from './context.ts';
 
 /** Role `poller`: queries the game servers. */
-export async function startPolling(context: Context): Promise<void> {
+export function startPolling(context: Context): void {
   const { config, log, database, serverList, metrics, onStopPart, leaders, health } = context;
   const poller = createPoller({
     db: database.db,
@@ -19,5 +19,5 @@ export async function startPolling(context: Context): Promise<void> {
     'Game servers that are due and wait for a free query.',
     () => poller.health().waiting,
   );
-  await poller.start();
+  poller.start();
 }

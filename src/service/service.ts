@@ -133,7 +133,7 @@ export async function runService(
       await startSync(context);
       startWebhooks(context);
     }
-    if (has('poller')) await startPolling(context);
+    if (has('poller')) startPolling(context);
     if (ffmpeg) startMedia(context, ffmpeg);
     const port = has('api') ? await startApi(context, { demoPeople }) : startHealth(context);
     if (has('bot')) await startBot(context);

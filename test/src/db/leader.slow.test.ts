@@ -9,9 +9,11 @@ test('on a standby, which would grant the lock to everybody, nobody leads until 
   const { replicas } = await startReplicatedPostgres({ replicas: 1 });
   const [standby] = replicas;
   if (!standby) throw new Error('there is a replica');
-  const leaders = openLeaders(standby.url, { log: pino({ level: 'silent' }), everyMs: 20 });
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const leaders = openLeaders(standby.url, { log, everyMs: 20 });
   const part = leaders.run('poller', async (signal) => void (await once(signal, 'abort')));
-  await part.decided;
+  await waitFor(() => lines.some((line) => line.includes('the server is a standby')));
   expect(part.isLeader()).toBe(false);
   await standby.promote();
   await waitFor(part.isLeader);

@@ -58,12 +58,12 @@ test('a part runs in one process, and the next one begins after its work has end
     order.push(`${name} ends`);
   };
   const leading = first.leaders.run('bot', lead('first'));
-  await leading.decided;
+  await waitFor(leading.isLeader);
   const waiting = second.leaders.run('bot', lead('second'));
-  await waiting.decided;
   stops.push(waiting.stop);
-  expect([leading.isLeader(), waiting.isLeader()]).toEqual([true, false]);
+  await waitFor(() => second.lines.length > 0);
   expect(second.lines).toEqual(['waiting: another process runs this part']);
+  expect(waiting.isLeader()).toBe(false);
   await leading.stop();
   await waitFor(waiting.isLeader);
   expect(order).toEqual(['first starts', 'first ends', 'second starts']);
@@ -72,7 +72,7 @@ test('a part runs in one process, and the next one begins after its work has end
 test('the parts of a process share one session, which ends with the last; each lock is released by itself', async () => {
   const [first, second] = [aProcess(), aProcess()];
   const parts = (['poller', 'bot', 'mirror_iks'] as const).map((part) => aPart(first.leaders, part));
-  await Promise.all(parts.map(({ decided }) => decided));
+  await waitFor(() => parts.every(({ isLeader }) => isLeader()));
   expect(first.leaders.states()).toEqual([
     { part: 'poller', isLeader: true },
     { part: 'bot', isLeader: true },
@@ -90,7 +90,7 @@ test('the parts of a process share one session, which ends with the last; each l
 test('a session that the server ended brings its locks back, and the work goes on', async () => {
   const { leaders, lines } = aProcess();
   const part = aPart(leaders);
-  await part.decided;
+  await waitFor(part.isLeader);
   const [before] = await listSessions();
   await connection`select pg_terminate_backend(${before?.pid})`;
   const holderOf = async () =>
@@ -105,7 +105,7 @@ test('an earlier session of the same process, which the server takes for alive, 
   const proxy = await aProxy();
   const { leaders } = aProcess(proxy.url);
   const part = aPart(leaders);
-  await part.decided;
+  await waitFor(part.isLeader);
   const [session] = await listSessions();
   proxy.cut();
   await waitFor(async () => (await listSessions()).length === 0);
@@ -127,7 +127,7 @@ test('work ends when another process has its lock', async () => {
   const proxy = await aProxy();
   const first = aProcess(proxy.url);
   const lost = aPart(first.leaders, 'bot', { outageMs: 60_000 });
-  await lost.decided;
+  await waitFor(lost.isLeader);
   proxy.cut();
   const taken = aPart(aProcess().leaders, 'bot');
   await waitFor(taken.isLeader);
@@ -146,7 +146,7 @@ test.each(['cut', 'freeze'] as const)(
     const proxy = await aProxy();
     const { leaders, lines, clock } = aProcess(proxy.url);
     const [part, patient] = [aPart(leaders, 'poller'), aPart(leaders, 'bot', { outageMs: 60_000 })];
-    await Promise.all([part.decided, patient.decided]);
+    await waitFor(() => part.isLeader() && patient.isLeader());
     proxy[how]();
     // The next heartbeat: a frozen connection says nothing by itself.
     clock.ms += 3000;
@@ -157,7 +157,7 @@ test.each(['cut', 'freeze'] as const)(
     expect(part.calls).toEqual(['start']);
     clock.ms += 1;
     await waitFor(() => part.calls.length === 2);
-    expect(lines.at(-1)).toBe('lost the lock of poller: the database does not respond');
+    expect(lines).toContain('lost the lock of poller: the database does not respond');
     expect(patient.isLeader()).toBe(true);
     clock.ms += 55_000;
     await waitFor(() => patient.calls.length === 2);

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const stateOf = () => database.replicaStates()[0];
-const isRead = () => stateOf()?.isRead === true;
+const isRead = () => stateOf()?.fault === undefined;
 const read = selectFrom(database.reads);
 const isReadOnReplica = async () => {
   const [row] = await read('is a replica', () => sql`select pg_is_in_recovery()`, {});
@@ -50,7 +50,7 @@ const ban = async () => {
 test('a replica that follows is read, and the primary while none does', async () => {
   await waitFor(isRead);
   expect(await isReadOnReplica()).toBe(true);
-  expect(changes.map(({ isRead }) => isRead)).toEqual([true]);
+  expect(changes.map(({ fault }) => fault)).toEqual([undefined]);
 });
 
 test.each(['40001', '57P01', '22012'])(
@@ -153,7 +153,7 @@ test('a database that is not a replica of this primary is never read, which is r
 test('a replica promoted by mistake is left for good', async () => {
   const mistaken = openDatabase(primary.url, { replicaUrls: [second.url], max: 2 });
   const state = () => mistaken.replicaStates()[0];
-  await waitFor(() => state()?.isRead);
+  await waitFor(() => state()?.fault === undefined);
   await second.promote();
   const banned = await ban();
   const isSeen = () => isBanned(mistaken.reads, banned, new Date());
