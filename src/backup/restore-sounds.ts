@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SoundFolders } from '../domain/round-sound.ts';
 import { tryParseSoundFileName } from '../domain/round-sound.ts';
@@ -11,7 +11,7 @@ const STAGING_NAME = '.restore';
 /** The sounds of a backup, not served until they are placed. */
 export type StagedSounds = {
   /** Throws one line that names the setting, such as when the disk is full. */
-  add: (entry: FileEntry, body: AsyncIterable<Uint8Array>) => Promise<void>;
+  add: (entry: FileEntry, content: Uint8Array) => Promise<void>;
   /** Replaces the published sounds, and adds the queued uploads. Can be repeated after it was interrupted. */
   place: (manifest: Manifest, storageId: string | undefined) => Promise<void>;
 };
@@ -27,18 +27,12 @@ export async function stageSounds(folders: SoundFolders, uploadName: string): Pr
   const storage = { setting: 'STORAGE_DIR', root: dirname(folders.published) } as const;
   const data = { setting: 'DATA_DIR', root: dirname(folders.inbox) } as const;
   return {
-    add: async (entry, body) => {
+    add: async (entry, content) => {
       const path = filePath({ published: sounds, inbox: uploads }, entry, uploadName);
       const [configured, mode] = entry.kind === 'sound' ? [storage, 0o644] : [data, 0o600];
       try {
         await mkdir(dirname(path), { recursive: true });
-        const file = await open(path, 'w', mode);
-        try {
-          for await (const chunk of body) await file.writeFile(chunk);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
+        await writeFile(path, content, { mode, flush: true });
       } catch (error) {
         throw toFolderFailure(error, configured, configured.root);
       }

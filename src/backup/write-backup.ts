@@ -1,14 +1,14 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
 import { errorCode } from '../domain/error-causes.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import type { SoundFolders } from '../domain/round-sound.ts';
-import { writeArchive } from './archive-writer.ts';
+import { writeArchive } from './archive.ts';
 import { FORMAT, FORMAT_VERSION, filePath, findEntryKind, MANIFEST_NAME, type Manifest } from './manifest.ts';
 import { listTables, readSequences, readTable } from './tables.ts';
-import { packEntry, TAR_END } from './tar.ts';
+import { hashOf, packEntry, TAR_END } from './tar.ts';
 
 export type BackupSource = {
   databaseUrl: string;
@@ -32,7 +32,6 @@ class FileDiffers extends InvalidInput {
 /** How often a backup starts again from another snapshot. */
 const RETRIES = 3;
 const PAUSE_MS = 300;
-const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Writes the database and the sounds of one snapshot into one file, which appears when it is complete. It blocks
@@ -59,7 +58,18 @@ export async function writeBackup(
     for (let attempt = 0; ; attempt++) {
       try {
         return await connection.begin('isolation level repeatable read read only', async (snapshot) => {
-          const manifest = await startManifest(snapshot, { ...source, migrations });
+          await snapshot.unsafe(`set local timezone = 'UTC'`);
+          const [about] = await snapshot.unsafe(
+            `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
+          );
+          const manifest: Manifest = {
+            format: FORMAT,
+            formatVersion: FORMAT_VERSION,
+            takenAt: about?.takenAt,
+            productVersion: source.productVersion,
+            postgresVersion: about?.postgresVersion,
+            ...{ migrations, tables: [], sequences: [], entries: [] },
+          };
           await writeArchive(file, packSnapshot(snapshot, source, { manifest, ...options }));
           return manifest;
         });
@@ -73,52 +83,25 @@ export async function writeBackup(
   }
 }
 
-async function startManifest(
-  snapshot: Transaction,
-  { productVersion, migrations }: Pick<Manifest, 'productVersion' | 'migrations'>,
-): Promise<Manifest> {
-  await snapshot.unsafe(`set local timezone = 'UTC'`);
-  const [about] = await snapshot.unsafe(
-    `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
-  );
-  return {
-    format: FORMAT,
-    formatVersion: FORMAT_VERSION,
-    takenAt: about?.takenAt,
-    productVersion,
-    postgresVersion: about?.postgresVersion,
-    migrations,
-    tables: [],
-    sequences: [],
-    entries: [],
-  };
-}
-
 /** Files first, while they are still those of the snapshot; then rows, and the manifest, which it completes. */
 async function* packSnapshot(
   snapshot: Transaction,
   { folders, uploadName }: BackupSource,
   { manifest, onProgress, signal }: BackupOptions & { manifest: Manifest },
 ): AsyncGenerator<Uint8Array, void> {
-  async function* pack(name: string, sizeBytes: number, content: Parameters<typeof packEntry>[2]) {
+  function pack(name: string, content: Uint8Array): Uint8Array[] {
     signal?.throwIfAborted();
-    const sha256 = yield* packEntry(name, sizeBytes, content);
-    manifest.entries.push({ name, sizeBytes, sha256 });
-    return sha256;
+    manifest.entries.push({ name, sizeBytes: content.length, sha256: hashOf(content) });
+    return packEntry(name, content);
   }
   for (const { name, sha256 } of await snapshot.unsafe(NAMED_FILES)) {
     const entry = findEntryKind(name);
     if (entry?.kind !== 'sound' && entry?.kind !== 'upload') throw differs(name);
-    const file = await open(filePath(folders, entry, uploadName)).catch((error: unknown) => {
+    const content = await readFile(filePath(folders, entry, uploadName)).catch((error: unknown) => {
       throw errorCode(error) === 'ENOENT' ? differs(name) : error;
     });
-    try {
-      const { size } = await file.stat();
-      const actual = yield* pack(name, size, readFile(file));
-      if (sha256 !== null && actual !== sha256) throw differs(name);
-    } finally {
-      await file.close();
-    }
+    if (sha256 !== null && hashOf(content) !== sha256) throw differs(name);
+    yield* pack(name, content);
   }
   const [estimate] = await snapshot.unsafe(
     `select sum(reltuples) as rows from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
@@ -132,7 +115,7 @@ async function* packSnapshot(
       counted.rows += rows;
       read += rows;
       const name = `tables/${table}/${String(part).padStart(6, '0')}.ndjson`;
-      yield* pack(name, bytes.byteLength, [bytes]);
+      yield* pack(name, bytes);
       // The share of the planner's row estimate, which may be too low.
       onProgress?.({ read, share: Math.min(read / Math.max(estimate?.rows, 1), 0.99) });
     }
@@ -140,17 +123,8 @@ async function* packSnapshot(
   }
   manifest.sequences = await readSequences(snapshot);
   const bytes = Buffer.from(JSON.stringify(manifest, null, 1));
-  yield* packEntry(MANIFEST_NAME, bytes.byteLength, [bytes]);
+  yield* packEntry(MANIFEST_NAME, bytes);
   yield TAR_END;
-}
-
-/** Without a stream for each of many small files, which would take much more memory. */
-async function* readFile(file: FileHandle): AsyncGenerator<Uint8Array, void> {
-  for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES));
-    if (bytesRead === 0) return;
-    yield buffer.subarray(0, bytesRead);
-  }
 }
 
 /** The files of published and queued sounds that the snapshot names; an upload has no hash. */

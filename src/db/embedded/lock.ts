@@ -9,7 +9,7 @@ const RETRY_MS = 15;
  * Runs work under an exclusive lock on a file, between processes and within one.
  *
  * It is SQLite's lock on an empty database: the system releases it when the holder ends, however that happens, and it
- * works on Linux, macOS and Windows alike. The content of the file has no meaning, so it cannot be stale.
+ * works on Linux, macOS and Windows alike.
  * @param file created when missing, and never removed.
  * @throws {Unavailable} when others have held it for `limitMs`; SQLite's error when the file cannot be made or opened.
  */
@@ -20,14 +20,8 @@ export async function withFileLock<T>(
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
   for (;;) {
-    const lock = tryLock(file);
-    if (lock) {
-      try {
-        return await work();
-      } finally {
-        lock.close();
-      }
-    }
+    using lock = new Database(file, { readwrite: true, create: true });
+    if (tryBegin(lock, file)) return await work();
     if (performance.now() > deadlineMs) {
       throw new Unavailable(`Another process has held ${file} for ${Math.round(limitMs / 1000)} s`);
     }
@@ -35,21 +29,18 @@ export async function withFileLock<T>(
   }
 }
 
-/** @returns undefined while it is held elsewhere. */
-function tryLock(file: string): Database | undefined {
-  const lock = new Database(file, { readwrite: true, create: true });
+/** @returns false while it is held elsewhere. */
+function tryBegin(lock: Database, file: string): boolean {
   try {
     // Nothing is written to disk, so that it works on a full one.
     lock.run('pragma journal_mode = memory');
     lock.run('begin exclusive');
-    return lock;
+    return true;
   } catch (error) {
-    lock.close();
     const code = error instanceof SQLiteError ? error.code : undefined;
-    if (code === 'SQLITE_BUSY') return undefined;
-    if (code !== 'SQLITE_NOTADB') throw error;
     // The file is not one of ours: no holder of the lock writes to it.
-    truncateSync(file);
-    return undefined;
+    if (code === 'SQLITE_NOTADB') truncateSync(file);
+    else if (code !== 'SQLITE_BUSY') throw error;
+    return false;
   }
 }

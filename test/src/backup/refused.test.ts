@@ -67,19 +67,10 @@ const altered = (name: string, from: RegExp, to: string) => (entries: ArchiveEnt
 const manifest = (from: RegExp, to: string) => altered('manifest.json', from, to);
 const NOT_REGULAR = 'was altered: it has an entry that is not a regular file';
 
-test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string | RegExp]>([
+test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   ['a symbolic link', added({ type: '2', linkName: '/etc/passwd' }), NOT_REGULAR],
   ['a hard link', added({ type: '1', linkName: SOUND }), NOT_REGULAR],
-  ['a file with the target of a link', added({ linkName: '/etc/passwd' }), NOT_REGULAR],
-  ['a character device', added({ type: '3' }), NOT_REGULAR],
-  ['a block device', added({ type: '4' }), NOT_REGULAR],
-  ['a directory', added({ type: '5' }), NOT_REGULAR],
-  ['a FIFO', added({ type: '6' }), NOT_REGULAR],
-  ['a sparse file', added({ type: 'S' }), NOT_REGULAR],
   ['an extended header', added({ type: 'x', body: Buffer.from('12 path=a/b\n') }), NOT_REGULAR],
-  ['a broken extended header', added({ type: 'x', body: Buffer.from('9999 =\n') }), NOT_REGULAR],
-  ['a global header', added({ type: 'g', body: Buffer.from('19 size=99999999999\n') }), NOT_REGULAR],
-  ['a long name', added({ type: 'L', body: Buffer.from(`${SOUND}\0`) }), NOT_REGULAR],
   [
     'an upload whose name is no key',
     added({ name: `uploads/${'-'.repeat(36)}` }),
@@ -87,51 +78,26 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string | RegExp]
   ],
   ['a path that leaves its folder', added({ name: 'sounds/../x.mp3' }), 'is not a backup of this service'],
   ['an unknown file', added({ name: 'x' }), 'is not a backup of this service'],
-  ['a large sound', added({ body: Buffer.alloc(17 * 1024 * 1024) }), `was altered: ${SOUND} is too large`],
-  [
-    'an upload_key that leaves its folder',
-    altered('tables/round_sounds/000001.ndjson', new RegExp(UPLOAD), '../../victim'),
-    'was altered: tables/round_sounds/000001.ndjson has an upload_key that is not a UUID',
-  ],
-  [
-    'a row without an upload_key',
-    altered('tables/round_sounds/000001.ndjson', /"upload_key"/, '"upload-key"'),
-    'was altered: tables/round_sounds/000001.ndjson has an upload_key that is not a UUID',
-  ],
-  [
-    'an entry of the manifest that is a number',
-    manifest(/"entries": \[/, '"entries": [5,'),
-    'was altered: its manifest is not complete',
-  ],
-  [
-    'a sequence that is a list',
-    manifest(/"sequences": \[/, '"sequences": [["a"],'),
-    'was altered: its manifest is not complete',
-  ],
   [
     'another size in the manifest',
     manifest(/"sizeBytes": 7,/, '"sizeBytes": 8,'),
     `was altered: sounds/${aSteamId(1)}.mp3 is not what its manifest says`,
   ],
   [
-    'another hash in the manifest',
-    manifest(/"sha256": "[0-9a-f]/, '"sha256": "z'),
-    'was altered: its manifest is not complete',
+    'other rows than its manifest says',
+    altered('tables/users/000001.ndjson', /"is_admin":(true|false)/, '"is_admin":null'),
+    'was altered: tables/users/000001.ndjson is not what its manifest says',
+  ],
+  ['a manifest that is no JSON', manifest(/^\{/, '['), 'is not a backup of this service'],
+  [
+    'another format',
+    manifest(/"formatVersion": 1/, '"formatVersion": 9'),
+    'has format 9, and this version reads format 1: use the version that made it (0.1.0)',
   ],
   [
     'an entry after the manifest',
     (entries) => [...entries, { name: SOUND, body: Buffer.alloc(0) }],
     'was altered: it continues after its manifest',
-  ],
-  [
-    'rows that do not fit',
-    altered('tables/users/000001.ndjson', /"is_admin":(true|false)/, '"is_admin":null'),
-    /has rows of users that do not fit: null value in column/,
-  ],
-  [
-    'rows that are no JSON',
-    altered('tables/users/000001.ndjson', /^\{/, '['),
-    /has rows of users that do not fit: invalid input syntax/,
   ],
 ])('an archive with %s is refused, and folders and rows are as before', async (_, change, reason) => {
   const before = await readAll();
@@ -143,10 +109,7 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string | RegExp]
     confirmLoss: async () => {},
   });
   const message = await restoring.then(String, (error) => [error.constructor, error.message]);
-  expect(message).toEqual([
-    InvalidInput,
-    typeof reason === 'string' ? `${broken} ${reason}` : expect.stringMatching(reason),
-  ]);
+  expect(message).toEqual([InvalidInput, `${broken} ${reason}`]);
   expect(await readAll()).toEqual(before);
 });
 

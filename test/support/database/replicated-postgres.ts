@@ -16,7 +16,7 @@ export type PostgresServer = {
   /** Stops or continues every process of it at once. */
   signal: (signal: 'SIGSTOP' | 'SIGCONT') => Promise<void>;
   /** Ends it as a power cut would. */
-  kill: () => Promise<void>;
+  kill: (mode?: 'immediate' | 'fast') => Promise<void>;
   start: () => Promise<void>;
   /** Makes a primary of a replica. */
   promote: () => Promise<void>;
@@ -67,7 +67,7 @@ export async function startReplicatedPostgres({
   const begin = async (folder: string) => {
     const server = createServer(await describeCluster(folder, []), password);
     await server.start();
-    stops.push(server.kill);
+    stops.push(() => server.kill());
     return server;
   };
   const primary = await begin(primaryFolder);
@@ -116,9 +116,9 @@ export function createServer(cluster: Cluster, password: string): PostgresServer
   return {
     url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     signal,
-    kill: async () => {
+    kill: async (mode = 'immediate') => {
       await signal('SIGCONT');
-      if ((await listProcesses()).length > 0) await control('stop', '-m', 'immediate').catch(() => {});
+      if ((await listProcesses()).length > 0) await control('stop', '-m', mode).catch(() => {});
     },
     start: () =>
       control(

@@ -68,6 +68,24 @@ const ofPostgres: Fault[] = [
     },
   },
   {
+    name: 'PostgreSQL is restarted',
+    happen: async ({ postgres }, hold) => {
+      await hold(async () => {
+        await postgres.kill('fast');
+        await postgres.start();
+        await Bun.sleep(HOLD_MS);
+      });
+    },
+  },
+  {
+    name: 'PostgreSQL is in a black hole',
+    happen: async ({ postgresLink }, hold) => {
+      postgresLink.freeze();
+      await hold();
+      postgresLink.restore();
+    },
+  },
+  {
     name: 'PostgreSQL is paused',
     happen: async ({ postgres }, hold) => {
       await postgres.signal('SIGSTOP');

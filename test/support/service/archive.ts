@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 /** An entry of a tar archive, with the type as its header has it. */
 export type ArchiveEntry = { name: string; body: Buffer; type?: string; linkName?: string };
 
@@ -18,35 +16,18 @@ export function unpackArchive(tar: Buffer): ArchiveEntry[] {
   return entries;
 }
 
-/** A tar archive, with the hashes and sizes in its manifest made right where only the entries were changed. */
+/** A tar archive. */
 export function packArchive(entries: readonly ArchiveEntry[]): Buffer {
-  const others = entries.filter(({ name }) => name !== 'manifest.json');
-  const blocks = entries.flatMap((entry) => {
-    const body = entry.name === 'manifest.json' ? correct(entry.body, others) : entry.body;
-    return [
-      packHeader({ ...entry, sizeBytes: body.length }),
-      body,
-      Buffer.alloc(padded(body.length) - body.length),
-    ];
-  });
+  const blocks = entries.flatMap((entry) => [
+    packHeader({ ...entry, sizeBytes: entry.body.length }),
+    entry.body,
+    Buffer.alloc(padded(entry.body.length) - entry.body.length),
+  ]);
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
 }
 
-/** What a manifest says of entries that were changed, and were as it says before. */
-function correct(manifest: Buffer, entries: readonly ArchiveEntry[]): Buffer {
-  let text = manifest.toString();
-  for (const { name, body } of entries.filter(({ name }) => name.startsWith('tables/'))) {
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    text = text.replace(
-      new RegExp(`("name": "${name}",\\s+"sizeBytes": )\\d+(,\\s+"sha256": ")[0-9a-f]+`),
-      `$1${body.length}$2${sha256}`,
-    );
-  }
-  return Buffer.from(text);
-}
-
 /** The header of an entry. */
-export function packHeader({
+function packHeader({
   name,
   sizeBytes,
   type = '0',

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../../src/db/database.ts';
 import { createClients, type Seen } from '../../../support/faults/clients.ts';
 import { FAULTS, HOLD_MS, type Hold } from '../../../support/faults/faults.ts';
 import { setStage } from '../../../support/faults/stage.ts';
-import { formatTable } from '../../../support/faults/table.ts';
+import { printTable, toSeconds } from '../../../support/faults/table.ts';
 
 /** The table of all faults, to look at; not committed. */
 const TABLE = fileURLToPath(new URL('../../../artifacts/faults.md', import.meta.url));
@@ -27,6 +27,7 @@ for (const fault of FAULTS) {
     `nothing acknowledged is lost when ${fault.name}`,
     async () => {
       const meanwhile = { responses: 0, acknowledged: 0 };
+      let normalAfterMs = 0;
       const seen = await clients.watch(async (soFar) => {
         const hold: Hold = async (work = () => Bun.sleep(HOLD_MS)) => {
           const before = { responses: countResponses(soFar), acknowledged: countAcknowledged(soFar) };
@@ -35,11 +36,13 @@ for (const fault of FAULTS) {
           meanwhile.acknowledged = countAcknowledged(soFar) - before.acknowledged;
         };
         await fault.happen(stage, hold);
+        const overMs = performance.now();
         await clients.waitUntilWell();
+        normalAfterMs = performance.now() - overMs;
         await Bun.sleep(AFTERWARDS_MS);
       });
       const lost = await clients.countLost(seen);
-      rows.push(toRow(fault.name, { seen, meanwhile, lost }));
+      rows.push(toRow(fault.name, { seen, meanwhile, lost, normalAfterMs }));
       expect(seen.malformed).toEqual([]);
       expect(seen.statuses[500] ?? 0).toBe(0);
       if (!fault.endsService) expect(seen.unanswered).toEqual([]);
@@ -64,16 +67,21 @@ afterAll(async () => {
     'lost',
     'responses meanwhile',
     'acknowledged meanwhile',
+    'normal after (s)',
   ];
-  const table = formatTable(head, rows);
-  console.log(`\n${table}\n`);
+  const table = printTable(head, rows);
   await mkdir(fileURLToPath(new URL('.', `file://${TABLE}`)), { recursive: true });
   await Bun.write(TABLE, `${table}\n`);
 });
 
-type Figures = { seen: Seen; meanwhile: { responses: number; acknowledged: number }; lost: number };
+type Figures = {
+  seen: Seen;
+  meanwhile: { responses: number; acknowledged: number };
+  lost: number;
+  normalAfterMs: number;
+};
 
-function toRow(name: string, { seen, meanwhile, lost }: Figures): string[] {
+function toRow(name: string, { seen, meanwhile, lost, normalAfterMs }: Figures): string[] {
   const figures = [
     countResponses(seen),
     seen.statuses[503] ?? 0,
@@ -83,6 +91,7 @@ function toRow(name: string, { seen, meanwhile, lost }: Figures): string[] {
     lost,
     meanwhile.responses,
     meanwhile.acknowledged,
+    toSeconds(normalAfterMs),
   ];
   return [name, ...figures.map(String)];
 }
