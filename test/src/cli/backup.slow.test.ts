@@ -178,7 +178,7 @@ describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', 
 
   test.each<[string, (whole: Buffer) => Buffer, RegExp]>([
     ['cut off', (whole) => whole.subarray(0, whole.length / 2), /is not complete: it ends too early\n$/],
-    ['empty', () => Buffer.alloc(0), /is not a backup of this service: a backup is a \.tar\.gz file\n$/],
+    ['empty', () => Buffer.alloc(0), /is not complete: it ends too early\n$/],
     ['foreign', () => Buffer.from('PK\u0003\u0004 something else'), /is not a backup of this service/],
     [
       'another archive',
