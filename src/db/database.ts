@@ -20,6 +20,8 @@ export type Database = {
   /** The load of the pool on the primary. */
   poolLoad: () => PoolLoad;
   connection: Connection;
+  /** Asks the primary for a response. */
+  ping: () => Promise<unknown>;
   /** The primary's address, for parts that need a connection of their own. */
   url: string;
   /** Waits for running queries, at most `timeoutSeconds` (5 by default). */
@@ -90,6 +92,7 @@ export function openDatabase(
     replicaStates: replicas.states,
     poolLoad: primary.load,
     connection,
+    ping: () => connection`select 1`.execute(),
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {
       await Promise.all([connection.end({ timeout: timeoutSeconds }), replicas.close(timeoutSeconds)]);

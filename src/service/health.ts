@@ -33,7 +33,7 @@ export function startHealth(context: Context): number | undefined {
 /** What `/readyz` and `/metrics` need, in every process alike. */
 export function createHealthDeps({ config, database, metrics, health, isStopping }: Context): HealthDeps {
   const isReachable = () =>
-    withTimeLimit(database.connection`select 1`, DATABASE_LIMIT_MS).then(
+    withTimeLimit(database.ping(), DATABASE_LIMIT_MS).then(
       () => true,
       () => false,
     );
