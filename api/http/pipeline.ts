@@ -75,6 +75,12 @@ export type ProtectedWork<P extends Parameters> = (
    */
   context: { token: ApiToken; now: Date; isHead: boolean; sinceMs: number },
 ) => Promise<ProtectedResponse>;
+/** Requests of a protected route that need no token, and count against the public limit. */
+export type Guests<P extends Parameters> = {
+  isFor: (request: Request) => boolean;
+  /** `address`: the key of their limits. */
+  work: (values: Values<P>, context: { address: string; isHead: boolean }) => ProtectedResponse;
+};
 
 /**
  * Wraps a handler in the steps of every route, in this order: rate limit, token, scope, parameters. Not by Elysia's macros
@@ -93,6 +99,7 @@ export type Pipeline = {
     incoming: Incoming,
     operation: ProtectedOperation<P>,
     work: ProtectedWork<P>,
+    guests?: Guests<P>,
   ) => Promise<Response>;
 };
 
@@ -149,10 +156,16 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     incoming: Incoming,
     operation: ProtectedOperation<P>,
     work: ProtectedWork<P>,
+    guests?: Guests<P>,
   ): Promise<Response> {
     const startedMs = performance.now();
-    const response = await runProtected(incoming, operation, { work, startedMs });
-    return recorded(incoming, { kind: 'protected', route: operation.id, startedMs }, response);
+    const { request } = incoming;
+    const isGuest = guests?.isFor(request) && !readPresentedToken(request);
+    const [kind, responding] =
+      guests && isGuest
+        ? (['public', runForGuest(incoming, operation, guests.work)] as const)
+        : (['protected', runProtected(incoming, operation, { work, startedMs })] as const);
+    return recorded(incoming, { kind, route: operation.id, startedMs }, await responding);
   }
 
   function runPublic<P extends Parameters>(
@@ -184,6 +197,26 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       toErrorResponse(error, request),
       commonHeaders('public', verdict, ERROR_CACHE_CONTROL.public),
     );
+
+  /** Errors have the headers of the route's other errors: a guest's response is as private. */
+  async function runForGuest<P extends Parameters>(
+    incoming: Incoming,
+    operation: ProtectedOperation<P>,
+    work: Guests<P>['work'],
+  ): Promise<Response> {
+    const { request } = incoming;
+    const address = addressOf(incoming);
+    const verdict = await deps.limiters.public.take(address);
+    const headers = commonHeaders('public', verdict, ERROR_CACHE_CONTROL.protected);
+    if (!verdict.isAllowed) return respondError(tooManyRequests(verdict, deps.now()), headers);
+    try {
+      const given = parseParameters(operation, incoming);
+      const response = work(given, { address, isHead: request.method === 'HEAD' });
+      return respondProtected(request, response, verdict, { ...operation, policy: 'public' });
+    } catch (error) {
+      return respondError(withReset(toErrorResponse(error, request), deps.now()), headers);
+    }
+  }
 
   async function runProtected<P extends Parameters>(
     incoming: Incoming,

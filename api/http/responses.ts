@@ -56,7 +56,11 @@ export function unreadStream(): ReadableStream {
   return new ReadableStream({}, { highWaterMark: 0 });
 }
 
-/** Sends the response of a protected route. @param options.hasEtag with an ETag, and as 304 when the client has it. */
+/**
+ * Sends the response of a protected route.
+ * @param options.hasEtag with an ETag, and as 304 when the client has it.
+ * @param options.policy the limit that counted the request.
+ */
 export function respondProtected(
   request: Request,
   response: ProtectedResponse,
@@ -64,10 +68,11 @@ export function respondProtected(
   {
     cacheControl = PROTECTED_CACHE_CONTROL,
     hasEtag = false,
-  }: { cacheControl?: string | undefined; hasEtag?: boolean | undefined } = {},
+    policy = 'protected',
+  }: { cacheControl?: string | undefined; hasEtag?: boolean | undefined; policy?: Policy } = {},
 ): Response {
   const headers: Record<string, string> = {
-    ...commonHeaders('protected', verdict, cacheControl),
+    ...commonHeaders(policy, verdict, cacheControl),
     ...response.headers,
   };
   if ('stream' in response) {

@@ -3,7 +3,7 @@ import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { Failure } from './failures.ts';
 import type { OtherKeys } from './near-misses.ts';
 import type { Parameters } from './parameters.ts';
-import type { Incoming, Pipeline, ProtectedWork, PublicWork } from './pipeline.ts';
+import type { Guests, Incoming, Pipeline, ProtectedWork, PublicWork } from './pipeline.ts';
 import type { Policy } from './responses.ts';
 
 /** The groups of the document, in their order, and their descriptions. */
@@ -62,6 +62,8 @@ type ProtectedRoute<P extends Parameters, Deps> = Description<P> & {
   /** For routes that wait for more than the database: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
   handle: (deps: Deps) => ProtectedWork<P>;
+  /** For routes that some requests may use without a token. */
+  guests?: (deps: Deps) => Guests<P>;
 };
 
 /** A route without its handler, as the OpenAPI document describes it. */
@@ -69,6 +71,8 @@ export type Operation = Description<Parameters> & {
   /** Which limit counts its requests; a protected route needs a token. */
   policy: Policy;
   scope?: TokenScope;
+  /** Whether some requests need no token. */
+  hasGuests?: boolean;
 };
 
 /** A route that is mounted by being listed in `api/v1/routes.ts`. */
@@ -94,14 +98,17 @@ export function publicRoute<P extends Parameters, Deps>({
 /** Defines a route that needs a token. */
 export function protectedRoute<P extends Parameters, Deps>({
   handle,
+  guests,
   ...route
 }: ProtectedRoute<P, Deps>): Route<Deps> {
   return {
     ...route,
     policy: 'protected',
+    hasGuests: guests !== undefined,
     bind: (pipeline, deps) => {
       const work = handle(deps);
-      return (incoming) => pipeline.handleProtected(incoming, route, work);
+      const boundGuests = guests?.(deps);
+      return (incoming) => pipeline.handleProtected(incoming, route, work, boundGuests);
     },
   };
 }

@@ -7,7 +7,7 @@ import { referTo } from './schemas.ts';
 
 /** An Operation Object of OpenAPI. */
 export function describeOperation(operation: Operation): DocumentDecoration & { responses: Responses } {
-  const { id, tag, summary, policy, isExtension = false, scope, parameters, hasEtag } = operation;
+  const { id, tag, summary, policy, isExtension = false, scope, parameters, hasEtag, hasGuests } = operation;
   const description = [
     isExtension ? 'Extension: not part of the specification of version 1.' : undefined,
     operation.description,
@@ -23,7 +23,7 @@ export function describeOperation(operation: Operation): DocumentDecoration & { 
       ...(policy === 'public' || hasEtag ? [referTo('parameters', IF_NONE_MATCH.id)] : []),
     ],
     responses: describeResponses(operation),
-    security: policy === 'protected' ? [{ bearer: [] }, { query: [] }] : [],
+    security: policy === 'protected' ? [{ bearer: [] }, { query: [] }, ...(hasGuests ? [{}] : [])] : [],
     ...(isExtension && { 'x-extension': true }),
     ...(scope && { 'x-scope': scope }),
   };

@@ -21,6 +21,7 @@ import {
   countUnfinishedSounds,
   listPublishedRoundSounds,
   listReadySounds,
+  type ReadyRoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import { saveConfiguredFlags } from '../queries/users/configured-flags.ts';
@@ -70,7 +71,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     serverList,
     readHistory,
     bodies: createBodyCache(serverList, countLookups(metrics, 'bodies')),
-    findSoundTitle: (steamId64) => sounds.current().get(steamId64),
+    findSoundTitle: (steamId64) => sounds.current().titles.get(steamId64),
     listPublishedSounds: (players) =>
       listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
     lookUpSteamBans: context.lookUpSteamBans,
@@ -83,12 +84,13 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),
     listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.reads, ids, now),
     searchPlayers: (name, options) => searchPlayers(database.reads, name, options),
-    ...openEvents(context),
+    ...openEvents(context, sounds),
     health: createHealthDeps(context),
     pages: await openPages(context, { tokens, limits, demoPeople }),
     storage: {
       isServed: (fileName) =>
-        config.sound.audience === 'everyone' || sounds.current().has(tryParseSoundFileName(fileName) ?? ''),
+        config.sound.audience === 'everyone' ||
+        sounds.current().titles.has(tryParseSoundFileName(fileName) ?? ''),
       soundFolder: soundFolders.published,
     },
   });
@@ -143,13 +145,20 @@ function startTokenChecker({ database, changes, clockMs, metrics, log, onStop }:
   return tokens;
 }
 
-/** The titles of published sounds of players who may have one, by their SteamID. */
-async function watchReadySounds(context: Context): Promise<LiveQuery<Map<string, string>>> {
+type ReadySounds = { all: readonly ReadyRoundSound[]; titles: ReadonlyMap<string, string> };
+
+/** Every published sound, and the titles of those that are served, by SteamID. */
+async function watchReadySounds(context: Context): Promise<LiveQuery<ReadySounds>> {
   const audience = context.config.sound.audience;
   const sounds = await watchSounds(context, {
     name: 'sounds',
     read: () => listReadySounds(context.database.db, audience),
-    build: (ready) => new Map(ready.map(({ steamId64, title }) => [steamId64, title])),
+    build: (all) => ({
+      all,
+      titles: new Map(
+        all.filter(({ isServed }) => isServed).map(({ steamId64, title }) => [steamId64, title]),
+      ),
+    }),
   });
   if (audience !== 'everyone') context.changes.onChange('users', sounds.invalidate);
   return sounds;

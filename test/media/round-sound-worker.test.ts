@@ -52,7 +52,13 @@ test('an upload gets its response before it is rendered, then it is published un
     voiceSizeBytes: Bun.file(publishedPath(queue.folders, PLAYER, 'voice')).size,
   });
   expect(await listReadySounds(db)).toEqual([
-    { steamId64: PLAYER, title: 'Fanfara.wav', sha256: ready?.sha256 ?? '' },
+    {
+      id: ready?.id ?? 0,
+      steamId64: PLAYER,
+      title: 'Fanfara.wav',
+      sha256: ready?.sha256 ?? '',
+      isServed: true,
+    },
   ]);
   await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
   expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);

@@ -9,12 +9,14 @@ import { startLoop } from '../../../src/runtime/loop.ts';
 import type { EventType } from './event-models.ts';
 
 type Options = {
-  userId: number;
-  tokenId: number;
+  /** Whose streams are counted together: the id of the token's owner, or a guest's address. */
+  owner: number | string;
+  /** Undefined for a guest, who gets neither penalties nor cursors. */
+  tokenId: number | undefined;
   expiresAt: Date | null;
   types: ReadonlySet<EventType>;
-  /** The id of the event after which the stream begins. */
-  afterId: number;
+  /** The id of the event after which the stream begins; by default the newest. */
+  afterId?: number;
 };
 
 type Deps = {
@@ -49,8 +51,8 @@ const BATCH = 500;
 const BATCH_EVERY_MS = 250;
 /** How many streams are written to before other requests are served: about half a millisecond of work. */
 const GROUP = 20;
-/** Open streams of one owner in one process. */
-export const MAX_STREAMS = 5;
+/** Open streams in one process: of one owner; of guests at one address, and of all guests. */
+export const MAX_STREAMS = { owner: 5, address: 2, guests: 500 };
 
 class ClientTooSlow extends Error {
   override name = 'ClientTooSlow';
@@ -69,8 +71,9 @@ type Stream = Options & {
 /** The open event streams of a process. */
 export type EventStreams = {
   open: (options: Options) => ReadableStream;
-  /** Streams that an owner has open. */
-  countOf: (userId: number) => number;
+  /** Streams that an owner, or a guest's address, has open. */
+  countOf: (owner: number | string) => number;
+  countGuests: () => number;
   count: () => number;
   /** Sends an event that is not stored to the streams open now. */
   send: (event: StreamedEvent) => void;
@@ -102,7 +105,7 @@ export function createEventStreams({
   const streams = new Set<Stream>();
   const frames = new WeakMap<PenaltyEvent, Uint8Array>();
   /** When the next batch of older events may be read, by owner. */
-  const nextBatchAtMs = new Map<number, number>();
+  const nextBatchAtMs = new Map<Stream['owner'], number>();
 
   const frameOf = (event: PenaltyEvent): Uint8Array => {
     const cached = frames.get(event);
@@ -112,16 +115,18 @@ export function createEventStreams({
     return made;
   };
 
+  const cursorFor = ({ tokenId }: Options, id: number) => (tokenId === undefined ? undefined : cursorOf(id));
+
   function open(options: Options): ReadableStream {
     let stream: Stream | undefined;
     return new ReadableStream(
       {
         start: (controller) => {
-          const position = options.afterId;
+          const position = options.afterId ?? reader.newestId();
           const key = [...options.types].sort().join();
           stream = { ...options, controller, key, position, isCatchingUp: true };
           streams.add(stream);
-          controller.enqueue(openingFrame(cursorOf(position)));
+          controller.enqueue(openingFrame(cursorFor(stream, position)));
           void catchUp(stream);
         },
         cancel: () => {
@@ -146,10 +151,10 @@ export function createEventStreams({
     }
   }
 
-  async function awaitTurn({ userId }: Stream): Promise<void> {
+  async function awaitTurn({ owner }: Stream): Promise<void> {
     const nowMs = clockMs();
-    const atMs = Math.max(nextBatchAtMs.get(userId) ?? nowMs, nowMs);
-    nextBatchAtMs.set(userId, atMs + BATCH_EVERY_MS);
+    const atMs = Math.max(nextBatchAtMs.get(owner) ?? nowMs, nowMs);
+    nextBatchAtMs.set(owner, atMs + BATCH_EVERY_MS);
     if (atMs > nowMs) await wait(atMs - nowMs);
   }
 
@@ -221,11 +226,13 @@ export function createEventStreams({
   async function checkTokens(): Promise<void> {
     if (streams.size === 0) return;
     const at = now();
-    const checked = [...streams];
+    const checked = [...streams].flatMap((stream) =>
+      stream.tokenId === undefined ? [] : { stream, tokenId: stream.tokenId },
+    );
     const live = await listLiveTokenIds([...new Set(checked.map(({ tokenId }) => tokenId))], at).catch(
       () => undefined,
     );
-    if (live) for (const stream of checked) if (!live.has(stream.tokenId)) abort(stream);
+    if (live) for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
   }
 
   function joinFrames(events: readonly PenaltyEvent[], types: Stream['types']): Uint8Array {
@@ -263,12 +270,15 @@ export function createEventStreams({
   const unsubscribe = reader.subscribe(sendPenaltyEvents);
   const keepAlive = setInterval(() => {
     const newestId = reader.newestId();
-    const frame = keepAliveFrame(cursorOf(newestId));
+    const frames = { guest: keepAliveFrame(), newest: keepAliveFrame(cursorOf(newestId)) };
     // For minutes, a stream may only get events that it skips. A client that comes from another process may be ahead of
     // this process's reader.
     sendLive(
-      ({ controller, position, isCatchingUp }) =>
-        controller.enqueue(isCatchingUp || position > newestId ? keepAliveFrame(cursorOf(position)) : frame),
+      ({ tokenId, controller, position, isCatchingUp }) => {
+        if (tokenId === undefined) controller.enqueue(frames.guest);
+        else if (isCatchingUp || position > newestId) controller.enqueue(keepAliveFrame(cursorOf(position)));
+        else controller.enqueue(frames.newest);
+      },
       (stream) => isLive(stream) || !isFull(stream),
     );
   }, keepAliveMs);
@@ -277,7 +287,8 @@ export function createEventStreams({
 
   return {
     open,
-    countOf: (userId) => [...streams].filter((stream) => stream.userId === userId).length,
+    countOf: (owner) => [...streams].filter((stream) => stream.owner === owner).length,
+    countGuests: () => [...streams].filter(({ tokenId }) => tokenId === undefined).length,
     count: () => streams.size,
     send: (event) => {
       const frame = eventFrame(event);
@@ -311,17 +322,21 @@ type StreamedEvent = { type: EventType; id?: string; data: unknown };
 
 /** The frame of an event. */
 function eventFrame({ type, id, data }: StreamedEvent): Uint8Array {
-  return encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
+  return encode(`${idLine(id)}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** The first frame: a client that reconnects before its first event resumes from this cursor. */
-function openingFrame(cursor: string): Uint8Array {
-  return encode(`retry: 3000\nid: ${cursor}\n\n`);
+/** The first frame: a client that reconnects before its first event resumes from this cursor, if it may resume. */
+function openingFrame(cursor?: string): Uint8Array {
+  return encode(`retry: 3000\n${idLine(cursor)}\n`);
 }
 
-/** A comment, with the cursor from which a client that reconnects resumes. */
-function keepAliveFrame(cursor: string): Uint8Array {
-  return encode(`: keep-alive\nid: ${cursor}\n\n`);
+/** A comment, with the cursor from which a client that reconnects resumes, if it may. */
+function keepAliveFrame(cursor?: string): Uint8Array {
+  return encode(`: keep-alive\n${idLine(cursor)}\n`);
+}
+
+function idLine(id: string | undefined): string {
+  return id === undefined ? '' : `id: ${id}\n`;
 }
 
 const encoder = new TextEncoder();

@@ -1,10 +1,7 @@
 import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
-import {
-  formatEventCursor,
-  PENALTY_EVENT_TYPES,
-  parseEventTypes,
-} from '../../../src/domain/penalty-event.ts';
+import { formatEventCursor, parseEventTypes } from '../../../src/domain/penalty-event.ts';
+import { splitList } from '../../../src/domain/text/list.ts';
 import { presentChange } from '../../../src/events/penalty-payload.ts';
 import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
 import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
@@ -12,10 +9,17 @@ import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
 import { requireScope } from '../../http/pipeline.ts';
+import { splitQuery } from '../../http/query.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { limitParameter } from '../parameters.ts';
-import { ChangesModel, EVENT_TYPES, EventStreamModel, type EventType } from './event-models.ts';
+import {
+  ChangesModel,
+  EVENT_TYPES,
+  EventStreamModel,
+  type EventType,
+  PUBLIC_EVENT_TYPES,
+} from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -42,7 +46,7 @@ const TYPES_PARAMETER = {
   in: 'query',
   name: 'types',
   aliases: ['event', 'events', 'event_type', 'event_types'],
-  description: `Comma-separated: ${EVENT_TYPES.join(', ')}. Server events need the scope \`servers\`. By default, all that the token may see.`,
+  description: `Comma-separated: ${EVENT_TYPES.join(', ')}. With a token, server events need the scope \`servers\`. By default, all that the token may see.`,
   schema: { type: 'string' },
   example: 'penalty.created,penalty.lifted',
   refused: 'penalty.kicked',
@@ -67,8 +71,17 @@ const CURSOR_GONE = defineFailure(
 );
 const TOO_MANY_STREAMS = defineFailure(
   'TooManyStreams',
-  `The token's owner has ${MAX_STREAMS} streams open.`,
-  () => new LimitReached(`At most ${MAX_STREAMS} event streams at once: close one first`, 5),
+  `The token's owner has ${MAX_STREAMS.owner} streams open.`,
+  () => new LimitReached(`At most ${MAX_STREAMS.owner} event streams at once: close one first`, 5),
+);
+const TOO_MANY_GUEST_STREAMS = defineFailure(
+  'TooManyGuestStreams',
+  `Without a token: the address has ${MAX_STREAMS.address} streams open, or all addresses together ${MAX_STREAMS.guests}.`,
+  () =>
+    new LimitReached(
+      `At most ${MAX_STREAMS.address} event streams of an address, and ${MAX_STREAMS.guests} of all, without a token`,
+      5,
+    ),
 );
 
 type ChangesDeps = {
@@ -113,8 +126,7 @@ export const streamEvents = protectedRoute({
   id: 'streamEvents',
   tag: 'Events',
   summary: 'Events as they happen',
-  description:
-    'Server-sent events. A client is disconnected when it has had 1 MB unread for five seconds, when its token is revoked or expires, or when the owner is blocked.',
+  description: `Server-sent events. A client is disconnected when it has had 1 MB unread for five seconds, when its token is revoked or expires, or when the owner is blocked. A stream of nothing but ${PUBLIC_EVENT_TYPES.join(', ')} needs no token.`,
   isExtension: true,
   scope: 'events',
   // Only the search for the event has a time limit: a stream that opens after its client has got 503 would count against
@@ -134,21 +146,39 @@ export const streamEvents = protectedRoute({
       },
     },
   },
-  failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS],
+  failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS, TOO_MANY_GUEST_STREAMS],
   handle: ({ eventStreams, locateEvent }: StreamDeps) => {
     const limitWait = createWaitLimit(REQUEST_LIMITS);
     return async ({ types, lastEventId }, { token, isHead, sinceMs }) => {
       const seen = typesFor(token, types);
       const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
-      const response = { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' } };
-      if (isHead) return { ...response, stream: unreadStream() };
-      const { id: tokenId, userId, expiresAt } = token;
-      if (eventStreams.countOf(userId) >= MAX_STREAMS) throw TOO_MANY_STREAMS.error();
-      const options = { userId, tokenId, expiresAt, types: seen, afterId };
-      return { ...response, stream: eventStreams.open(options) };
+      if (isHead) return streamOf(unreadStream());
+      const { id: tokenId, userId: owner, expiresAt } = token;
+      if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();
+      return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: seen, afterId }));
     };
   },
+  guests: ({ eventStreams }) => ({
+    isFor: (request) => isPublic(splitList(splitQuery(request.url).getAll('types').at(-1) ?? '')),
+    work: ({ types = new Set<EventType>() }, { address: owner, isHead }) => {
+      if (isHead) return streamOf(unreadStream());
+      const isFull =
+        eventStreams.countOf(owner) >= MAX_STREAMS.address ||
+        eventStreams.countGuests() >= MAX_STREAMS.guests;
+      if (isFull) throw TOO_MANY_GUEST_STREAMS.error();
+      return streamOf(eventStreams.open({ owner, tokenId: undefined, expiresAt: null, types }));
+    },
+  }),
 });
+
+function streamOf(stream: ReadableStream) {
+  return { contentType: EVENT_STREAM, headers: { 'X-Accel-Buffering': 'no' }, stream };
+}
+
+function isPublic(types: readonly string[]): boolean {
+  const publicTypes: readonly string[] = PUBLIC_EVENT_TYPES;
+  return types.length > 0 && types.every((type) => publicTypes.includes(type));
+}
 
 export type EventsDeps = ChangesDeps & StreamDeps;
 
@@ -162,7 +192,8 @@ function typesFor(
 ): ReadonlySet<EventType> {
   const ofServers: ReadonlySet<EventType> = new Set(SERVER_EVENT_TYPES);
   if (asked === undefined) {
-    return token.scopes.includes('servers') ? new Set(EVENT_TYPES) : new Set(PENALTY_EVENT_TYPES);
+    const mayFollowServers = token.scopes.includes('servers');
+    return new Set<EventType>(EVENT_TYPES.filter((type) => mayFollowServers || !ofServers.has(type)));
   }
   if (!asked.isDisjointFrom(ofServers)) requireScope(token, 'servers');
   return asked;

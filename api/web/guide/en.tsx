@@ -150,7 +150,8 @@ export const GUIDE_EN: Guide = {
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>
             A client that was disconnected sends the last <code>id</code> it saw as <code>Last-Event-ID</code>{' '}
-            and resumes there; events are kept for 30 days.
+            and resumes there; events are kept for 30 days. A stream of server events and{' '}
+            <code>sound.changed</code> alone, such as <code>?types=server.players</code>, needs no token.
           </p>
         </>
       ),

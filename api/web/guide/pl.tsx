@@ -152,7 +152,8 @@ export const GUIDE_PL: Guide = {
           <Samples samples={[streamRequest(publicUrl)]} />
           <p>
             Po przerwie program wysyła ostatni <code>id</code> w nagłówku <code>Last-Event-ID</code> i czyta
-            dalej od tego miejsca, do 30 dni wstecz.
+            dalej od tego miejsca, do 30 dni wstecz. Strumień z samymi zdarzeniami serwerów i{' '}
+            <code>sound.changed</code>, na przykład <code>?types=server.players</code>, nie wymaga tokena.
           </p>
         </>
       ),

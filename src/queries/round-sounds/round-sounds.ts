@@ -12,21 +12,24 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type RoundSound = typeof roundSounds.$inferSelect;
-/** The columns that the lookup needs; `sha256` is the version of the file. */
-export type ReadyRoundSound = Pick<RoundSound, 'steamId64' | 'title' | 'sha256'>;
+/** `isServed`: whether the player may have one, so that others hear it. */
+export type ReadyRoundSound = Pick<RoundSound, 'id' | 'steamId64' | 'title' | 'sha256'> & {
+  isServed: boolean;
+};
 
 /**
- * Every published sound of players who may have one: title and version of the file.
- * @param audience everyone by default.
+ * Every published sound.
+ * @param audience of those that are served: everyone by default.
  */
 export async function listReadySounds(
   db: Db,
   audience: SoundAudience = 'everyone',
 ): Promise<ReadyRoundSound[]> {
   const rows = await readySounds(db).execute();
-  return rows
-    .filter(({ rights }) => mayHaveSound(audience, rights ?? undefined))
-    .map(({ rights: _, ...sound }) => sound);
+  return rows.map(({ rights, ...sound }) => ({
+    ...sound,
+    isServed: mayHaveSound(audience, rights ?? undefined),
+  }));
 }
 
 /** The flags of the player; null without an account. */
@@ -40,6 +43,7 @@ const rights = {
 const readySounds = prepareOnce('ready_sounds', (db) =>
   db
     .select({
+      id: roundSounds.id,
       steamId64: roundSounds.steamId64,
       title: roundSounds.title,
       sha256: roundSounds.sha256,

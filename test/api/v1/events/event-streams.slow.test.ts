@@ -40,7 +40,7 @@ afterAll(() => {
 });
 
 test('a slow client is not sent what was erased after it was read from the database', async () => {
-  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
+  const options = { owner: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
   const stream = streams.open(options);
   await waitFor(() => readAtMs !== undefined);
   await db.execute(sql`update penalty_events set reason = 'erased'`);
@@ -62,7 +62,7 @@ test('a token that expires ends its streams while the database hangs', async () 
   const hanging = createEventStreams({ ...deps, listLiveTokenIds: () => new Promise(() => {}) });
   // Later than the first check, which waits for the database.
   const expiresAt = new Date(Date.now() + 1500);
-  const options = { userId: 1, tokenId: 1, expiresAt, types: new Set(EVENT_TYPES), afterId: AMOUNT };
+  const options = { owner: 1, tokenId: 1, expiresAt, types: new Set(EVENT_TYPES), afterId: AMOUNT };
   const readAll = async () => {
     for await (const _ of hanging.open(options));
   };
@@ -73,7 +73,7 @@ test('a token that expires ends its streams while the database hangs', async () 
 test('a comment every 15 seconds keeps a stream open, and has the current cursor', async () => {
   expect(KEEP_ALIVE_MS).toBe(15_000);
   const idle = createEventStreams({ ...deps, keepAliveMs: 1 });
-  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: AMOUNT };
+  const options = { owner: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: AMOUNT };
   const chunks = idle.open(options).pipeThrough(new TextDecoderStream()).getReader();
   const first = await chunks.read();
   const second = await chunks.read();
@@ -87,7 +87,7 @@ test('a comment every 15 seconds keeps a stream open, and has the current cursor
 test('a client that resumes ahead of this process is not told an earlier cursor', async () => {
   const behind = createEventStreams({ ...deps, keepAliveMs: 1 });
   const afterId = AMOUNT + 1;
-  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId };
+  const options = { owner: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId };
   const chunks = behind.open(options).pipeThrough(new TextDecoderStream()).getReader();
   await chunks.read();
   expect((await chunks.read()).value).toBe(`: keep-alive\nid: ${afterId}\n\n`);
@@ -102,7 +102,7 @@ test('a stream that reads older events for long stays open, and tells how far it
     listEvents: async (afterId) => (afterId === 0 ? events : new Promise<never>(() => {})),
     reader: { ...reader, newestId: () => 1_000_000 },
   });
-  const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
+  const options = { owner: 1, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
   let text = '';
   for await (const chunk of slow.open(options).pipeThrough(new TextDecoderStream())) {
     text += chunk;
@@ -122,7 +122,7 @@ test('a stream reads only what it sends of older events, up to the newest', asyn
   };
   const counted = createEventStreams({ ...deps, listEvents, keepAliveMs: 1 });
   const textUpTo = async (types: readonly EventType[], end: string) => {
-    const options = { userId: 1, tokenId: 1, expiresAt: null, types: new Set(types), afterId: 0 };
+    const options = { owner: 1, tokenId: 1, expiresAt: null, types: new Set(types), afterId: 0 };
     let text = '';
     for await (const chunk of counted.open(options).pipeThrough(new TextDecoderStream())) {
       text += chunk;
@@ -148,8 +148,8 @@ test('older events are read at the pace of their owner, however many streams are
     clockMs: () => 0,
     wait: async (ms) => waits.push(ms),
   });
-  const readAll = async (userId: number) => {
-    const options = { userId, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
+  const readAll = async (owner: number) => {
+    const options = { owner, tokenId: 1, expiresAt: null, types: new Set(EVENT_TYPES), afterId: 0 };
     for await (const chunk of paced.open(options).pipeThrough(new TextDecoderStream())) {
       if (chunk.includes('keep-alive\nid: 150000\n')) return;
     }

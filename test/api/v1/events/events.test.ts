@@ -2,9 +2,11 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   aSteamId,
   insertPenalties,
+  insertReadySound,
   insertServer,
   saveServerPoll,
 } from '../../../support/database/builders.ts';
@@ -15,7 +17,11 @@ import { waitFor } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
-const service = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+const service = await startTestService({
+  databaseUrl: database.url,
+  hasRealClock: true,
+  env: { TRUSTED_PROXIES: '127.0.0.1/32,::1/128' },
+});
 let owner = 900;
 let token = '';
 beforeEach(async () => {
@@ -119,6 +125,115 @@ describe('GET /penalties/changes', () => {
     }
     expect((await service.get('/penalties/changes?cursor=x')).status).toBe(401);
   });
+});
+
+const PUBLIC = '/events?types=server.up,sound.changed';
+const openAsGuest = (address: string, path = PUBLIC) =>
+  openEventStream(`${service.origin}/api/v1${path}`, { 'X-Forwarded-For': address });
+
+describe('GET /events without a token', () => {
+  test('tells of servers and sounds, without ids', async () => {
+    const server = await insertServer(db);
+    await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
+    const stream = await openAsGuest('198.51.100.1', `${PUBLIC},server.players`);
+    expect([stream.status, stream.headers.get('ratelimit-policy')]).toEqual([200, '"public";q=1000000;w=60']);
+    expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
+    const state = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
+    await saveServerPoll(db, server.id, { state, polledAt: now() });
+    await waitFor(() => stream.events.length === 1);
+    await insertOne();
+    await insertReadySound(db, aSteamId(3));
+    await waitFor(() => stream.events.length === 2);
+    expect(stream.events.map(({ type }) => type)).toEqual(['server.up', 'sound.changed']);
+    expect([stream.events[0]?.id, stream.lastEventId()]).toEqual([undefined, undefined]);
+    stream.leave();
+  });
+
+  test('needs one for everything else, whatever else is wrong', async () => {
+    for (const query of [
+      '',
+      '?types=',
+      '?types=,',
+      '?types=penalty.created',
+      '?types=server.up,penalty.created',
+      '?types=server.up,kick',
+      '?type=server.up',
+      '?types=server.up&types=penalty.created',
+      '?types=server.up&api_token=x',
+    ]) {
+      expect([query, (await service.get(`/events${query}`)).status]).toEqual([query, 401]);
+    }
+  });
+
+  test('two streams an address at once; one that is left makes room', async () => {
+    const address = '198.51.100.2';
+    const [first, second] = [await openAsGuest(address), await openAsGuest(address)];
+    const third = await service.get(PUBLIC, { headers: { 'X-Forwarded-For': address } });
+    expect([third.status, third.headers.get('retry-after'), third.body]).toEqual([
+      429,
+      '5',
+      { success: false, message: 'At most 2 event streams of an address, and 500 of all, without a token' },
+    ]);
+    const [other, own] = [await openAsGuest('198.51.100.3'), await open('?types=server.up')];
+    expect([other.status, own.status]).toEqual([200, 200]);
+    first.leave();
+    await waitFor(async () => {
+      const again = await openAsGuest(address);
+      again.leave();
+      return again.status === 200;
+    });
+    for (const stream of [second, other, own]) stream.leave();
+  });
+});
+
+test('500 streams without a token at once, whatever their addresses', async () => {
+  const { hostname, port } = new URL(service.origin);
+  // Not by fetch, which opens fewer connections.
+  const sockets = await Promise.all(
+    Array.from({ length: 500 }, async (_, n) => {
+      const opened = Promise.withResolvers<void>();
+      const socket = await Bun.connect({
+        hostname,
+        port: Number(port),
+        socket: { data: () => opened.resolve() },
+      });
+      const address = `203.0.${n >> 8}.${n & 255}`;
+      socket.write(`GET /api/v1${PUBLIC} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`);
+      await opened.promise;
+      return socket;
+    }),
+  );
+  const next = await service.get(PUBLIC, { headers: { 'X-Forwarded-For': '198.51.100.4' } });
+  const own = await open(PUBLIC.replace('/events', ''));
+  expect([next.status, own.status]).toEqual([429, 200]);
+  own.leave();
+  for (const socket of sockets) socket.end();
+});
+
+test('tells which sounds were published, replaced and removed', async () => {
+  const player = aSteamId(4);
+  const stream = await open('?types=sound.changed');
+  const told: unknown[] = [];
+  const expectTold = async (values: object) => {
+    const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+    told.push({ type: 'sound.changed', occurred_at: at, steamid64: player, ...values });
+    await waitFor(() => stream.events.length >= told.length);
+    expect(stream.events.map(({ data }) => data)).toEqual(told);
+  };
+  await insertReadySound(db, player, 'one.wav');
+  await expectTold({ has_sound: true, v: 'a1'.repeat(8) });
+  const { text } = await service.ask(`/api/v1/players/roundsounds?steamids=${player}`);
+  expect(text).toContain(`${player}.mp3?v=${'a1'.repeat(8)}"`);
+  // An upload that is not published yet, or that failed, changes nothing.
+  await insertReadySound(db, aSteamId(5), 'x.wav', { status: 'failed', failure: 'silent' });
+  await db.transaction(async (tx) => {
+    await tx.delete(roundSounds).where(eq(roundSounds.steamId64, player));
+    await insertReadySound(tx, player, 'two.wav', { sha256: 'b2'.repeat(32) });
+  });
+  await expectTold({ has_sound: true, v: 'b2'.repeat(8) });
+  await db.delete(roundSounds).where(eq(roundSounds.steamId64, player));
+  await expectTold({ has_sound: false, v: null });
+  stream.leave();
 });
 
 describe('GET /events', () => {
@@ -235,8 +350,9 @@ describe('GET /events', () => {
       told('server.up', { is_online: true, map: 'de_mirage', players_count: 3 }),
     ]);
     const { body } = await service.ask('/api/v1/servers');
-    const { data } = body as { data: unknown[] };
-    expect(stream.events.at(-1)?.data).toEqual(expect.objectContaining({ server: data[0] }));
+    const { data } = body as { data: { slug: string }[] };
+    const shown = data.find(({ slug }) => slug === server.slug);
+    expect(stream.events.at(-1)?.data).toEqual(expect.objectContaining({ server: shown }));
     stream.leave();
   });
 
@@ -274,6 +390,8 @@ describe('GET /events', () => {
   });
 
   test('HEAD opens no stream', async () => {
+    for (let time = 0; time < 3; time++)
+      expect((await service.ask(`/api/v1${PUBLIC}`, { method: 'HEAD' })).status).toBe(200);
     const head = await service.ask('/api/v1/events', { method: 'HEAD', ...bearer(token) });
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
   });
