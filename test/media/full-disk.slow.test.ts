@@ -98,7 +98,6 @@ describe.skipIf(!isPossible)('on a full disk', () => {
         const job = join(disk, 'job');
         for (let room = 40; room <= 96; room += 8) {
           await rm(job, { recursive: true, force: true });
-          await mkdir(job);
           await Bun.write(join(job, UPLOAD_NAME), BEEP);
           await rm(join(disk, 'other'), { force: true });
           const { bavail, bsize } = await statfs(disk);

@@ -68,7 +68,7 @@ describe('failures of the service', () => {
 
   test('a Matroska file that ends too early is unreadable at once, not a failing disk', async () => {
     const options = ['-c:a', 'libvorbis', '-f', 'matroska'];
-    const whole = await encode(ffmpeg, queue.root, { wav: TONE, options, extension: 'mka' });
+    const whole = await encode(TONE, 'mka', options);
     await upload(whole.subarray(0, 500));
     startWorker();
     expect((await settled(PLAYER)).latest).toMatchObject({

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
-import { openBrowser, signIn } from '../../support/web/browser.ts';
+import { openBrowser } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
 
-const { site } = await openMemberSite();
+const { site, signedIn } = await openMemberSite();
 const { db, url } = await createTestDatabase();
 await insertServer(db, { slug: 'one' });
 const service = await startTestService({ databaseUrl: url, env: { PUBLIC_PENALTIES: '1' } });
@@ -86,8 +86,7 @@ describe('a method that a page does not have is 405 with Allow', () => {
 });
 
 test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {
-  const browser = openBrowser(site.origin);
-  await signIn(browser);
+  const browser = await signedIn();
   const page = await browser.get('/account/tokens');
   expect(page.text).toContain('There is no page at this address: it only receives a form.');
   expect(page.text).toContain('href="/account#tokens"');

@@ -4,7 +4,7 @@ import { startAccountSite } from '../../support/web/account.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
 
-const { db, steam, site } = await openMemberSite();
+const { db, steam, site, signedIn } = await openMemberSite();
 
 describe('a visitor who is not signed in', () => {
   test('sees the way in', async () => {
@@ -94,8 +94,7 @@ describe('an address with a language', () => {
 });
 
 test('somebody who is blocked is told so, and led only to what they can open', async () => {
-  const browser = openBrowser(site.origin);
-  await signIn(browser);
+  const browser = await signedIn();
   await db.update(users).set({ blockedAt: new Date(), blockReason: 'Spam' });
   for (const path of ['/account', '/account/moderation', '/account/data']) {
     const { status, text } = await browser.get(path);
@@ -119,8 +118,7 @@ describe('every response', () => {
   });
 
   test('carries the security headers, pages and failures alike', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     for (const path of ['/account', '/account/nothing', '/account/moderation', '/account/tokens/1/revoke']) {
       const { headers } = await browser.get(path);
       const policy = headers.get('content-security-policy') ?? '';

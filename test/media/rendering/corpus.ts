@@ -1,4 +1,3 @@
-import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import {
   type Audio,
   anAudio,
@@ -40,10 +39,9 @@ const ENCODINGS = {
   mka: ['-af', 'asetpts=PTS+gt(T\\,3)*20/TB', '-c:a', 'libvorbis', '-f', 'matroska'],
 } as const;
 
-/** Makes the whole corpus; `ffmpeg` only encodes into other containers. */
-export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]> {
-  const inFormat = async (extension: keyof typeof ENCODINGS, audio: Audio): Promise<Uint8Array> =>
-    encode(ffmpeg, folder, { wav: toWav(audio), options: ENCODINGS[extension], extension });
+export async function makeCorpus(): Promise<Clip[]> {
+  const inFormat = (extension: keyof typeof ENCODINGS, audio: Audio): Promise<Uint8Array> =>
+    encode(toWav(audio), extension, ENCODINGS[extension]);
   const music = anAudio({ seconds: 6, shape: musicLike(0.7) });
   const musicMp3 = await inFormat('mp3', music);
   const onTarget = { loudness: 'on target' } as const;
@@ -173,7 +171,7 @@ export async function makeCorpus(ffmpeg: Ffmpeg, folder: string): Promise<Clip[]
       name: 'music, mp4 with a picture track',
       seconds: 6,
       ...onTarget,
-      bytes: await withVideo(ffmpeg, folder, music),
+      bytes: await withVideo(music),
     },
     {
       name: 'drums that need the limiter',
@@ -241,8 +239,8 @@ function uint32(value: number): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-async function withVideo(ffmpeg: Ffmpeg, folder: string, audio: Audio): Promise<Uint8Array> {
+async function withVideo(audio: Audio): Promise<Uint8Array> {
   const video = ['-filter_complex', 'color=red:s=64x64:r=5:d=6[v]', '-map', '[v]', '-map', '0:a'];
   const codecs = ['-c:v', 'mpeg4', '-c:a', 'aac', '-shortest', '-f', 'mp4'];
-  return encode(ffmpeg, folder, { wav: toWav(audio), options: [...video, ...codecs], extension: 'mp4' });
+  return encode(toWav(audio), 'mp4', [...video, ...codecs]);
 }

@@ -1,9 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir } from 'node:fs/promises';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { SOUND_NAME } from '../../../media/rendering/formats.ts';
 import { type RenderedSound, renderSound } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
@@ -11,13 +8,13 @@ import { anAudio, joinBytes, silence, sine, toWav } from '../../support/audio/au
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {
   encode,
-  isOnThisMachine,
-  JUDGED_ENGINES,
+  JUDGED_ENGINE,
   makeFolder,
+  makeUpload,
   openEngine,
 } from '../../support/audio/ffmpeg-engines.ts';
 import { measureLoudness } from '../../support/audio/loudness-meter.ts';
-import { type Clip, makeCorpus } from './corpus.ts';
+import { makeCorpus } from './corpus.ts';
 
 setDefaultTimeout(240_000);
 
@@ -25,11 +22,9 @@ const TARGET_LUFS = -18;
 const MINUTES = 60_000;
 
 const folder = await makeFolder('render');
-const encoder = createEmbeddedFfmpeg();
-const corpus: Clip[] = await makeCorpus(encoder, folder.path);
+const corpus = await makeCorpus();
 const tone = toWav(anAudio({ seconds: 2, shape: sine(440, 0.3) }));
-const toneAs = (extension: string, ...options: string[]) =>
-  encode(encoder, folder.path, { wav: tone, extension, options });
+const toneAs = (extension: string, ...options: string[]) => encode(tone, extension, options);
 const mp3 = await toneAs(
   'mp3',
   '-c:a',
@@ -57,120 +52,110 @@ const WRAPPED = [
     bytes: joinBytes(Buffer.alloc(280, 'Downloaded. '), await toneAs('aac', '-c:a', 'aac', '-f', 'adts')),
   },
 ];
-await encoder.close();
 afterAll(folder.remove);
 
-for (const engine of JUDGED_ENGINES) {
-  describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
-    let ffmpeg: Ffmpeg;
-    beforeAll(async () => {
-      ffmpeg = await openEngine(engine, folder.path);
+const ffmpeg = await openEngine(JUDGED_ENGINE, folder.path);
+afterAll(() => ffmpeg.close());
+
+test.each(corpus)(
+  'publishes $name',
+  async (clip) => {
+    const { sound, directory } = await render(ffmpeg, clip.bytes);
+
+    const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
+    expect(measured.truePeakDbtp).toBeLessThanOrEqual(-0.9);
+    expect(Math.abs(measured.seconds - clip.seconds)).toBeLessThanOrEqual(0.05);
+    expect(measured.integratedLufs - TARGET_LUFS).toBeLessThanOrEqual(0.5);
+    if (clip.loudness === 'on target') {
+      expect(measured.integratedLufs - TARGET_LUFS).toBeGreaterThanOrEqual(-0.5);
+    }
+    expect(Math.abs(sound.loudnessAfterLufs - measured.integratedLufs)).toBeLessThanOrEqual(0.3);
+    expect(Math.abs(sound.durationMs - measured.seconds * 1000)).toBeLessThanOrEqual(1);
+    expect(sound.waveform).toHaveLength(160);
+  },
+  MINUTES,
+);
+
+test(
+  'gives the same bytes twice, without any tag',
+  async () => {
+    const clip = corpus.find(({ name }) => name.includes('cover art'));
+    const first = await render(ffmpeg, clip?.bytes ?? new Uint8Array());
+    const second = await render(ffmpeg, clip?.bytes ?? new Uint8Array());
+    const bytes = await Bun.file(join(first.directory, SOUND_NAME)).bytes();
+    expect(Bun.hash(bytes)).toBe(Bun.hash(await Bun.file(join(second.directory, SOUND_NAME)).bytes()));
+    expect([...bytes.subarray(0, 4)]).toEqual([0xff, 0xfb, 0xb0, expect.any(Number)]);
+    const text = Buffer.from(bytes).toString('latin1');
+    expect(text).not.toContain('APIC');
+    expect(text.slice(-128, -125)).not.toBe('TAG');
+  },
+  MINUTES,
+);
+
+test('encodes a clip of two samples once, with silence behind it', async () => {
+  let calls = 0;
+  const counted: Ffmpeg = {
+    ...ffmpeg,
+    run(job, limits) {
+      calls++;
+      return ffmpeg.run(job, limits);
+    },
+  };
+  const tiny = anAudio({ seconds: 2 / 44_100, shape: sine(9000, 0.5) });
+  const { sound } = await render(counted, toWav(tiny));
+  expect(sound.durationMs).toBe(26);
+  expect(calls).toBe(4);
+});
+
+test.each(WRAPPED)('publishes $name', async ({ bytes }) => {
+  const { sound } = await render(ffmpeg, bytes);
+  expect(sound.durationMs).toBeWithin(1990, 2060);
+  expect(sound.loudnessAfterLufs).toBeWithin(TARGET_LUFS - 0.3, TARGET_LUFS + 0.3);
+});
+
+test('refuses silence', async () => {
+  await expectRefusal(render(ffmpeg, toWav(silence(2), 's16')), 'silent');
+});
+
+test('refuses a sound that is too quiet to hear', async () => {
+  const murmur = anAudio({ seconds: 2, shape: sine(440, 0.0009) });
+  await expectRefusal(render(ffmpeg, toWav(murmur)), 'silent');
+});
+
+test(
+  'keeps true peaks under the ceiling at the loudest setting',
+  async () => {
+    const clip = corpus.find(({ name }) => name.includes('vorbis'));
+    const options = { maxSeconds: 10, targetLufs: -10 };
+    const { directory } = await render(ffmpeg, clip?.bytes ?? new Uint8Array(), options);
+    const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
+    expect(measured.truePeakDbtp).toBeLessThanOrEqual(-0.9);
+    expect(Math.abs(measured.integratedLufs + 10)).toBeLessThanOrEqual(0.5);
+  },
+  MINUTES,
+);
+
+test(
+  'honours another length and another loudness',
+  async () => {
+    const clip = corpus.find(({ name }) => name.includes('vorbis'));
+    const { directory } = await render(ffmpeg, clip?.bytes ?? new Uint8Array(), {
+      maxSeconds: 3,
+      targetLufs: -24,
     });
-    afterAll(() => ffmpeg.close());
-
-    test.each(corpus)(
-      'publishes $name',
-      async (clip) => {
-        const { sound, directory } = await render(ffmpeg, clip.bytes);
-
-        const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
-        expect(measured.truePeakDbtp).toBeLessThanOrEqual(-0.9);
-        expect(Math.abs(measured.seconds - clip.seconds)).toBeLessThanOrEqual(0.05);
-        expect(measured.integratedLufs - TARGET_LUFS).toBeLessThanOrEqual(0.5);
-        if (clip.loudness === 'on target') {
-          expect(measured.integratedLufs - TARGET_LUFS).toBeGreaterThanOrEqual(-0.5);
-        }
-        expect(Math.abs(sound.loudnessAfterLufs - measured.integratedLufs)).toBeLessThanOrEqual(0.3);
-        expect(Math.abs(sound.durationMs - measured.seconds * 1000)).toBeLessThanOrEqual(1);
-        expect(sound.waveform).toHaveLength(160);
-      },
-      MINUTES,
-    );
-
-    test(
-      'gives the same bytes twice, without any tag',
-      async () => {
-        const clip = corpus.find(({ name }) => name.includes('cover art'));
-        const first = await render(ffmpeg, clip?.bytes ?? new Uint8Array());
-        const second = await render(ffmpeg, clip?.bytes ?? new Uint8Array());
-        const bytes = await Bun.file(join(first.directory, SOUND_NAME)).bytes();
-        expect(Bun.hash(bytes)).toBe(Bun.hash(await Bun.file(join(second.directory, SOUND_NAME)).bytes()));
-        expect([...bytes.subarray(0, 4)]).toEqual([0xff, 0xfb, 0xb0, expect.any(Number)]);
-        const text = Buffer.from(bytes).toString('latin1');
-        expect(text).not.toContain('APIC');
-        expect(text.slice(-128, -125)).not.toBe('TAG');
-      },
-      MINUTES,
-    );
-
-    test('encodes a clip of two samples once, with silence behind it', async () => {
-      let calls = 0;
-      const counted: Ffmpeg = {
-        ...ffmpeg,
-        run(job, limits) {
-          calls++;
-          return ffmpeg.run(job, limits);
-        },
-      };
-      const tiny = anAudio({ seconds: 2 / 44_100, shape: sine(9000, 0.5) });
-      const { sound } = await render(counted, toWav(tiny));
-      expect(sound.durationMs).toBe(26);
-      expect(calls).toBe(4);
-    });
-
-    test.each(WRAPPED)('publishes $name', async ({ bytes }) => {
-      const { sound } = await render(ffmpeg, bytes);
-      expect(sound.durationMs).toBeWithin(1990, 2060);
-      expect(sound.loudnessAfterLufs).toBeWithin(TARGET_LUFS - 0.3, TARGET_LUFS + 0.3);
-    });
-
-    test('refuses silence', async () => {
-      await expectRefusal(render(ffmpeg, toWav(silence(2), 's16')), 'silent');
-    });
-
-    test('refuses a sound that is too quiet to hear', async () => {
-      const murmur = anAudio({ seconds: 2, shape: sine(440, 0.0009) });
-      await expectRefusal(render(ffmpeg, toWav(murmur)), 'silent');
-    });
-
-    test(
-      'keeps true peaks under the ceiling at the loudest setting',
-      async () => {
-        const clip = corpus.find(({ name }) => name.includes('vorbis'));
-        const options = { maxSeconds: 10, targetLufs: -10 };
-        const { directory } = await render(ffmpeg, clip?.bytes ?? new Uint8Array(), options);
-        const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
-        expect(measured.truePeakDbtp).toBeLessThanOrEqual(-0.9);
-        expect(Math.abs(measured.integratedLufs + 10)).toBeLessThanOrEqual(0.5);
-      },
-      MINUTES,
-    );
-
-    test(
-      'honours another length and another loudness',
-      async () => {
-        const clip = corpus.find(({ name }) => name.includes('vorbis'));
-        const { directory } = await render(ffmpeg, clip?.bytes ?? new Uint8Array(), {
-          maxSeconds: 3,
-          targetLufs: -24,
-        });
-        const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
-        expect(Math.abs(measured.seconds - 3)).toBeLessThanOrEqual(0.05);
-        expect(Math.abs(measured.integratedLufs + 24)).toBeLessThanOrEqual(0.5);
-      },
-      MINUTES,
-    );
-  });
-}
+    const measured = measureLoudness(await decodeMp3(directory, SOUND_NAME));
+    expect(Math.abs(measured.seconds - 3)).toBeLessThanOrEqual(0.05);
+    expect(Math.abs(measured.integratedLufs + 24)).toBeLessThanOrEqual(0.5);
+  },
+  MINUTES,
+);
 
 async function render(
   ffmpeg: Ffmpeg,
   bytes: Uint8Array,
   options = { maxSeconds: 10, targetLufs: TARGET_LUFS },
 ): Promise<{ sound: RenderedSound; directory: string }> {
-  const directory = join(folder.path, Bun.randomUUIDv7());
-  await mkdir(directory);
-  await Bun.write(join(directory, UPLOAD_NAME), bytes);
+  const directory = await makeUpload(folder.path, bytes);
   return { sound: await renderSound(ffmpeg, directory, options), directory };
 }
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
-import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { Audio } from './audio.ts';
+import { convert } from './ffmpeg-engines.ts';
 
 const STEREO_44_100 = { sampleRate: 44_100, channels: 2 };
 
@@ -13,7 +12,7 @@ export async function decodeMp3(
 ): Promise<Audio> {
   const bytes = Bun.which('mpg123')
     ? await decodeWithMpg123(join(folder, name))
-    : await decodeEmbedded(folder, name);
+    : await convert(folder, [name, 'mp3'], ['decoded-by-test.f32', '-f', 'f32le', '-c:a', 'pcm_f32le']);
   const samples = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4));
   return {
     sampleRate,
@@ -31,18 +30,4 @@ async function decodeWithMpg123(path: string): Promise<Uint8Array> {
   const bytes = await child.stdout.bytes();
   if ((await child.exited) !== 0) throw new Error(`mpg123 refuses ${path}`);
   return bytes;
-}
-
-async function decodeEmbedded(folder: string, name: string): Promise<Uint8Array> {
-  const ffmpeg = createEmbeddedFfmpeg();
-  await ffmpeg.run(
-    {
-      directory: folder,
-      input: { name, options: ['-v', 'error', '-f', 'mp3'] },
-      output: { name: 'decoded-by-test.f32', options: ['-f', 'f32le', '-c:a', 'pcm_f32le'] },
-    },
-    RENDER_LIMITS,
-  );
-  await ffmpeg.close();
-  return Bun.file(join(folder, 'decoded-by-test.f32')).bytes();
 }

@@ -6,6 +6,7 @@ import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg, FfmpegLog } from '../../../media/ffmpeg/ffmpeg.ts';
 import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
+import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import packageJson from '../../../package.json';
 
 export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
@@ -17,9 +18,8 @@ export const HAS_NATIVE_FFMPEG = Bun.which('ffmpeg') !== null;
 export const ENGINES = ['native', 'embedded'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
-/** What the fast half judges sounds with, which needs no program; `native.slow.test.ts` repeats that with the system's. */
-export const JUDGED_ENGINES: readonly EngineName[] =
-  process.env.JUDGED_ENGINE === 'native' ? ['native'] : ['embedded'];
+/** What sounds are judged with: no program in the fast half, that of the system in `native.slow.test.ts`. */
+export const JUDGED_ENGINE: EngineName = process.env.JUDGED_ENGINE === 'native' ? 'native' : 'embedded';
 
 export function isOnThisMachine(engine: EngineName): boolean {
   return engine === 'embedded' || HAS_NATIVE_FFMPEG;
@@ -43,31 +43,40 @@ const ENCODED = fileURLToPath(new URL('../../../node_modules/.cache/test-sounds'
 
 /** Encodes a WAV with the embedded ffmpeg, so that no encoder has to be installed; each only once on a machine. */
 export async function encode(
-  ffmpeg: Ffmpeg,
-  folder: string,
-  request: { wav: Uint8Array; options: readonly string[]; extension: string },
+  wav: Uint8Array,
+  extension: string,
+  options: readonly string[],
 ): Promise<Uint8Array> {
-  const recipe = JSON.stringify([
-    packageJson.dependencies['@ffmpeg/core'],
-    request.options,
-    request.extension,
-  ]);
-  const hash = new Bun.CryptoHasher('sha256').update(recipe).update(request.wav).digest('hex');
-  const kept = join(ENCODED, `${hash.slice(0, 32)}.${request.extension}`);
+  const recipe = JSON.stringify([packageJson.dependencies['@ffmpeg/core'], options, extension]);
+  const hash = new Bun.CryptoHasher('sha256').update(recipe).update(wav).digest('hex');
+  const kept = join(ENCODED, `${hash.slice(0, 32)}.${extension}`);
   if (await Bun.file(kept).exists()) return Bun.file(kept).bytes();
-  const output = `encoded.${request.extension}`;
-  await Bun.write(join(folder, 'source.wav'), request.wav);
-  await ffmpeg.run(
-    {
-      directory: folder,
-      input: { name: 'source.wav', options: ['-v', 'error', '-f', 'wav'] },
-      output: { name: output, options: request.options },
-    },
-    RENDER_LIMITS,
-  );
-  const bytes = await Bun.file(join(folder, output)).bytes();
+  const folder = await makeFolder('encode');
+  await Bun.write(join(folder.path, 'source.wav'), wav);
+  const bytes = await convert(folder.path, ['source.wav', 'wav'], [`encoded.${extension}`, ...options]);
+  await folder.remove();
   // Two processes may encode the same sound at once.
   await Bun.write(`${kept}.${process.pid}`, bytes);
   await rename(`${kept}.${process.pid}`, kept);
   return bytes;
+}
+
+/** What the embedded ffmpeg makes of a file. */
+export async function convert(
+  directory: string,
+  [name, format]: [string, string],
+  [output, ...options]: [string, ...string[]],
+): Promise<Uint8Array> {
+  const ffmpeg = createEmbeddedFfmpeg();
+  const input = { name, options: ['-v', 'error', '-f', format] };
+  await ffmpeg.run({ directory, input, output: { name: output, options } }, RENDER_LIMITS);
+  await ffmpeg.close();
+  return Bun.file(join(directory, output)).bytes();
+}
+
+/** A folder inside this one, as the service makes for an upload. */
+export async function makeUpload(folder: string, bytes: Uint8Array): Promise<string> {
+  const directory = join(folder, Bun.randomUUIDv7());
+  await Bun.write(join(directory, UPLOAD_NAME), bytes);
+  return directory;
 }

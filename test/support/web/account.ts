@@ -24,7 +24,7 @@ export type AccountSite = {
   stop: () => Promise<void>;
 };
 
-type Options = {
+export type AccountSiteOptions = {
   db: Db;
   steam: SteamOpenIdProvider;
   discord?: DiscordOAuthProvider;
@@ -48,7 +48,7 @@ type Options = {
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 
 /** The account pages on a port of their own, against local providers. */
-export function startAccountSite(options: Options): AccountSite {
+export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const clock: AccountSite['clock'] = { now: null };
   const log: AccountSite['log'] = [];
   const port = findFreePort();

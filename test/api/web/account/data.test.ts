@@ -10,7 +10,7 @@ import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player } = await openMemberSite();
+const { db, steam, site, player, signedIn } = await openMemberSite();
 
 async function countExports(): Promise<number> {
   const ofPlayer = and(eq(auditLog.action, 'user.exported'), eq(auditLog.subject, player.steamId));
@@ -31,8 +31,7 @@ describe('the download of own data', () => {
   });
 
   test('is described by HEAD, which reads nothing and writes no entry', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const ask = async (method: string) => {
       const headers = { cookie: `session=${browser.cookies.get('session')}` };
       const response = await fetch(`${site.origin}/account/data`, { method, headers });
@@ -49,8 +48,7 @@ describe('the download of own data', () => {
   });
 
   test('ends when its reader leaves', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     await db.execute(sql`insert into penalties
       (type, status, player_steamid, admin_steamid, reason, duration_minutes, created_at)
       select 'ban', 'EXPIRED', 0, ${player.steamId}::bigint, '', 1, now() from generate_series(1, 15000)`);
@@ -73,8 +71,7 @@ describe('the download of own data', () => {
     ['nothing', false],
     ['a penalty', true],
   ])('is 404 when the account was deleted meanwhile and %s is kept', async (_, isPenaltyKept) => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     if (isPenaltyKept) await insertPenalties(db, [{ playerSteamId: player.steamId }]);
     let erasing: Promise<unknown> = Promise.resolve();
     let downloading: Promise<Page> | undefined;

@@ -7,13 +7,12 @@ import { type Browser, openBrowser, signIn } from '../../../support/web/browser.
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { db, steam, site, player } = await openMemberSite();
+const { db, steam, site, player, signedIn } = await openMemberSite();
 const NOW = new Date('2026-11-21T12:00:00Z');
 
 let browser: Browser;
 beforeEach(async () => {
-  browser = openBrowser(site.origin);
-  await signIn(browser);
+  browser = await signedIn();
   site.clock.now = NOW;
 });
 

@@ -5,32 +5,16 @@ import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
+import { insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
-import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
-import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
+import { openBrowser, type Page } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-const site = startAccountSite({ db, steam, webhookAllow: ['127.0.0.1'] });
+const { db, site, signedIn: as } = await openMemberSite({ webhookAllow: ['127.0.0.1'] });
 const receiver = startReceiver();
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-  await receiver.stop();
-});
+afterAll(receiver.stop);
 await insertUser(db, 1);
 const { id: adminId } = await insertUser(db, 2, { isAdmin: true });
-
-async function as(number: number, language = 'en') {
-  steam.steamId = aSteamId(number);
-  const browser = openBrowser(site.origin, { language });
-  await signIn(browser);
-  return browser;
-}
 
 const LIST = '/account/moderation/webhooks';
 const ALL_TYPES = {

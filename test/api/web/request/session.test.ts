@@ -6,13 +6,12 @@ import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player } = await openMemberSite();
+const { db, steam, site, player, signedIn } = await openMemberSite();
 const DAY_MS = 86_400_000;
 
 describe('a session', () => {
   test('is a signed, HttpOnly, SameSite=Lax cookie of thirty days, stored as a hash', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const line = browser.setCookies.find((cookie) => cookie.startsWith('session='));
     expect(line).toMatch(/^session=[\w-]{43}\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
     const id = browser.cookies.get('session')?.split('.')[0] ?? '';
@@ -41,8 +40,7 @@ describe('a session', () => {
   });
 
   test('is not valid with a changed id or signature, nor when sent twice', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];
     for (const value of [
       `${id}x.${signature}`,
@@ -62,8 +60,7 @@ describe('a session', () => {
   });
 
   test('is found beside 8 kB of cookies of others, and not read among more', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const isSignedIn = async () => !(await browser.get('/account')).text.includes('Sign in through Steam');
     browser.cookies.set('other', 'x'.repeat(7900));
     expect(await isSignedIn()).toBe(true);
@@ -72,9 +69,8 @@ describe('a session', () => {
   });
 
   test('slides: thirty days after the last visit, not after the first', async () => {
-    const browser = openBrowser(site.origin);
+    const browser = await signedIn();
     const start = Date.now();
-    await signIn(browser);
     for (const days of [29, 58, 87]) {
       site.clock.now = new Date(start + days * DAY_MS);
       expect((await browser.get('/account')).text).toContain(steam.steamId);
@@ -84,9 +80,8 @@ describe('a session', () => {
   });
 
   test('ends 180 days after the sign-in, however much it is used, and its cookie with it', async () => {
-    const browser = openBrowser(site.origin);
+    const browser = await signedIn();
     const start = Date.now();
-    await signIn(browser);
     for (let days = 20; days < 180; days += 20) {
       site.clock.now = new Date(start + days * DAY_MS);
       expect((await browser.get('/account')).text).toContain(steam.steamId);
@@ -113,8 +108,7 @@ describe('a session', () => {
   });
 
   test('ends once its user has a hundred that were used more recently', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
     await db.insert(sessions).values(
       Array.from({ length: 120 }, (_, number) => ({

@@ -7,7 +7,7 @@ import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player } = await openMemberSite();
+const { db, steam, site, player, signedIn } = await openMemberSite();
 
 describe('signing in', () => {
   test('creates a user row the first time, and one session', async () => {
@@ -195,8 +195,7 @@ describe('signing in', () => {
   });
 
   test('session fixation: an id from before sign-in is worth nothing after it', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     const before = browser.cookies.get('session') ?? '';
     const provider = await browser.follow(await openBrowserAt(browser, '/account/sign-in'));
     await browser.follow(provider);

@@ -1,26 +1,21 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
 import { erasePerson } from '../../../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../../../src/queries/users/user-blocks.ts';
 import { aSteamId } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
 import { startDiscordOAuthProvider } from '../../../../support/providers/discord-oauth-provider.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../../support/web/account.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 const discord = startDiscordOAuthProvider();
-const site = startAccountSite({ db, steam, discord });
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-  await discord.stop();
-});
+/** The address of each attempt, and how many are allowed. */
+const attempts: string[] = [];
+let allowed = Number.POSITIVE_INFINITY;
+const take = (key: string) => ({ isAllowed: attempts.push(key) <= allowed, resetSeconds: 9 });
+const { db, steam, site, signedIn } = await openMemberSite({ discord, limits: { attempts: { take } } });
 
 let lastPlayer = 0;
 let browser: Browser;
@@ -35,8 +30,7 @@ beforeEach(async () => {
   discord.consent = 'allow';
   discord.conduct = 'honest';
   discord.beforeAccount = async () => {};
-  browser = openBrowser(site.origin);
-  await signIn(browser);
+  browser = await signedIn(lastPlayer);
 });
 
 async function link(from: Browser = browser): Promise<Page> {
@@ -88,9 +82,7 @@ describe('linking Discord', () => {
 
   test('an account that is linked to another player is refused, clearly', async () => {
     await link();
-    steam.steamId = aSteamId(500 + lastPlayer);
-    const other = openBrowser(site.origin);
-    await signIn(other);
+    const other = await signedIn(500 + lastPlayer);
     const page = await link(other);
     expect(page.status).toBe(409);
     expect(page.text).toContain('already linked to another player');
@@ -143,8 +135,7 @@ describe('linking Discord', () => {
   test('links nothing for a member who is blocked or signed out while Discord is being asked', async () => {
     const block = () =>
       blockUser(db, aSteamId(lastPlayer), { reason: 'x', now: new Date(), actor: 'operator' });
-    const other = openBrowser(site.origin);
-    await signIn(other);
+    const other = await signedIn();
     await other.get('/account');
     const signOut = () => other.post('/account/sign-out-everywhere');
     for (const [meanwhile, status] of [
@@ -266,9 +257,24 @@ describe('unlinking Discord', () => {
   test('sets the account free for another player', async () => {
     await link();
     await browser.post('/account/discord/unlink');
-    steam.steamId = aSteamId(700 + lastPlayer);
-    const other = openBrowser(site.origin);
-    await signIn(other);
+    const other = await signedIn(700 + lastPlayer);
     expect((await link(other)).status).toBe(303);
   });
+});
+
+test('the start and the return of a link count as attempts of the address', async () => {
+  attempts.length = 0;
+  allowed = 0;
+  const refused = await browser.post('/account/discord/link');
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '9']);
+
+  allowed = 2;
+  const back = await browser.follow(await browser.post('/account/discord/link'));
+  expect((await browser.follow(back)).status).toBe(429);
+  expect(await findUser()).toMatchObject({ discordId: null });
+  expect(attempts).toEqual(Array(3).fill('127.0.0.1'));
+
+  allowed = Number.POSITIVE_INFINITY;
+  expect((await browser.follow(back)).status).toBe(303);
+  expect(await findUser()).toMatchObject({ discordId: discord.account.id });
 });

@@ -1,22 +1,14 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../../src/db/schema/round-sounds.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
-import { startAccountSite } from '../../../../support/web/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../../support/web/browser.ts';
+import type { Browser } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
 const PLAYER = aSteamId(1);
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-steam.steamId = PLAYER;
 let stored = 0;
-const site = startAccountSite({
-  db,
-  steam,
+const { db, site, signedIn } = await openMemberSite({
   sounds: {
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024, audience: ['svip', 'admin'] },
     storeUpload: async ({ bytes }) => {
@@ -25,18 +17,13 @@ const site = startAccountSite({
     removeSound: async () => undefined,
   },
 });
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-});
 
 let browser: Browser;
 beforeEach(async () => {
   stored = 0;
   await db.delete(roundSounds);
   await db.delete(users);
-  browser = openBrowser(site.origin);
-  await signIn(browser);
+  browser = await signedIn(1);
 });
 
 test('the page says who may have a sound, instead of the form, and plays none', async () => {

@@ -1,19 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import type { SoundStart } from '../../../../../src/domain/round-sound.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
-import { startAccountSite } from '../../../../support/web/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../../support/web/browser.ts';
+import type { Browser } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-steam.steamId = aSteamId(1);
 let starts: (SoundStart | undefined)[] = [];
-const site = startAccountSite({
-  db,
-  steam,
+const { site, signedIn } = await openMemberSite({
   sounds: {
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024 },
     storeUpload: async (upload) => {
@@ -23,16 +14,11 @@ const site = startAccountSite({
     removeSound: async () => undefined,
   },
 });
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-});
 
 let browser: Browser;
 beforeEach(async () => {
   starts = [];
-  browser = openBrowser(site.origin);
-  await signIn(browser);
+  browser = await signedIn(1);
 });
 
 const fieldOf = (text: string) => /<input[^>]*name="start"[^>]*>/.exec(text)?.[0] ?? '';

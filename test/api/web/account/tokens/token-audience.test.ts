@@ -1,28 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
 import { aToken } from '../../../../support/service/service.ts';
-import { startAccountSite } from '../../../../support/web/account.ts';
-import { openBrowser, signIn } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-const site = startAccountSite({ db, steam, tokensFor: 'admins' });
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-});
-
-async function as(number: number) {
-  steam.steamId = aSteamId(number);
-  const browser = openBrowser(site.origin);
-  await signIn(browser);
-  return browser;
-}
+const { db, signedIn: as } = await openMemberSite({ tokensFor: 'admins' });
 const create = { name: 'website' };
 
 test('TOKENS_FOR=admins: members are told, in place of the form, and refused', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
@@ -9,34 +9,16 @@ import {
   revokeApiToken,
   saveApiTokenUses,
 } from '../../../../../src/queries/users/api-tokens.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
-import { startAccountSite } from '../../../../support/web/account.ts';
-import { type Browser, openBrowser, signIn } from '../../../../support/web/browser.ts';
+import type { Browser } from '../../../../support/web/browser.ts';
+import { openMemberSite } from '../../../../support/web/member-site.ts';
 
-const { db } = await createTestDatabase();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-const site = startAccountSite({ db, steam });
-afterAll(async () => {
-  await site.stop();
-  await steam.stop();
-});
+const { db, steam, site, player, signedIn } = await openMemberSite();
 
-let lastPlayer = 0;
 let browser: Browser;
 let userId: number;
 beforeEach(async () => {
-  lastPlayer += 1;
-  steam.steamId = aSteamId(lastPlayer);
-  site.clock.now = null;
-  browser = openBrowser(site.origin);
-  await signIn(browser);
-  const [user] = await db
-    .select()
-    .from(users)
-    .where(eq(users.steamId64, aSteamId(lastPlayer)));
+  browser = await signedIn();
+  const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
   userId = user?.id ?? 0;
 });
 
@@ -68,6 +50,18 @@ describe('creating a token', () => {
     expect(list.text).toContain('in 30 days');
     expect(JSON.stringify(await listRows())).not.toContain(token);
     expect(browser.setCookies.join()).not.toContain(token);
+  });
+
+  test.each([
+    ['penalties', 'curl -H', '/penalties?per_page=5'],
+    ['lookup', 'curl -H', '/users/lookup?steamid64=PLAYER'],
+    ['events', 'curl -N -H', '/events'],
+    ['servers', 'curl -H', '/servers'],
+  ])('shows with the scope %s a request that it allows', async (scope, curl, path) => {
+    const { text } = await browser.post('/account/tokens', { name: scope, [`scope_${scope}`]: 'on' });
+    const command = /id="new-token-curl"[^>]*>([^<]+)</.exec(text)?.[1];
+    expect(command).toStartWith(curl);
+    expect(command).toEndWith(`&quot;${site.origin}/api/v1${path.replace('PLAYER', player.steamId)}&quot;`);
   });
 
   test('lives as long as was chosen, 90 days unless something is', async () => {
@@ -244,9 +238,7 @@ describe('revoking a token', () => {
   });
 
   test('of somebody else, or of nobody, is not found', async () => {
-    const owner = openBrowser(site.origin);
-    steam.steamId = aSteamId(700 + lastPlayer);
-    await signIn(owner);
+    const owner = await signedIn(700);
     await owner.post('/account/tokens', { name: 'Foreign' });
     const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
     for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
@@ -261,7 +253,6 @@ describe('revoking a token', () => {
 async function signInAt(now: Date): Promise<void> {
   steam.now = () => now;
   site.clock.now = now;
-  browser = openBrowser(site.origin);
-  await signIn(browser);
+  browser = await signedIn();
   steam.now = () => new Date();
 }

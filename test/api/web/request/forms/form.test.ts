@@ -6,7 +6,7 @@ import { startAccountSite } from '../../../../support/web/account.ts';
 import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 import { openMemberSite } from '../../../../support/web/member-site.ts';
 
-const { db, steam, site, player } = await openMemberSite();
+const { db, steam, site, player, signedIn } = await openMemberSite();
 
 describe('every POST', () => {
   const paths = [
@@ -31,8 +31,7 @@ describe('every POST', () => {
   });
 
   test('is refused from another site although the token is right', async () => {
-    const browser = openBrowser(site.origin);
-    await signIn(browser);
+    const browser = await signedIn();
     for (const from of ['cross-site', 'same-site', 'none']) {
       const page = await browser.post('/account/sign-out', {}, { 'sec-fetch-site': from });
       expect([from, page.status]).toEqual([from, 403]);
