@@ -11,15 +11,18 @@ export type HealthDeps = {
   metrics: Metrics;
   /** Networks whose peers may read `/metrics`, even when the request was forwarded. */
   metricsAllow: readonly string[];
+  /** Whether the service is for this machine only, so that every program here may read `/metrics`. */
+  isLocal: boolean;
 };
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** `/healthz` (liveness), `/readyz` (readiness) and `/metrics` (Prometheus text), none of them rate-limited. */
-export function health({ readiness, metrics, metricsAllow }: HealthDeps) {
+export function health({ readiness, metrics, metricsAllow, isLocal }: HealthDeps) {
   const isAllowed = createAddressMatcher(metricsAllow);
 
-  const mayReadMetrics = (request: Request, peer: string) => isAllowed(peer) || isMadeHere(request, peer);
+  const mayReadMetrics = (request: Request, peer: string) =>
+    isAllowed(peer) || (isLocal && isMadeHere(request, peer));
 
   return new Elysia()
     .get('/healthz', () => Response.json({ status: 'ok' }, { headers: NO_STORE }))

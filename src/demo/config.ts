@@ -17,6 +17,7 @@ export function toDemoConfig(config: Config): Config {
       sourcebans: { ...sourcebans, url: undefined },
       iks: { ...iks, url: undefined },
     },
+    vipcore: { ...config.vipcore, url: undefined },
     roles: ROLES,
   };
 }

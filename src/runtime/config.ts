@@ -118,7 +118,7 @@ function readSettings(env: Env) {
       publicPerMinute: integer(env, 'RATE_LIMIT_PUBLIC', { byDefault: 30, min: 1, max: 1_000_000_000 }),
       protectedPerMinute: integer(env, 'RATE_LIMIT_PROTECTED', { byDefault: 60, min: 1, max: 1_000_000_000 }),
     },
-    /** Networks besides loopback that may read `/metrics`. */
+    /** Networks that may read `/metrics`, besides this machine while `publicUrl` is loopback. */
     metricsAllow: list(env, 'METRICS_ALLOW').map((value) => network('METRICS_ALLOW', value)),
     /** Networks in which webhooks may be delivered although they are not public, and without TLS. */
     webhookAllow: list(env, 'WEBHOOK_ALLOW').map((value) => network('WEBHOOK_ALLOW', value)),

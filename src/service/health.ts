@@ -1,5 +1,6 @@
 import { createHealthApi } from '../../api/app.ts';
 import type { HealthDeps } from '../../api/health.ts';
+import { namesLoopback } from '../../api/http/host.ts';
 import { hasErrorCode } from '../domain/error-causes.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
@@ -40,6 +41,7 @@ export function createHealthDeps({ config, database, metrics, health, isStopping
   return {
     metrics,
     metricsAllow: config.metricsAllow,
+    isLocal: namesLoopback(new URL(config.publicUrl).hostname),
     readiness: async () => {
       const isUp = await isReachable();
       const parts = Object.fromEntries([...health].map(([name, read]) => [name, read()]));

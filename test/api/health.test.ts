@@ -21,7 +21,13 @@ const database = await createTestDatabase();
 await insertServer(database.db);
 const service = await startTestService({
   databaseUrl: database.url,
-  env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', SECURITY_CONTACT: 'mailto:security@play.example' },
+  env: {
+    RATE_LIMIT_PUBLIC: '',
+    RATE_LIMIT_PROTECTED: '',
+    SECURITY_CONTACT: 'mailto:security@play.example',
+    PUBLIC_URL: '',
+    METRICS_ALLOW: '',
+  },
 });
 
 test('/healthz says that the process is alive', async () => {
@@ -109,6 +115,20 @@ test('/metrics is open to every request of a peer that METRICS_ALLOW names', asy
   const other = await startTestService({ databaseUrl: database.url, env: { METRICS_ALLOW: '10.0.0.0/8' } });
   expect((await sendRaw(other.origin, '/metrics', { headers: { Host: 'x' } })).status).toBe(404);
   await other.stop();
+});
+
+test('/metrics is closed to this machine once PUBLIC_URL is another host, unless METRICS_ALLOW names it', async () => {
+  for (const [publicUrl, allow, expected] of [
+    ['https://play.example.org', '', 404],
+    ['https://play.example.org', '127.0.0.1', 200],
+    ['http://127.0.0.1:8080', '', 200],
+  ] as const) {
+    const env = { PUBLIC_URL: publicUrl, METRICS_ALLOW: allow };
+    const { origin, stop } = await startTestService({ databaseUrl: database.url, env });
+    const { status } = await sendRaw(origin, '/metrics', { headers: { Host: 'localhost' } });
+    expect([publicUrl, allow, status]).toEqual([publicUrl, allow, expected]);
+    await stop();
+  }
 });
 
 test('HEAD works for them too', async () => {

@@ -9,7 +9,8 @@ const database = await createTestDatabase();
 const { db } = database;
 const server = await insertServer(db, { slug: 'one', name: 'One' });
 const { token } = await aToken(db, 1);
-const service = await startTestService({ databaseUrl: database.url });
+const local = { PUBLIC_URL: '', METRICS_ALLOW: '' };
+const service = await startTestService({ databaseUrl: database.url, env: local });
 
 const MALFORMED =
   'The Host header is malformed: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';

@@ -87,6 +87,7 @@ export function botEnv(
     PORT: '0',
     ROLES: 'api,bot',
     PUBLIC_URL: 'https://play.example.org',
+    METRICS_ALLOW: '127.0.0.0/8,::1',
     DISCORD_TOKEN: discord.token,
     DISCORD_API_URL: discord.apiUrl,
   };

@@ -63,6 +63,7 @@ export async function startTestService({
     PORT: '0',
     HEALTH_PORT: '0',
     PUBLIC_URL: 'https://play.example.org',
+    METRICS_ALLOW: '127.0.0.0/8,::1',
     RATE_LIMIT_PUBLIC: '1000000',
     RATE_LIMIT_PROTECTED: '1000000',
     ROLES: 'api',
