@@ -9,7 +9,7 @@ const GUILD = '900000000000000001';
 const { fake, bot, deps, lines, connect } = await startTestBot();
 const registrations = () => fake.requests.filter(({ method, status }) => method === 'PUT' && status === 200);
 
-/** The responses to a member who asks about somebody else, and to a manager who lists, starts and stops feeds. */
+/** The first lines of the responses to a member who asks about somebody else, and to a manager who lists, starts and stops feeds. */
 async function readNotices(locale: string): Promise<string[]> {
   const member = anActor({ locale });
   const manager = anActor({ locale, isManager: true });
@@ -17,7 +17,9 @@ async function readNotices(locale: string): Promise<string[]> {
   const listed = await fake.command('feed list', {}, manager);
   const started = await fake.command('feed start', { what: 'servers' }, manager);
   await fake.command('feed stop', { what: 'servers' }, manager);
-  return [refused, listed, started].map(({ message }) => message?.embeds[0]?.description ?? '');
+  return [refused, listed, started].map(
+    ({ message }) => message?.embeds[0]?.description?.split('\n')[0] ?? '',
+  );
 }
 
 test('while Discord has not registered them, commands are named as the reader types them', async () => {

@@ -6,6 +6,7 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { insertServerWithHistory } from '../support/database/server-history.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { findButton } from '../support/discord/messages.ts';
 import { runCli } from '../support/service/cli.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
@@ -69,8 +70,7 @@ test('answers on Discord with a chart, and its Connect button leads to the page 
   const exchange = await fake.command('server', { name: 'mirage' });
   // On a busy machine the response is deferred, and comes later.
   const message = await waitFor(() => exchange.message?.embeds[0] && exchange.message);
-  const link = message.components[0]?.components?.find(({ style }) => style === 5)?.url;
-  expect(link).toBe('https://play.example.org/connect/mirage');
+  expect(findButton(message, 'Connect')?.url).toBe('https://play.example.org/connect/mirage');
   expect(message.embeds[0]?.image).toEqual({ url: 'attachment://players.png' });
   const page = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
   expect(page.status).toBe(200);

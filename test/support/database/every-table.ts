@@ -16,6 +16,7 @@ const VALUES: Record<string, (row: number) => string> = {
   jsonb: (row) => JSON.stringify([{ name: AWKWARD, score: row, half: 0.5 }]),
   _int2: (row) => `{${row},-1}`,
   _int4: (row) => `{${row},2147483647}`,
+  _int8: (row) => `{${row},9223372036854775807}`,
   _text: (row) => `{"a,${row}","\\"b\\""}`,
 };
 /** Columns whose constraints ask for special values. */
