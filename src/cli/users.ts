@@ -78,16 +78,20 @@ export function addUserCommands(program: Command, session: Session): void {
   users
     .command('show <id>')
     .description(
-      'a user, by SteamID in any notation, profile address or Discord id; the record of a player without an account',
+      'a user, by SteamID in any notation, profile address or Discord id; the record and flags of a player without an account',
     )
     .action(async (id: string, _: unknown, command: Command) => {
       const { db, who, user } = await findUserOf(session, id);
       if (!user) {
         const options = { page: 1, perPage: PENALTIES_SHOWN, now: new Date() };
-        const record = 'steamId64' in who && (await loadPlayerRecord(db, who.steamId64, options));
-        if (!record || record.total === 0) throw userNotFound(who);
+        if (!('steamId64' in who)) throw userNotFound(who);
         const { steamId64 } = who;
-        print(command, { steamId64, ...record }, describeRecord(steamId64, record));
+        const [record, flags] = await Promise.all([
+          loadPlayerRecord(db, steamId64, options),
+          listGivenFlags(db, steamId64),
+        ]);
+        if (record.total === 0 && flags.length === 0) throw userNotFound(who);
+        print(command, { steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
         return;
       }
       const flags = await listGivenFlags(db, user.steamId64);

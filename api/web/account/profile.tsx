@@ -1,12 +1,11 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
-import { USER_FLAG_COLUMNS } from '../../../src/domain/rights/user-flags.ts';
 import { accountId } from '../../../src/domain/steam-id.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Badges } from '../layout/badges.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
-import { FlagSources } from '../layout/flag-sources.tsx';
+import { GivenFlags } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
@@ -32,18 +31,7 @@ export async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlE
           <bdi>{nameOf(user, locale)}</bdi>
         </h1>
         <Badges user={user} locale={locale} />
-        {given.length > 0 && (
-          <dl class="facts">
-            {USER_FLAG_COLUMNS.filter((flag) => user[flag]).map((flag) => (
-              <>
-                <dt>{t.badges[flag]}</dt>
-                <dd>
-                  <FlagSources column={flag} given={given} locale={locale} />
-                </dd>
-              </>
-            ))}
-          </dl>
-        )}
+        {given.length > 0 && <GivenFlags given={given} locale={locale} />}
         <dl class="facts">
           <dt>{t.steamId}</dt>
           <dd class="fact-copy">

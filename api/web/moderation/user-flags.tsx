@@ -7,7 +7,7 @@ import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
-import { FlagSources } from '../layout/flag-sources.tsx';
+import { FlagSources, GivenFlags } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice, Redirect } from '../request/notice.ts';
@@ -48,6 +48,17 @@ export function FlagsCard({ notice, ...props }: FlagsProps): JSX.Element {
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={notice}>
       <FlagsForm {...props} />
+    </Card>
+  );
+}
+
+/** The flags that a player without an account will have with one. */
+export function LaterFlagsCard({ given, visit }: Pick<FlagsProps, 'given' | 'visit'>): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <Card id="flags" title={t.flags} icon="shield">
+      <GivenFlags given={given} locale={visit.locale} />
+      <p class="hint">{t.laterFlags}</p>
     </Card>
   );
 }

@@ -27,7 +27,7 @@ import { Frame } from './frame.tsx';
 import { pathOfPenaltiesBy, pathOfPenalty } from './penalties-page.tsx';
 import { SoundTable } from './sound-table.tsx';
 import { BlockCard } from './user-block.tsx';
-import { FlagsCard } from './user-flags.tsx';
+import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
 import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
 export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice; sounds: Pick<SoundStore, 'limits'> };
@@ -60,9 +60,10 @@ export async function renderPlayer(
   { notice, blockProblem }: PlayerOptions,
 ): Promise<JSX.Element> {
   const { db, site } = deps;
-  const [user, record] = await Promise.all([
+  const [user, record, given] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
+    listGivenFlags(db, steamId64),
   ]);
   const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
   const isAdmin = isAdministrator(visit.user);
@@ -79,6 +80,7 @@ export async function renderPlayer(
       <ProfileCard steamId64={steamId64} name={name} user={user} visit={visit} />
       <PenaltiesCard steamId64={steamId64} record={record} visit={visit} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} notice={notice} />}
+      {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
       {isAdmin && user && (
         <>
           <UserTokensCard
@@ -87,7 +89,7 @@ export async function renderPlayer(
             visit={visit}
             notice={notice}
           />
-          <FlagsCard user={user} given={await listGivenFlags(db, steamId64)} visit={visit} notice={notice} />
+          <FlagsCard user={user} given={given} visit={visit} notice={notice} />
           <BlockCard user={user} visit={visit} notice={notice} problem={blockProblem} />
         </>
       )}

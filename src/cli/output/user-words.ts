@@ -55,19 +55,27 @@ export function describeUser(user: User & { isBanned: boolean }, given: readonly
   return toLines(lines);
 }
 
-/** The penalties of a player without an account, the newest of them as a table. */
-export function describeRecord(steamId64: SteamId64, { rows, total, playerName }: PlayerRecord): string {
+/** The penalties of a player without an account, the newest of them as a table, and the flags they will have with one. */
+export function describeRecord(
+  steamId64: SteamId64,
+  { rows, total, playerName }: PlayerRecord,
+  given: readonly GivenFlag[],
+): string {
   const head = toLines([
     ['Name', playerName ?? '-'],
     ['SteamID64', steamId64],
     ['Profile', steamProfileUrl(steamId64)],
     ['Last sign-in', 'never: no account'],
+    ...given.map((each, index): [string, string] => [
+      index === 0 ? 'Flags then' : '',
+      describeGivenFlag(each),
+    ]),
     ['Penalties', String(total)],
   ]);
   const penalties = rows.map((penalty) => describePenalty(penalty, serverNameOf(penalty)));
   const rest =
     total > rows.length ? `\n… and ${total - rows.length} more: penalties list --player ${steamId64}` : '';
-  return `${head}\n\n${toTable(PENALTY_HEADER, penalties, '')}${rest}`;
+  return total === 0 ? head : `${head}\n\n${toTable(PENALTY_HEADER, penalties, '')}${rest}`;
 }
 
 function toLines(lines: [string, string][]): string {

@@ -80,8 +80,25 @@ describe('users', () => {
     ]);
     expect(lines[6]).toStartWith('ID');
     expect(lines.slice(7)).toHaveLength(3);
-    const { steamId64, total, rows } = JSON.parse(await succeed('--json', 'users', 'show', aSteamId(5)));
+    const endsAt = new Date('2030-01-02T03:04:05Z');
+    await db.insert(userFlags).values([
+      { steamId64: aSteamId(5), flag: 'has_svip', source: 'vipcore', endsAt },
+      { steamId64: aSteamId(16), flag: 'is_admin', source: 'simpleadmin' },
+    ]);
+    const { steamId64, flags, total, rows } = JSON.parse(
+      await succeed('--json', 'users', 'show', aSteamId(5)),
+    );
     expect([steamId64, total, rows.length]).toEqual([aSteamId(5), 2, 2]);
+    expect(flags).toEqual([{ flag: 'has_svip', source: 'vipcore', endsAt: endsAt.toISOString() }]);
+    expect((await succeed('users', 'show', aSteamId(5))).split('\n')[4]).toBe(
+      'Flags then    svip: vipcore, until 2030-01-02 03:04 UTC',
+    );
+    // Without penalties too.
+    expect((await succeed('users', 'show', aSteamId(16))).trimEnd().split('\n').slice(3)).toEqual([
+      'Last sign-in  never: no account',
+      'Flags then    admin: simpleadmin',
+      'Penalties     0',
+    ]);
   });
 
   test('show says since when and why a user is blocked', async () => {
@@ -148,7 +165,7 @@ describe('users', () => {
         set('x'),
         set('9223372036854775808'),
         fail('users', 'set', '--steamid64', aSteamId(2), '--nickname', 'x'.repeat(129)),
-        fail('users', 'show', aSteamId(9)),
+        fail('users', 'show', aSteamId(404)),
         fail('users', 'show', '1'),
         fail('users', 'show', 'nobody'),
         fail('users', 'set', '--steamid64', '1'),
@@ -158,7 +175,7 @@ describe('users', () => {
       [1, '', expect.stringMatching(/^--discord-id "x" isn't valid.*\n$/)],
       [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" isn't valid.*\n$/)],
       [1, '', '--nickname has 129 characters: use at most 128\n'],
-      [1, '', `There is no user with the SteamID ${aSteamId(9)}\n`],
+      [1, '', `There is no user with the SteamID ${aSteamId(404)}\n`],
       [1, '', 'There is no user with the Discord id 1\n'],
       [1, '', '"nobody" is neither a SteamID nor a Discord id\n'],
       [1, '', expect.stringMatching(/^"1" is not a SteamID.*\n$/)],

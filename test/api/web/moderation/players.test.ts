@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { userFlags } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   aSteamId,
@@ -107,7 +108,15 @@ describe('the page of a player', () => {
     expect(textOf(page.text)).toContain('This player has never signed in.');
     expect(card(page.text, 'penalties')).toContain('Banned permanently #3 Reason Wallhack');
     expect(card(page.text, 'sounds')).toContain('No sound.');
-    expect(card(page.text, 'tokens')).toBe('');
+    expect([card(page.text, 'tokens'), card(page.text, 'flags')]).toEqual(['', '']);
+    const endsAt = new Date('2030-01-02T03:04:05Z');
+    await db
+      .insert(userFlags)
+      .values({ steamId64: WITHOUT_ACCOUNT, flag: 'has_svip', source: 'vipcore', endsAt });
+    const { text } = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
+    expect(card(text, 'flags')).toMatch(
+      /SVIP VIPCore, until .*2030.* They will have these flags when they sign in\.$/,
+    );
   });
 
   test('is there for players of whom only a sound is known', async () => {

@@ -43,6 +43,7 @@ export const moderation = {
     hasSvip: 'SVIP',
     isServiceplus: 'Premium',
   },
+  laterFlags: 'They will have these flags when they sign in.',
   byHand: 'A ticked box gives the flag by hand. What other sources give stays.',
   ownOwner: 'You cannot remove your own owner flag; another owner can.',
   ownersOnly: 'Only owners can change flags.',

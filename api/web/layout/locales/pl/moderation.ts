@@ -45,6 +45,7 @@ export const moderation: Texts['moderation'] = {
     hasSvip: 'SVIP',
     isServiceplus: 'Premium',
   },
+  laterFlags: 'Ten gracz dostanie te flagi, gdy się zaloguje.',
   byHand: 'Zaznaczone pole nadaje flagę ręcznie. To, co nadają inne źródła, zostaje.',
   ownOwner: 'Nie możesz odebrać sobie flagi właściciela. Może to zrobić inny właściciel.',
   ownersOnly: 'Flagi mogą zmieniać tylko właściciele.',
