@@ -13,8 +13,8 @@ test.skipIf(!isInstalled('caddy'))('the Caddyfile is valid', async () => {
 });
 
 test('the scripts are valid', async () => {
-  for (const name of ['primary.sh', 'replica.sh']) {
-    expect(await run(['bash', '-n', `${DEPLOY}/postgres/${name}`])).toEqual({ code: 0, output: '' });
+  for (const name of ['postgres/primary.sh', 'postgres/replica.sh', 'systemd/community-api']) {
+    expect(await run(['bash', '-n', `${DEPLOY}/${name}`])).toEqual({ code: 0, output: '' });
   }
 });
 

@@ -21,7 +21,7 @@ export async function readCompose(path = 'compose.scale.yaml'): Promise<Compose>
 
 /** Without a program, what needs it is not run, which is said. */
 export function isInstalled(
-  name: 'bash' | 'caddy' | 'curl' | 'php' | 'promtool' | 'systemd-analyze',
+  name: 'bash' | 'caddy' | 'curl' | 'php' | 'nginx' | 'promtool' | 'systemd-analyze',
 ): boolean {
   if (Bun.which(name)) return true;
   console.warn(`NOT RUN: what needs ${name}, which is not installed`);
