@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { InvalidInput } from '../domain/errors.ts';
 import { tryParseServerAddress } from '../domain/server-address.ts';
 import { queryGameServer } from '../poll/game-server.ts';
 import { type ServerChanges, saveServerChanges } from '../queries/servers/server-changes.ts';
@@ -50,9 +51,14 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--address <host:port>', `where it responds to A2S queries; without a port, ${GAME_PORT}`)
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
+    .option(
+      '--position <number>',
+      'where it stands on pages: the lowest first, ties by name; offline ones last',
+      parsePosition,
+    )
     .action(async (slug: string, options: ServerChanges, command: Command) => {
       if (Object.keys(options).length === 0) {
-        command.error('error: nothing to change: use --name, --address, --mode or --region');
+        command.error('error: nothing to change: use --name, --address, --mode, --region or --position');
       }
       const { db } = await session.database();
       const { address, ...others } = options;
@@ -109,6 +115,11 @@ export function addServerCommands(program: Command, session: Session): void {
         print(command, { slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }
+}
+
+function parsePosition(text: string): number {
+  if (/^[0-9]{1,4}$/.test(text)) return Number(text);
+  throw new InvalidInput(`--position ${JSON.stringify(text)} isn't valid: use a number from 0 to 9999`);
 }
 
 /** The address with the default port if it has none. */

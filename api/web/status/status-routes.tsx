@@ -66,11 +66,15 @@ async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Prom
   const servers = await Promise.all(
     deps.serverList.current().map(async (status) => {
       const server = toServerView(status);
-      return { server, history: await readSeries(deps, server.id, 24) };
+      const { position } = status.server;
+      return { server, position, history: await readSeries(deps, server.id, 24) };
     }),
   );
-  const onlineFirst = servers.toSorted((a, b) => Number(b.server.isOnline) - Number(a.server.isOnline));
-  return <StatusPage site={deps.site} visit={visit} servers={onlineFirst} />;
+  // The list is by name, which decides between equal positions.
+  const inOrder = servers.toSorted(
+    (a, b) => Number(b.server.isOnline) - Number(a.server.isOnline) || a.position - b.position,
+  );
+  return <StatusPage site={deps.site} visit={visit} servers={inOrder} />;
 }
 
 async function showServer(

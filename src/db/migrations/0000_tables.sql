@@ -289,6 +289,7 @@ CREATE TABLE "servers" (
 	"mode" text DEFAULT '' NOT NULL,
 	"region" text DEFAULT '' NOT NULL,
 	"is_hidden" boolean DEFAULT false NOT NULL,
+	"position" integer DEFAULT 0 NOT NULL,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "servers_slug_unique" UNIQUE("slug"),
 	CONSTRAINT "servers_address_unique" UNIQUE("address")

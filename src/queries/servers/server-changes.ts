@@ -8,7 +8,7 @@ import { recordAudit } from '../audit-log.ts';
 import { findServerByAddress, parseServerName, type Server } from './servers.ts';
 
 /** Absent values stay unchanged. */
-export type ServerChanges = Partial<Pick<Server, 'name' | 'address' | 'mode' | 'region'>>;
+export type ServerChanges = Partial<Pick<Server, 'name' | 'address' | 'mode' | 'region' | 'position'>>;
 
 /**
  * Changes a server; its history, slug and penalties are kept.

@@ -104,11 +104,10 @@ describe('servers', () => {
     const other = await insertServer(db);
     const polledAt = new Date('2026-11-21T12:00:00Z');
     await saveServerPoll(db, server.id, { state: undefined, polledAt });
-    expect(await succeed('servers', 'set', 'one', '--name', ' New name ', '--region', 'PL')).toBe(
-      'Changed one\n',
-    );
+    const changes = ['--name', ' New name ', '--region', 'PL', '--position', '3'];
+    expect(await succeed('servers', 'set', 'one', ...changes)).toBe('Changed one\n');
     const [changed] = await db.select().from(servers).where(eq(servers.slug, 'one'));
-    expect(changed).toEqual({ ...server, name: 'New name', region: 'PL' });
+    expect(changed).toEqual({ ...server, name: 'New name', region: 'PL', position: 3 });
     expect(await db.select().from(serverSnapshots)).toMatchObject([{ serverId: server.id, polledAt }]);
     expect(
       await Promise.all([
@@ -116,16 +115,20 @@ describe('servers', () => {
         fail('servers', 'set', 'one', '--address', 'no where'),
         fail('servers', 'set', 'one', '--name', ' '),
         fail('servers', 'set', 'nothing', '--name', 'x'),
+        fail('servers', 'set', 'one', '--position', '-1'),
       ]),
     ).toEqual([
       [1, '', `The address ${other.address} already belongs to ${other.slug}\n`],
       [1, '', expect.stringContaining('address "no where" isn\'t valid')],
       [1, '', expect.stringContaining('name " " isn\'t valid')],
       [1, '', 'There is no server "nothing"\n'],
+      [1, '', '--position "-1" isn\'t valid: use a number from 0 to 9999\n'],
     ]);
     expect((await cli(['servers', 'set', 'one'])).code).toBe(2);
     const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'server.changed'));
-    expect(entries).toMatchObject([{ subject: 'one', details: { name: 'New name', region: 'PL' } }]);
+    expect(entries).toMatchObject([
+      { subject: 'one', details: { name: 'New name', region: 'PL', position: 3 } },
+    ]);
   });
 
   test('list tells status, players and when each was last seen', async () => {

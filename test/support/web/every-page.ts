@@ -253,6 +253,7 @@ function aStatusOf(text: string): PagesDeps['status'] {
     mode: text,
     region: text,
     isHidden: false,
+    position: 0,
     createdAt: LONG_AGO,
   };
   const snapshot = {

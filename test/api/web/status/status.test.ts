@@ -68,6 +68,7 @@ describe('with servers', () => {
       address: 'evil\r\nX: y',
       days: 0,
     });
+    await db.update(servers).set({ position: 1 }).where(eq(servers.slug, 'odd'));
     await waitFor(async () => (await visitor.get('/')).text.includes('3 of 4 servers online'));
   });
 
@@ -83,8 +84,8 @@ describe('with servers', () => {
     );
     expect(words).toContain('24-hour peak: 20 play.example.org:27015');
     expect(words).toContain('Retake Full');
-    // The last one, though it is the first by name.
-    expect(words).toMatch(/Retake Full.*Bhop Offline Competitive · EU last seen/);
+    // By position, then by name; the last one is the first by name.
+    expect(words).toMatch(/Only Mirage.*Retake Full.*Odd.*Bhop Offline Competitive · EU last seen/);
     expect(words).not.toContain('Secret');
     expect(text.match(/<svg class="sparkline"/g)?.length).toBe(4);
     expect(text).toContain('data-steam="steam://connect/play.example.org:27015"');
