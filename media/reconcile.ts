@@ -1,9 +1,7 @@
-import type { Stats } from 'node:fs';
-import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import type { SoundFolders } from '../src/domain/round-sound.ts';
-import { type Rendition, tryParseSoundFileName } from '../src/domain/round-sound.ts';
+import type { Rendition, SoundFolders } from '../src/domain/round-sound.ts';
 import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
 import {
   findRoundSoundById,
@@ -13,16 +11,22 @@ import {
   type RoundSound,
   saveSoundLoss,
 } from '../src/queries/round-sounds/round-sounds.ts';
-import { isNotFound } from './disk-trouble.ts';
-import { publishedPath, removeOrphans, setAside, tryParsePartialName } from './sound-files.ts';
+import {
+  findPublishedSize,
+  isFolderMarked,
+  listSoundFiles,
+  markFolder,
+  removeOrphans,
+  removePartial,
+  setAside,
+  statIfFound,
+} from './sound-files.ts';
 
 type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
 /** A folder without a row may be an upload whose row is about to be inserted. */
 const UPLOAD_GRACE_MS = 15 * 60_000;
 const KEEP_ORPHANS_MS = 30 * 24 * 60 * 60_000;
-/** Distinguishes the folder from an empty mount point, where files only seem to be lost. */
-const MARK_NAME = '.published-sounds';
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
@@ -61,17 +65,12 @@ async function removeOrphanUploads(
 }
 
 async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
-  for (const name of await readdir(folders.published)) {
-    const path = join(folders.published, name);
-    const partial = tryParsePartialName(name);
-    if (partial) {
-      if (!isUnderWay(await findRoundSoundById(db, partial.soundId), partial.rendition)) {
-        await rm(path, { force: true });
-      }
-      continue;
-    }
-    const steamId64 = tryParseSoundFileName(name);
-    if (steamId64 === undefined) continue;
+  const { partials, published } = await listSoundFiles(folders);
+  for (const partial of partials) {
+    const sound = await findRoundSoundById(db, partial.soundId);
+    if (!isUnderWay(sound, partial.rendition)) await removePartial(folders, partial);
+  }
+  for (const { steamId64, rendition } of published) {
     await db.transaction(async (tx) => {
       await lockPlayer(tx, steamId64);
       const { ready, latest } = await findRoundSounds(tx, steamId64);
@@ -79,9 +78,9 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
       // A worker died between moving the file and updating the row: the next worker completes the update.
       if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
       // The file has been removed since the folder was read.
-      if (!(await Bun.file(path).exists())) return;
-      await setAside(folders, name);
-      log.warn({ file: path }, 'a published sound without a row was set aside');
+      if ((await findPublishedSize(folders, steamId64, rendition)) === undefined) return;
+      const file = await setAside(folders, steamId64, rendition);
+      log.warn({ file }, 'a published sound without a row was set aside');
     });
   }
 }
@@ -93,10 +92,9 @@ function isUnderWay(sound: RoundSound | undefined, rendition: Rendition): boolea
 
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   const ready = (await listRoundSounds(db)).filter(({ status }) => status === 'ready');
-  const mark = Bun.file(join(folders.published, MARK_NAME));
   const lost: typeof ready = [];
   for (const sound of ready) {
-    if ((await sizeOf(publishedPath(folders, sound.steamId64))) === undefined) lost.push(sound);
+    if ((await findPublishedSize(folders, sound.steamId64)) === undefined) lost.push(sound);
     else if (await isVoiceLost(folders, sound)) {
       await saveVoiceLoss(db, sound);
       log.warn(
@@ -105,12 +103,13 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
       );
     }
   }
-  if (lost.length > 0 && !(await mark.exists())) {
+  const isMarked = await isFolderMarked(folders);
+  if (lost.length > 0 && !isMarked) {
     const { length: count } = lost;
     log.error({ folder: folders.published, count }, 'published sounds are missing: is the folder mounted?');
     return;
   }
-  if (!(await mark.exists())) await writeFile(join(folders.published, MARK_NAME), '');
+  if (!isMarked) await markFolder(folders);
   for (const sound of lost) {
     await saveSoundLoss(db, sound.id);
     log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'the file of a published sound is lost');
@@ -120,22 +119,10 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
 /** Compares only the size: hashing every file every hour would keep the disk busy. */
 async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
   if (sound.voiceSha256 === null) return false;
-  const sizeBytes = await sizeOf(publishedPath(folders, sound.steamId64, 'voice'));
+  const sizeBytes = await findPublishedSize(folders, sound.steamId64, 'voice');
   return sizeBytes !== sound.voiceSizeBytes;
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  return (await statIfFound(path))?.size;
 }
 
 async function modifiedAt(path: string): Promise<number> {
   return (await statIfFound(path))?.mtimeMs ?? 0;
-}
-
-/** Throws when the disk fails: a file that cannot be read now is not lost. */
-async function statIfFound(path: string): Promise<Stats | undefined> {
-  return stat(path).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
 }

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDatabaseOutage } from '../src/db/client.ts';
 import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
@@ -21,7 +21,7 @@ import {
 import { reconcileSounds } from './reconcile.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderVoice } from './rendering/voice.ts';
-import { copyAsPartial, moveIntoPlace, publishedPath } from './sound-files.ts';
+import { copyAsPartial, copyPublished, moveIntoPlace } from './sound-files.ts';
 
 export type RoundSoundWorker = {
   /** Reconciles disk and rows, then works until stopped. */
@@ -135,7 +135,7 @@ async function renderAndPublish(
   { sound, scratch }: { sound: RoundSound; scratch: string },
 ): Promise<boolean> {
   const copy = join(scratch, SOUND_NAME);
-  await copyFile(publishedPath(folders, sound.steamId64), copy);
+  await copyPublished(folders, sound.steamId64, copy);
   if ((await hashFile(copy)) !== sound.sha256) throw new Error('the published file does not match its row');
   const { durationMs, loudnessAfterLufs } = sound;
   await renderVoice(ffmpeg, scratch, {

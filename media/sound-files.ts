@@ -1,15 +1,23 @@
-import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { Stats } from 'node:fs';
+import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import {
   isUploadKey,
   RENDITIONS,
   type Rendition,
   type SoundFolders,
   soundFileName,
+  tryParseSoundFileName,
 } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import type { RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { hashFile, makeFolder, moveFile, syncToDisk } from '../src/runtime/folder.ts';
+import { isNotFound } from './disk-trouble.ts';
+
+const MARK_NAME = '.published-sounds';
+
+/** A copy that is not in place yet. */
+type PartialCopy = { soundId: number; rendition: Rendition };
 
 /**
  * The folders under the configured `DATA_DIR` and `STORAGE_DIR`; created when missing.
@@ -44,7 +52,7 @@ export function partialPath(folders: SoundFolders, soundId: number, rendition: R
 }
 
 /** The sound and rendition of a file name from {@link partialPath}; `undefined` for any other name. */
-export function tryParsePartialName(fileName: string): { soundId: number; rendition: Rendition } | undefined {
+export function tryParsePartialName(fileName: string): PartialCopy | undefined {
   const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
   return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }
@@ -127,9 +135,17 @@ export async function completeMove(folders: SoundFolders, sound: RoundSound): Pr
   return true;
 }
 
-/** Removes partial copies. */
+/** Removes the partial copies of a sound. */
 export async function removePartials(folders: SoundFolders, soundId: number): Promise<void> {
-  for (const rendition of RENDITIONS) await rm(partialPath(folders, soundId, rendition), { force: true });
+  for (const rendition of RENDITIONS) await removePartial(folders, { soundId, rendition });
+}
+
+/** Removes a partial copy, if there is one. */
+export async function removePartial(
+  folders: SoundFolders,
+  { soundId, rendition }: PartialCopy,
+): Promise<void> {
+  await rm(partialPath(folders, soundId, rendition), { force: true });
 }
 
 /** Removes the published files, the stereo one last: while it exists, a missing voice rendition is rendered again. */
@@ -139,10 +155,56 @@ export async function removePublished(folders: SoundFolders, steamId64: SteamId6
   }
 }
 
-/** Keeps a published file without a row as an orphan, which is not served. */
-export async function setAside(folders: SoundFolders, fileName: string): Promise<void> {
+/** The files in the folder of published sounds: those that are served, and copies from {@link copyAsPartial}. */
+export async function listSoundFiles(folders: SoundFolders): Promise<{
+  published: { steamId64: SteamId64; rendition: Rendition }[];
+  partials: PartialCopy[];
+}> {
+  const names = await readdir(folders.published);
+  return {
+    published: names.flatMap((name) => {
+      const steamId64 = tryParseSoundFileName(name);
+      const rendition = RENDITIONS.find((each) => steamId64 && soundFileName(steamId64, each) === name);
+      return steamId64 && rendition ? [{ steamId64, rendition }] : [];
+    }),
+    partials: names.flatMap((name) => tryParsePartialName(name) ?? []),
+  };
+}
+
+/** The size of a published file in bytes; undefined when there is none. @throws when the disk fails. */
+export async function findPublishedSize(
+  folders: SoundFolders,
+  steamId64: SteamId64,
+  rendition: Rendition = 'stereo',
+): Promise<number | undefined> {
+  return (await statIfFound(publishedPath(folders, steamId64, rendition)))?.size;
+}
+
+/** Copies a published file. */
+export function copyPublished(folders: SoundFolders, steamId64: SteamId64, to: string): Promise<void> {
+  return copyFile(publishedPath(folders, steamId64), to);
+}
+
+/** Keeps a published file without a row as an orphan, which is not served. @returns where it was. */
+export async function setAside(
+  folders: SoundFolders,
+  steamId64: SteamId64,
+  rendition: Rendition,
+): Promise<string> {
+  const path = publishedPath(folders, steamId64, rendition);
   await mkdir(folders.orphans, { recursive: true });
-  await moveFile(join(folders.published, fileName), join(folders.orphans, `${Date.now()}-${fileName}`));
+  await moveFile(path, join(folders.orphans, `${Date.now()}-${basename(path)}`));
+  return path;
+}
+
+/** Whether sounds have been published here: an empty mount point, where files only seem to be lost, has no mark. */
+export function isFolderMarked(folders: SoundFolders): Promise<boolean> {
+  return Bun.file(join(folders.published, MARK_NAME)).exists();
+}
+
+/** @see isFolderMarked */
+export async function markFolder(folders: SoundFolders): Promise<void> {
+  await writeFile(join(folders.published, MARK_NAME), '');
 }
 
 /** Removes the orphans that match. @param isMeant called with the name of the file as it was published, and since when it is kept. */
@@ -155,4 +217,12 @@ export async function removeOrphans(
     const isOrphan = orphanedAt !== undefined && isMeant(fileName, Number(orphanedAt));
     if (isOrphan) await rm(join(folders.orphans, name), { force: true });
   }
+}
+
+/** Throws when the disk fails: a file that cannot be read now is not lost. */
+export async function statIfFound(path: string): Promise<Stats | undefined> {
+  return stat(path).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
 }

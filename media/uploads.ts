@@ -21,7 +21,13 @@ import { findUserBySteamId } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
-import { completeMove, publishedPath, removeOrphans, removePublished, uploadFolder } from './sound-files.ts';
+import {
+  completeMove,
+  findPublishedSize,
+  removeOrphans,
+  removePublished,
+  uploadFolder,
+} from './sound-files.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -95,8 +101,8 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
 /** Saves the sizes of published files from before sizes were stored; sounds without a file are skipped. */
 export async function saveMissingSizes(db: Db, folders: SoundFolders): Promise<void> {
   for (const sound of await listUnmeasuredSounds(db)) {
-    const file = Bun.file(publishedPath(folders, sound.steamId64));
-    if (await file.exists()) await saveSoundSize(db, sound, file.size);
+    const sizeBytes = await findPublishedSize(folders, sound.steamId64);
+    if (sizeBytes !== undefined) await saveSoundSize(db, sound, sizeBytes);
   }
 }
 
