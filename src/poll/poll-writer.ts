@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../db/client.ts';
 import type { PolledServer, ServerPoll } from '../queries/servers/polls.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
 
 export type PollWriter = {
   /** Resolves once the poll is written; with undefined when it was dropped or its server was removed. */
@@ -21,8 +21,6 @@ type Pending = { poll: ServerPoll; settle: (saved: PolledServer | undefined) => 
 /** How long polls are collected for one write, since each write notifies every process, which then reads the changes. */
 const GATHER_MS = 250;
 const MAX_BATCH = 500;
-/** A longer write counts as an outage of the database. */
-const WRITE_LIMIT_MS = 20_000;
 
 /**
  * Writes polls in batches. During an outage of the database they are dropped: the next poll has the newest state, and a
@@ -46,7 +44,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
 
   async function flush(batch: Pending[]): Promise<void> {
     try {
-      const saved = await withTimeLimit(save(batch.map(({ poll }) => poll)), WRITE_LIMIT_MS);
+      const saved = await save(batch.map(({ poll }) => poll));
       if (isFailing) log.info('polls are written again');
       isFailing = false;
       writtenAt = new Date();
@@ -54,7 +52,7 @@ export function createPollWriter({ save, log }: Options): PollWriter {
       for (const { poll, settle } of batch) settle(byId.get(poll.serverId));
     } catch (error) {
       // One poll that cannot be written must not keep the others from being written.
-      if (batch.length > 1 && !isDatabaseOutage(error) && !(error instanceof TimeLimitExceeded)) {
+      if (batch.length > 1 && !isDatabaseOutage(error)) {
         for (const one of batch) await flush([one]);
         return;
       }
