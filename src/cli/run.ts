@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
-import { describeOutage } from '../db/open-failure.ts';
+import { describeOutage } from '../db/open.ts';
 import { toDemoConfig } from '../demo/config.ts';
 import { DomainError, NotFound } from '../domain/errors.ts';
 import type { Config } from '../runtime/config.ts';

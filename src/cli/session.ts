@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { openAddress, openMigratedDatabase } from '../db/open.ts';
-import type { DatabaseAddress } from '../db/open-failure.ts';
+import { type DatabaseAddress, openAddress, openMigratedDatabase } from '../db/open.ts';
 import type { Config } from '../runtime/config.ts';
 
 /** Where commands write. */

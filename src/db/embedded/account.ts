@@ -66,16 +66,12 @@ const PASSAGES = [
   { name: 'dac_override', bit: 1n },
 ] as const;
 
-/** The options that keep the lesser capability this process has; containers usually have only the greater one. */
+/** Options that keep the lesser capability this process has; containers usually have only the greater one, or none. */
 async function passageOptions(): Promise<string[]> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   const ours = BigInt(`0x${/^CapPrm:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`);
   const passage = PASSAGES.find(({ bit }) => (ours & (1n << bit)) !== 0n);
-  if (!passage) {
-    throw new Unavailable(
-      'PostgreSQL may not enter its own folder: use a DATA_DIR and a program folder that every user may enter',
-    );
-  }
+  if (!passage) return [];
   // PostgreSQL checks with access(2) whether its programs are executable; without this bit, that call ignores the
   // capabilities of an ordinary account.
   const securebits = '--securebits=+no_setuid_fixup';

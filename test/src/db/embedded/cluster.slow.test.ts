@@ -159,18 +159,6 @@ describe('what a killed process left behind does not stop the next start', () =>
   });
   afterEach(stopAll);
 
-  test.each([
-    ['the lock of a process with our number', String(process.pid)],
-    ['the lock of a number that another process has now', String(process.ppid)],
-    ['the lock of process 1, as in a container', '1'],
-    ['an empty lock, of a full disk or a power cut', ''],
-    ['a lock of bytes without sense', '\0\0\0\0\0\0\0\0 not a number'],
-  ])('%s', async (_, content) => {
-    await writeFile(join(dataDir, 'postgres.lock'), content);
-    const { url } = await withTimeLimit(start(), 15_000);
-    expect(await canAsk(url)).toBe(true);
-  });
-
   test.skipIf(process.platform !== 'linux').each([
     ['an empty postmaster.pid', ''],
     ['a postmaster.pid with our number', `${process.pid}\n`],
