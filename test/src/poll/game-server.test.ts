@@ -110,25 +110,6 @@ describe('a server that answers', () => {
     });
   });
 
-  test.each([false, true])(
-    'is put together from split answers (parts reversed: %p)',
-    async (partsReversed) => {
-      const players = Array.from({ length: 64 }, (_, number) =>
-        aPlayer(`Player with a long name ${number}`, number),
-      );
-      const server = await aServer({ game: { players }, manner: { splitAboveBytes: 200, partsReversed } });
-      const outcome = await ask(server);
-      expect(outcome).toMatchObject({
-        hasResponded: true,
-        state: { playersCount: 64, hostname: 'Simulated server' },
-      });
-      if (outcome.hasResponded) {
-        expect(outcome.state.players).toHaveLength(64);
-        expect(outcome.state.players[0]).toMatchObject({ name: 'Player with a long name 63', score: 63 });
-      }
-    },
-  );
-
   test('that never tells its players is online with none', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
@@ -146,13 +127,6 @@ describe('a server that answers', () => {
       hasResponded: true,
       state: { players: [{ name: 'Ala', score: 4 }] },
     });
-  });
-
-  test('slowly, but in time, shows its ping', async () => {
-    const server = await aServer({ manner: { delayMs: 60 } });
-    const outcome = await ask(server, 2500);
-    expect(outcome.hasResponded).toBe(true);
-    if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(55);
   });
 
   test('is found by host name and over IPv6', async () => {

@@ -76,7 +76,10 @@ describe('a split response', () => {
   });
 
   test('is put together from parts that come twice, in any order, and among those of another', async () => {
-    const wanted = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), { id: 1 });
+    const wanted = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), {
+      id: 1,
+      partBytes: 9,
+    });
     const late = splitIntoParts(anInfoPacket({ hostname: 'Late, and never whole' }), { id: 2 });
     const server = await aServerWith([
       ...late.slice(1),

@@ -164,15 +164,6 @@ describe('when the database returns', () => {
     proxy.restore();
     await expectRefusal(revoked.token);
   });
-
-  test('it may go away and return again and again', async () => {
-    for (let round = 0; round < 5; round++) {
-      proxy.cut();
-      await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
-      proxy.restore();
-      await expectRecovery(service);
-    }
-  });
 });
 
 describe('under load', () => {

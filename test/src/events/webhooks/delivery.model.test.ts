@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { createEventReader, type EventReader } from '../../../../src/events/event-reader.ts';
 import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
 import { eventMessage, sendMessage } from '../../../../src/events/webhooks/message.ts';
@@ -13,52 +14,75 @@ import {
   listWebhooks,
   removeWebhook,
 } from '../../../../src/queries/webhooks/webhooks.ts';
+import { aPenalty, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
-import {
-  type Change,
-  changePenalties,
-  PENALTY_STEPS,
-  PenaltyCopy,
-  readPenaltyCopy,
-  type Step,
-} from '../../../support/database/penalty-steps.ts';
 import { type Received, startReceiver } from '../../../support/http/webhook-receiver.ts';
 import { tryHistories } from '../../../support/model.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
+const { db, connection } = await createTestDatabase();
 const receiver = startReceiver();
 afterAll(receiver.stop);
 const post = createPost({ mayConnect: () => true });
 const log = pino({ level: 'silent' });
 
-const step: fc.Arbitrary<Step> = fc.oneof(...PENALTY_STEPS, {
-  weight: 2,
-  arbitrary: fc.record({ kind: fc.constantFrom('crash', 'stop', 'pause') }),
-});
+type Step = { kind: string; count?: number; place?: number };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('insert'), count: fc.integer({ min: 1, max: 40 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constantFrom('change', 'lift', 'delete'), place: fc.nat(30) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('rolled back', 'crash', 'stop', 'pause') }) },
+);
 /** What an endpoint does with a request: accepts it, refuses it, or accepts it but the response is lost. */
 const conduct = fc.constantFrom('takes', 'takes', 'takes', 'refuses', 'redirects', 'takes and fails');
 
-/** A receiver that keeps a copy of the penalties from the messages alone, and ignores ids that it has seen. */
-class Follower {
-  readonly copy = new PenaltyCopy();
-  readonly faults: string[] = [];
-  private readonly seen = new Set<string>();
-  private lastNumber = 0;
-
-  constructor(private readonly webhookId: number) {}
-
-  take({ id, body }: Received): void {
-    // A request that was under way when the previous history ended may arrive only now.
-    if (!id.startsWith(`msg_${this.webhookId}_`) || this.seen.has(id)) return;
-    this.seen.add(id);
-    const change = body.data as Change;
-    const number = Number(change.cursor.split('-')[1]);
-    if (number <= this.lastNumber) this.faults.push(`${number} came after ${this.lastNumber}`);
-    this.lastNumber = number;
-    this.copy.apply(change);
+/** Changes penalties as the step says: that at its place, if there is one. */
+async function change({ kind, count = 1, place = 0 }: Step): Promise<void> {
+  const at = `id = (select id from penalties order by id offset ${place} limit 1)`;
+  const one = () => ({ createdAt: new Date(), reason: 'a' });
+  if (kind === 'insert') await insertPenalties(db, Array.from({ length: count }, one));
+  if (kind === 'change') await connection.unsafe(`update penalties set reason = reason || 'x' where ${at}`);
+  if (kind === 'lift') await connection.unsafe(`update penalties set status = 'UNBANNED' where ${at}`);
+  if (kind === 'delete') await connection.unsafe(`delete from penalties where ${at}`);
+  if (kind === 'rolled back') {
+    const undone = db.transaction(async (transaction) => {
+      await transaction.insert(penalties).values(aPenalty(one()));
+      throw new Error('rolled back');
+    });
+    await undone.catch(() => {});
   }
+}
+
+/** What a receiver knows that keeps a copy of the penalties from the messages alone, and ignores ids that it has seen. */
+function createFollower(webhookId: number) {
+  const copy = new Map<number, { reason: string; status: string }>();
+  const faults: string[] = [];
+  const seen = new Set<string>();
+  let lastNumber = 0;
+  return {
+    copy,
+    faults,
+    take: ({ id, body }: Received) => {
+      // A request that was under way when the previous history ended may arrive only now.
+      if (!id.startsWith(`msg_${webhookId}_`) || seen.has(id)) return;
+      seen.add(id);
+      const { cursor, penalty, is_deleted } = body.data as {
+        cursor: string;
+        penalty: { id: number; reason: string; status: string };
+        is_deleted?: boolean;
+      };
+      const number = Number(cursor.split('-')[1]);
+      if (number <= lastNumber) faults.push(`${number} came after ${lastNumber}`);
+      lastNumber = number;
+      if (is_deleted) copy.delete(penalty.id);
+      else copy.set(penalty.id, { reason: penalty.reason, status: penalty.status });
+    },
+  };
 }
 
 /** Delivers as a process does until it is stopped or crashes; after a crash it saves nothing more. */
@@ -106,7 +130,7 @@ async function play({ steps, conducts }: { steps: Step[]; conducts: string[] }):
     now: new Date(0),
     actor: 'operator',
   });
-  const follower = new Follower(id);
+  const follower = createFollower(id);
   let requests = 0;
   receiver.received.length = 0;
   receiver.respond = (received) => {
@@ -118,7 +142,7 @@ async function play({ steps, conducts }: { steps: Step[]; conducts: string[] }):
   const reader = await createEventReader(db, log);
   let delivery = startDelivery(reader);
   for (const one of steps) {
-    await changePenalties(database, one);
+    await change(one);
     reader.invalidate();
     if (one.kind === 'pause') await Bun.sleep(20);
     if (one.kind === 'crash' || one.kind === 'stop') {
@@ -126,9 +150,10 @@ async function play({ steps, conducts }: { steps: Step[]; conducts: string[] }):
       delivery = startDelivery(reader);
     }
   }
-  const expected = await readPenaltyCopy(database);
+  const rows = await connection`select id::integer, reason, status from penalties`;
+  const expected = new Map(rows.map(({ id, reason, status }) => [id, { reason, status }]));
   try {
-    await waitFor(() => follower.copy.toJson() === expected, {
+    await waitFor(() => Bun.deepEquals(follower.copy, expected), {
       what: 'the receiver has what the table has',
     });
     expect(follower.faults).toEqual([]);
