@@ -52,7 +52,6 @@ async function fillWal(stage: Stage): Promise<void> {
   throw new Error('the disk of PostgreSQL still has room');
 }
 
-const withoutRedis = ({ redis }: Stage) => (redis ? undefined : 'Redis');
 function withoutTracing(): string | undefined {
   if (!Bun.which('strace')) return 'strace';
   return Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).success ? undefined : 'right to trace';
@@ -158,57 +157,46 @@ const ofPostgres: Fault[] = [
   },
 ];
 
-const ofRedis: readonly Omit<Fault, 'missing' | 'isWritable'>[] = [
-  {
-    name: 'Redis is killed',
+type Redis = NonNullable<Stage['redis']>;
+type OnRedis = (redis: Redis) => unknown;
+
+const ofRedis = (
+  [
+    ['killed', (redis) => redis.signal('SIGKILL'), (redis) => redis.start()],
+    ['paused', (redis) => redis.signal('SIGSTOP'), (redis) => redis.signal('SIGCONT')],
+    ['slow: 200 ms each way', ({ link }) => link.slow(200), ({ link }) => link.restore()],
+    [
+      'full',
+      (redis) => redis.tell('config', 'set', 'maxmemory', '1'),
+      (redis) => redis.tell('config', 'set', 'maxmemory', '0'),
+    ],
+    [
+      'read-only',
+      (redis) => redis.tell('replicaof', '127.0.0.1', '1'),
+      (redis) => redis.tell('replicaof', 'no', 'one'),
+    ],
+    [
+      'without a connection left',
+      async (redis) => {
+        await redis.tell('config', 'set', 'maxclients', '1');
+        redis.link.restore();
+      },
+      (redis) => redis.tell('config', 'set', 'maxclients', '1000'),
+    ],
+  ] satisfies [string, OnRedis, OnRedis][]
+).map(
+  ([state, begin, end]): Fault => ({
+    name: `Redis is ${state}`,
+    isWritable: true,
+    missing: ({ redis }) => (redis ? undefined : 'Redis'),
     happen: async ({ redis }, hold) => {
-      redis?.signal('SIGKILL');
+      if (!redis) return;
+      await begin(redis);
       await hold();
-      await redis?.start();
+      await end(redis);
     },
-  },
-  {
-    name: 'Redis is paused',
-    happen: async ({ redis }, hold) => {
-      redis?.signal('SIGSTOP');
-      await hold();
-      redis?.signal('SIGCONT');
-    },
-  },
-  {
-    name: 'Redis is slow: 200 ms each way',
-    happen: async ({ redis }, hold) => {
-      redis?.link.slow(200);
-      await hold();
-      redis?.link.restore();
-    },
-  },
-  {
-    name: 'Redis is full',
-    happen: async ({ redis }, hold) => {
-      await redis?.tell('config', 'set', 'maxmemory', '1');
-      await hold();
-      await redis?.tell('config', 'set', 'maxmemory', '0');
-    },
-  },
-  {
-    name: 'Redis is read-only',
-    happen: async ({ redis }, hold) => {
-      await redis?.tell('replicaof', '127.0.0.1', '1');
-      await hold();
-      await redis?.tell('replicaof', 'no', 'one');
-    },
-  },
-  {
-    name: 'Redis has no connection left',
-    happen: async ({ redis }, hold) => {
-      await redis?.tell('config', 'set', 'maxclients', '1');
-      redis?.link.restore();
-      await hold();
-      await redis?.tell('config', 'set', 'maxclients', '1000');
-    },
-  },
-];
+  }),
+);
 
 /** Makes every second disk call fail from now on, as on a dying disk; at least one has to. */
 const failing = (names: string): Fault['happen'] => {
@@ -289,8 +277,4 @@ const ofTheMachine: Fault[] = [
   },
 ];
 
-export const FAULTS: readonly Fault[] = [
-  ...ofPostgres,
-  ...ofRedis.map((fault) => ({ ...fault, isWritable: true, missing: withoutRedis })),
-  ...ofTheMachine,
-];
+export const FAULTS: readonly Fault[] = [...ofPostgres, ...ofRedis, ...ofTheMachine];
