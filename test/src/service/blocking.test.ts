@@ -65,16 +65,8 @@ describe('a blocked user', () => {
     await blockByPage('Krzyk w dźwięku');
     const form = new FormData();
     form.append('file', Bun.file(wav));
-    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const sent = await fetch(`${service.origin}/account/roundsound`, {
-      method: 'POST',
-      body: form,
-      headers: { cookie, accept: 'application/json', 'accept-language': 'pl' },
-    });
-    expect([sent.status, await sent.text()]).toEqual([
-      403,
-      expect.stringContaining('Powód: Krzyk w dźwięku'),
-    ]);
+    const sent = await browser.post('/account/roundsound', form, { accept: 'application/json' });
+    expect([sent.status, sent.text]).toEqual([403, expect.stringContaining('Powód: Krzyk w dźwięku')]);
     steam.steamId = id;
     const again = await signIn(openBrowser(service.origin));
     expect([again.status, again.text]).toEqual([403, expect.stringContaining('Reason: Krzyk w dźwięku')]);

@@ -99,7 +99,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
     const response = await fetch(`${origin}/account/roundsound`, {
       method: 'POST',
       body: form,
-      headers: { cookie: cookieOf(member.browser), accept: 'application/json' },
+      headers: { cookie: member.browser.cookieLine(), accept: 'application/json' },
       signal: AbortSignal.timeout(MAX_WAIT_MS),
     });
     count(seen, response.status);
@@ -204,8 +204,4 @@ function findFault(path: string, status: number, text: string): string | undefin
   } catch {
     return shown;
   }
-}
-
-function cookieOf(browser: Browser): string {
-  return [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 }

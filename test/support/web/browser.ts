@@ -5,8 +5,14 @@ export type Browser = {
   /** Every Set-Cookie line that ever came. */
   setCookies: string[];
   get: (path: string, headers?: Record<string, string>) => Promise<Page>;
-  /** Posts a form as the browser would; the CSRF token of the last page is added unless the form has one. */
-  post: (path: string, form?: Record<string, string>, headers?: Record<string, string>) => Promise<Page>;
+  /** The header that tells the cookies. */
+  cookieLine: () => string;
+  /** Posts a form as the browser would; the CSRF token of the last page is put first unless the form has one. */
+  post: (
+    path: string,
+    form?: Record<string, string> | FormData,
+    headers?: Record<string, string>,
+  ) => Promise<Page>;
   /** Goes on to where a redirect leads, also to other hosts. */
   follow: (page: Page) => Promise<Page>;
 };
@@ -30,15 +36,28 @@ export function openBrowser(origin: string, options: { language?: string; agent?
     cookies,
     setCookies,
     get: (path, headers) => request(path, { headers: headers ?? {} }),
+    cookieLine,
     post: (path, form = {}, headers = {}) =>
-      request(path, {
-        method: 'POST',
-        headers,
-        body: new URLSearchParams({ ...(csrfToken && { csrf_token: csrfToken }), ...form }),
-      }),
+      request(path, { method: 'POST', headers, body: withToken(form) }),
     follow: (page) => request(new URL(page.location, page.url).href, {}),
   };
   return browser;
+
+  function cookieLine(): string {
+    return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  function withToken(form: Record<string, string> | FormData): URLSearchParams | FormData {
+    if (!(form instanceof FormData)) {
+      return new URLSearchParams({ ...(csrfToken && { csrf_token: csrfToken }), ...form });
+    }
+    const whole = new FormData();
+    if (csrfToken) whole.append('csrf_token', csrfToken);
+    form.forEach((value, name) => {
+      whole.append(name, value);
+    });
+    return whole;
+  }
 
   async function request(
     path: string,
@@ -46,7 +65,7 @@ export function openBrowser(origin: string, options: { language?: string; agent?
   ): Promise<Page> {
     const url = new URL(path, origin).href;
     const isOurs = url.startsWith(origin);
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const cookie = cookieLine();
     const headers = {
       'accept-language': options.language ?? 'en',
       ...(options.agent !== undefined && { 'user-agent': options.agent }),

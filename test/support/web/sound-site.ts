@@ -81,10 +81,6 @@ export async function openSoundSite() {
     return names.filter((name) => name.endsWith('upload.part'));
   }
 
-  function cookieLine(): string {
-    return [...visit.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  }
-
   async function send(
     body: FormData | URLSearchParams,
     headers: Record<string, string> = {},
@@ -92,7 +88,7 @@ export async function openSoundSite() {
     const response = await fetch(`${site.origin}/account/roundsound`, {
       method: 'POST',
       body,
-      headers: { cookie: cookieLine(), ...headers },
+      headers: { cookie: visit.browser.cookieLine(), ...headers },
       redirect: 'manual',
     });
     for (const line of response.headers.getSetCookie()) {
@@ -135,7 +131,6 @@ export async function openSoundSite() {
     upload,
     send,
     csrfToken,
-    cookieLine,
     listUploadsUnderWay,
     insertReadySound,
     signInAs,

@@ -36,7 +36,7 @@ await service.waitFor('HTTP server listening');
 const browser = openBrowser(origin);
 await signIn(browser);
 const headers = {
-  Cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+  Cookie: browser.cookieLine(),
   Accept: 'application/json',
   'X-CSRF-Token': (await browser.get('/account')).field('csrf_token') ?? '',
 };

@@ -10,7 +10,7 @@ import { openBrowser, signIn } from '../../../../support/web/browser.ts';
 
 import { openSoundSite, PLAYER } from '../../../../support/web/sound-site.ts';
 
-const { db, folders, steam, site, visit, upload, send, csrfToken, cookieLine, listUploadsUnderWay } =
+const { db, folders, steam, site, visit, upload, send, csrfToken, listUploadsUnderWay } =
   await openSoundSite();
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
 
@@ -94,7 +94,11 @@ describe('uploading', () => {
   });
 
   test('one at a time for each person, who may begin another once the first has ended', async () => {
-    const headers = { Cookie: cookieLine(), 'X-CSRF-Token': await csrfToken(), 'Content-Length': '1000' };
+    const headers = {
+      Cookie: visit.browser.cookieLine(),
+      'X-CSRF-Token': await csrfToken(),
+      'Content-Length': '1000',
+    };
     const first = await openUpload(site.origin, headers);
     await first.write(`${FILE}first bytes`);
     await waitFor(async () => (await listUploadsUnderWay()).length === 1);
@@ -108,7 +112,11 @@ describe('uploading', () => {
     const open = [];
     for (let number = 1; number <= 16; number++) {
       await signInAs(number);
-      const headers = { Cookie: cookieLine(), 'X-CSRF-Token': await csrfToken(), 'Content-Length': '1000' };
+      const headers = {
+        Cookie: visit.browser.cookieLine(),
+        'X-CSRF-Token': await csrfToken(),
+        'Content-Length': '1000',
+      };
       const one = await openUpload(site.origin, headers);
       await one.write(`${FILE}first bytes`);
       open.push(one);
@@ -135,7 +143,7 @@ describe('a form that is sent as a whole', () => {
     return fetch(`${site.origin}/account/roundsound`, {
       method: 'POST',
       body,
-      headers: { cookie: cookieLine(), accept: 'application/json', 'content-type': type },
+      headers: { cookie: visit.browser.cookieLine(), accept: 'application/json', 'content-type': type },
     });
   }
   /** More than is allowed, in pieces. */
@@ -145,7 +153,7 @@ describe('a form that is sent as a whole', () => {
   }
 
   test('the token is checked before the file if it comes first', async () => {
-    const headers = { Cookie: cookieLine(), 'Content-Length': '1000' };
+    const headers = { Cookie: visit.browser.cookieLine(), 'Content-Length': '1000' };
     const one = await openUpload(site.origin, headers);
     await one.write(`${field('csrf_token', 'wrong')}${FILE}the first bytes`);
     expect(await one.answered).toStartWith('HTTP/1.1 403');
@@ -156,7 +164,7 @@ describe('a form that is sent as a whole', () => {
   test('the file is dropped if the session ended while it arrived', async () => {
     token = await csrfToken();
     const form = `${TOKEN()}${FILE}bytes${END}`;
-    const headers = { Cookie: cookieLine(), 'Content-Length': String(form.length) };
+    const headers = { Cookie: visit.browser.cookieLine(), 'Content-Length': String(form.length) };
     const one = await openUpload(site.origin, headers);
     await one.write(form.slice(0, -END.length));
     await waitFor(async () => (await readdir(folders.inbox)).length > 0);

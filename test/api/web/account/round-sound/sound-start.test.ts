@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { SoundStart } from '../../../../../src/domain/round-sound.ts';
-import type { Browser } from '../../../../support/web/browser.ts';
+import type { Browser, Page } from '../../../../support/web/browser.ts';
 import { openMemberSite } from '../../../../support/web/member-site.ts';
 
 let starts: (SoundStart | undefined)[] = [];
-const { site, signedIn } = await openMemberSite({
+const { signedIn } = await openMemberSite({
   sounds: {
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024 },
     storeUpload: async (upload) => {
@@ -49,7 +49,7 @@ test.each([true, false])(
     for (const fields of [{ start: '-1' }, { start: '10:01' }, { start_ms: '1.5' }, { start_ms: '600001' }]) {
       const sent = await upload(fields, isFirst);
       expect(sent.status).toBe(400);
-      expect(await sent.json()).toEqual({
+      expect(JSON.parse(sent.text)).toEqual({
         success: false,
         message:
           'Enter the start as minutes and seconds up to 10:00, such as 1:07 or 1:07.5. Nothing was uploaded.',
@@ -66,27 +66,21 @@ test('without a script the form keeps the start that was entered, whatever was w
     ['10:01', new File(['any bytes'], 'fanfare.mp3')],
   ] as const) {
     const refused = await upload({ start }, true, { file, accept: 'text/html' });
-    expect([refused.status, fieldOf(await refused.text())]).toEqual([
+    expect([refused.status, fieldOf(refused.text)]).toEqual([
       400,
       expect.stringContaining(`value="${start}"`),
     ]);
   }
 });
 
-async function upload(
+function upload(
   fields: { start?: string; start_ms?: string },
   isFirst: boolean,
   { file = new File(['any bytes'], 'fanfare.mp3'), accept = 'application/json' } = {},
-): Promise<Response> {
+): Promise<Page> {
   const form = new FormData();
-  form.append('csrf_token', (await browser.get('/account')).field('csrf_token') ?? '');
   if (!isFirst) form.append('file', file);
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
   if (isFirst) form.append('file', file);
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  return fetch(`${site.origin}/account/roundsound`, {
-    method: 'POST',
-    body: form,
-    headers: { cookie, accept },
-  });
+  return browser.post('/account/roundsound', form, { accept });
 }
