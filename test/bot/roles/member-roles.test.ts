@@ -82,6 +82,13 @@ async function sweep(): Promise<void> {
   const before = or(isNull(discordMembers.readAt), lt(discordMembers.readAt, clock.now()));
   await waitFor(async () => (await db.select().from(discordMembers).where(before)).length === 0);
 }
+/** Waits for a round that began after this call. */
+async function nextRound(): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    const before = bot.health().roles?.lastRoundAt?.getTime();
+    await waitFor(() => bot.health().roles?.lastRoundAt?.getTime() !== before);
+  }
+}
 const changesOf = (discordId: string) =>
   fake.requests
     .filter(({ method, path }) => method !== 'GET' && path.includes(`/members/${discordId}/`))
@@ -118,6 +125,7 @@ describe('roles that give flags', () => {
     guild.setMember(member.discordId, [PLUS, LINKED]);
     const actor = anActor({ userId: member.discordId });
     await fake.command('server', {}, { ...actor, guildId: '900000000000000002' });
+    await nextRound();
     expect(await flagsOf(member)).toBe('');
     await fake.command('server', {}, actor);
     await hasFlags(member, 'plus');
