@@ -1,4 +1,3 @@
-import { raw } from 'hono/html';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { type Language, listLanguages } from '../../../src/domain/language.ts';
 import { guidePathOf, LanguageLink, PlainBar } from '../layout/bar.tsx';
@@ -22,7 +21,7 @@ export function GuidePage({ site, language, facts }: GuideProps): JSX.Element {
   const t = textsOf(language).shell;
   const others = listLanguages().filter((other) => other !== language);
   // In a layer, since the rules of Swagger UI, which come without one, must win.
-  const siteStyles = `@import url('${site.assets.url('pages.css')}') layer(site);`;
+  const siteStyles = `@import url(${site.assets.url('pages.css')}) layer(site);`;
   return (
     <html lang={language}>
       <head>
@@ -30,7 +29,7 @@ export function GuidePage({ site, language, facts }: GuideProps): JSX.Element {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="dark light" />
         <title>{`${guide.title} · ${site.name}`}</title>
-        <style>{raw(siteStyles)}</style>
+        <style>{siteStyles}</style>
         <link rel="stylesheet" href="/swagger/assets/swagger-ui.css" />
         <link rel="stylesheet" href="/swagger/assets/guide.css" />
         <link rel="icon" href={site.logo.url() ?? site.assets.url('favicon.svg')} />

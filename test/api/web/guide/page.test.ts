@@ -13,7 +13,7 @@ describe('the page', () => {
       expect(page.status).toBe(200);
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(page.headers.get('content-security-policy')).toStartWith("default-src 'self';");
-      const loaded = /<(?:script|link)[^>]* (?:src|href)="([^"]+)"|@import url\('([^']+)'\)/g;
+      const loaded = /<(?:script|link)[^>]* (?:src|href)="([^"]+)"|@import url\(([^)]+)\)/g;
       const addresses = [...page.text.matchAll(loaded)].map(([, link, style]) => link ?? style ?? '');
       expect(addresses).toHaveLength(7);
       for (const address of addresses) {
