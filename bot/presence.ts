@@ -22,7 +22,7 @@ type Options = {
 
 /** The bot's presence: how many players are on how many servers that are online. */
 export function createPresence({ rest, guildId, servers, show, intervalMs }: Options): Presence {
-  let shown: string | undefined;
+  let latest: string | undefined;
   let locale: string | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -31,12 +31,12 @@ export function createPresence({ rest, guildId, servers, show, intervalMs }: Opt
     const online = servers.current().flatMap(({ snapshot }) => (snapshot?.isOnline ? [snapshot] : []));
     const players = online.reduce((sum, { playersCount }) => sum + playersCount, 0);
     const text = localizationOf(locale ?? 'en-US').texts.server.presence(players, online.length);
-    if (text !== shown && show(text)) shown = text;
+    if (text !== latest && show(text)) latest = text;
   }
 
   return {
     start: () => {
-      shown = undefined;
+      latest = undefined;
       clearInterval(timer);
       timer = setInterval(update, intervalMs);
       void update();

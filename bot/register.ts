@@ -94,16 +94,16 @@ export async function registerCommands(
       guildId === undefined ? withContexts(definition) : definition,
     );
     const scope = guildId ?? GLOBAL;
-    const wanted = [applicationId, scope, hashOf(definitions)].join(' ');
+    const key = [applicationId, scope, hashOf(definitions)].join(' ');
     const registered = (await findSetting(db, SETTING)) ?? '';
     const commands = definitions.length;
-    if (!isForced && registered.startsWith(`${wanted} `)) {
-      return { isChanged: false, commands, scope, ids: readIds(registered.slice(wanted.length + 1)) };
+    if (!isForced && registered.startsWith(`${key} `)) {
+      return { isChanged: false, commands, scope, ids: readIds(registered.slice(key.length + 1)) };
     }
     const ids = idsOf(await rest.put(routeOf(applicationId, scope), { body: definitions }));
     // Last: if the new scope is refused, the previous one is still registered, as the setting says.
     await removeOtherScope(rest, registered, { applicationId, scope });
-    await saveSetting(db, SETTING, `${wanted} ${writeIds(ids)}`);
+    await saveSetting(db, SETTING, `${key} ${writeIds(ids)}`);
     return { isChanged: true, commands, scope, ids };
   } catch (error) {
     throw toDiscordFailure(error);

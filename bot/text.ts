@@ -22,12 +22,12 @@ export function toPlainLine(text: string, fallback = ''): string {
 /** Cuts to at most `max` UTF-16 units, never within a character, and marks the cut. */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;
-  let kept = '';
+  let start = '';
   for (const { segment } of graphemes.segment(text)) {
-    if (kept.length + segment.length > max - 1) break;
-    kept += segment;
+    if (start.length + segment.length > max - 1) break;
+    start += segment;
   }
-  return `${kept.trimEnd()}…`;
+  return `${start.trimEnd()}…`;
 }
 
 /**
@@ -39,8 +39,8 @@ export function cut(text: string, max: number): string {
 export function escapeText(text: string, { max = 128, fallback = '' } = {}): string {
   const line = toPlainLine(text, fallback);
   // Room for the two bidi isolation characters.
-  const shown = cut(line, isolate(line) === line ? max : max - 1);
-  return isolate(shown.replace(MARKUP, '\\$&'));
+  const visible = cut(line, isolate(line) === line ? max : max - 1);
+  return isolate(visible.replace(MARKUP, '\\$&'));
 }
 
 /** How long ago or ahead an instant is, which Discord keeps up to date: "2 hours ago". */
@@ -70,12 +70,12 @@ export function joinLines(
   const whole = [...lines, ...(hidden > 0 ? [more(hidden)] : [])].join('\n');
   if (whole.length <= max) return whole;
   const room = max - more(lines.length + hidden).length - 1;
-  const kept: string[] = [];
+  const head: string[] = [];
   let length = 0;
   for (const line of lines) {
     length += line.length + 1;
     if (length > room) break;
-    kept.push(line);
+    head.push(line);
   }
-  return [...kept, more(lines.length - kept.length + hidden)].join('\n');
+  return [...head, more(lines.length - head.length + hidden)].join('\n');
 }

@@ -12,9 +12,9 @@ type Deps = Pick<ServerDeps, 'servers'>;
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
 export function completeServer(deps: Deps, typed: string, texts: Texts): { name: string; value: string }[] {
-  const wanted = foldText(typed.trim());
+  const part = foldText(typed.trim());
   return listViews(deps)
-    .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(wanted)))
+    .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
     .map((server) => serverChoice(server, texts))
     .filter(({ value }) => value.length <= LIMITS.choiceText)
     .slice(0, LIMITS.choices);

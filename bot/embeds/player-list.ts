@@ -14,13 +14,13 @@ const MAX_LIST_CHARACTERS = 3800;
 /** Everyone on a server, page by page. @param page past the last one: the last. */
 export function playerList(server: ServerView, page: number, { texts }: { texts: Texts }): MessageView {
   const lastPage = Math.max(1, Math.ceil(server.players.length / PLAYERS_PER_PAGE));
-  const shown = Math.min(Math.max(1, page), lastPage);
-  const players = server.players.slice((shown - 1) * PLAYERS_PER_PAGE, shown * PLAYERS_PER_PAGE);
+  const current = Math.min(Math.max(1, page), lastPage);
+  const players = server.players.slice((current - 1) * PLAYERS_PER_PAGE, current * PLAYERS_PER_PAGE);
   const list = joinLines(players.map(playerLine), { max: MAX_LIST_CHARACTERS, more: texts.server.more });
   const goTo = (target: number) => toCustomId('server.players', server.id, target, 'turn');
   const pager = row(
-    button(texts.buttons.previous, goTo(Math.max(1, shown - 1)), { emoji: '◀️', isDisabled: shown === 1 }),
-    button(texts.buttons.next, goTo(shown + 1), { emoji: '▶️', isDisabled: shown === lastPage }),
+    button(texts.buttons.previous, goTo(Math.max(1, current - 1)), { emoji: '◀️', isDisabled: current === 1 }),
+    button(texts.buttons.next, goTo(current + 1), { emoji: '▶️', isDisabled: current === lastPage }),
   );
   return {
     embeds: [

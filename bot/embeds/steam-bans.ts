@@ -10,12 +10,12 @@ export type SteamBansView =
 export function steamBansLine(bans: SteamBansView, { steamBans: words }: Texts): string {
   if (bans === 'unknown') return words.unknown;
   const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;
-  const found = [
+  const parts = [
     vacBans > 0 && words.vac(vacBans),
     gameBans > 0 && words.game(gameBans),
     isCommunityBanned && words.community,
   ].filter((word) => word !== false);
-  if (found.length === 0) return words.none;
+  if (parts.length === 0) return words.none;
   const hasDate = vacBans + gameBans > 0;
-  return `⚠️ ${found.join(' · ')}${hasDate ? ` (${words.last(daysSinceLastBan)})` : ''}`;
+  return `⚠️ ${parts.join(' · ')}${hasDate ? ` (${words.last(daysSinceLastBan)})` : ''}`;
 }

@@ -13,28 +13,28 @@ const FALLEN_SHARE = 0.75;
  * @returns the new state, with the change to be posted if there is one; undefined when the state has not changed.
  */
 export function compareServer(
-  known: FeedServer | undefined,
+  previous: FeedServer | undefined,
   { id: serverId, isOnline, playersCount, updatedAt }: ServerView,
   { playersAtLeast, now }: { playersAtLeast: number | null; now: Date },
 ): FeedServer | undefined {
   if (updatedAt === undefined) return undefined;
   const isReached = isNumberReached(playersCount, playersAtLeast);
-  if (!known) {
+  if (!previous) {
     return { serverId, isOnline, hasPlayers: isReached, calledAt: null, pending: null, pendingSince: null };
   }
-  if (isOnline !== known.isOnline) {
-    return { ...known, isOnline, pending: isOnline ? 'up' : 'down', pendingSince: now };
+  if (isOnline !== previous.isOnline) {
+    return { ...previous, isOnline, pending: isOnline ? 'up' : 'down', pendingSince: now };
   }
   if (!isOnline || playersAtLeast === null) return undefined;
-  if (known.hasPlayers) {
+  if (previous.hasPlayers) {
     const hasFallen = playersCount <= Math.floor(playersAtLeast * FALLEN_SHARE);
-    return hasFallen ? { ...known, hasPlayers: false } : undefined;
+    return hasFallen ? { ...previous, hasPlayers: false } : undefined;
   }
   // Negative if the clock was ahead at the last message.
-  const sinceCallMs = known.calledAt === null ? COOLDOWN_MS : now.getTime() - known.calledAt.getTime();
+  const sinceCallMs = previous.calledAt === null ? COOLDOWN_MS : now.getTime() - previous.calledAt.getTime();
   const isCooling = sinceCallMs >= 0 && sinceCallMs < COOLDOWN_MS;
   if (!isReached || isCooling) return undefined;
-  return { ...known, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
+  return { ...previous, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
 }
 
 /** Whether a pending change is still true of a server; it may have waited for Discord. */

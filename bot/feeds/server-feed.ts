@@ -32,13 +32,13 @@ export type ServerFeedDeps = {
  */
 export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): Promise<boolean> {
   const { db, servers, now } = deps;
-  const known = await listFeedServers(db, feed.id);
-  const change = FEED_CHANGES.find((kind) => known.some(({ pending }) => pending === kind));
+  const states = await listFeedServers(db, feed.id);
+  const change = FEED_CHANGES.find((kind) => states.some(({ pending }) => pending === kind));
   if (change) {
-    await post(deps, feed, change, known);
+    await post(deps, feed, change, states);
     return true;
   }
-  const byId = new Map(known.map((state) => [state.serverId, state]));
+  const byId = new Map(states.map((state) => [state.serverId, state]));
   const { playersAtLeast } = feed;
   const changed = servers
     .current()
@@ -58,9 +58,9 @@ async function post(
   { db, servers, channels, pages, log }: ServerFeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
-  known: readonly FeedServer[],
+  states: readonly FeedServer[],
 ): Promise<void> {
-  const changed = known.filter(({ pending }) => pending === change);
+  const changed = states.filter(({ pending }) => pending === change);
   // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
   const views = changed.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);

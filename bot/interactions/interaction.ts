@@ -72,8 +72,8 @@ export function toCommandOptions(interaction: CommandInteraction): CommandOption
     const [first] = interaction.options.data;
     const isSubcommand = first?.type === ApplicationCommandOptionType.Subcommand;
     if (isSubcommand) subcommand = first.name;
-    const given = isSubcommand ? (first.options ?? []) : interaction.options.data;
-    for (const { name, value, user, role } of given) {
+    const options = isSubcommand ? (first.options ?? []) : interaction.options.data;
+    for (const { name, value, user, role } of options) {
       if (user) users[name] = user.id;
       else if (role) roles[name] = { id: role.id, isMentionable: role.mentionable };
       else if (typeof value === 'number') numbers[name] = value;

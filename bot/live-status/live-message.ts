@@ -68,13 +68,13 @@ export function createLiveMessages(
 ): LiveMessages {
   function render(
     { serverId, locale }: Pick<LiveStatusMessage, 'serverId' | 'locale'>,
-    shown: ServerView[] | undefined,
+    views: ServerView[] | undefined,
   ): MessageView {
     const { texts } = localizationOf(locale);
-    if (shown === undefined) return noticeMessage(texts.server.noLongerListed);
-    const [server] = shown;
+    if (views === undefined) return noticeMessage(texts.server.noLongerListed);
+    const [server] = views;
     return serverId === null || server === undefined
-      ? liveServerList(shown, { texts, pages })
+      ? liveServerList(views, { texts, pages })
       : liveServerCard(server, { texts, pages });
   }
 
@@ -84,8 +84,8 @@ export function createLiveMessages(
       const status = servers.findById(serverId);
       return status && [toServerView(status)];
     },
-    fingerprint: (message, shown) => JSON.stringify(render(message, shown?.map(withoutPoll))),
-    post: async (message, shown, nonce) => {
+    fingerprint: (message, views) => JSON.stringify(render(message, views?.map(withoutPoll))),
+    post: async (message, views, nonce) => {
       const { channelId } = message;
       const send = (view: MessageView) =>
         postMessage(rest, { channelId, body: toBody(view), nonce }).catch((error) => {
@@ -94,15 +94,15 @@ export function createLiveMessages(
           return postMessage(rest, { channelId, body: toBody(view) });
         });
       try {
-        return await sendWithLinkFallback(render(message, shown), send);
+        return await sendWithLinkFallback(render(message, views), send);
       } catch (error) {
         if (!isDiscordError(error, ...MAY_NOT_POST)) throw error;
         throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
       }
     },
-    edit: async (message, shown) => {
+    edit: async (message, views) => {
       const { channelId, messageId } = message;
-      await sendWithLinkFallback(render(message, shown), (view) =>
+      await sendWithLinkFallback(render(message, views), (view) =>
         editMessage(rest, { channelId, messageId, signal, body: toBody(view) }),
       );
     },

@@ -35,7 +35,7 @@ type Pin = {
 type Tracked = {
   row: Omit<LiveStatusMessage, 'createdAt'>;
   /** Fingerprint of the last edit; undefined when it is not known. */
-  shown: string | undefined;
+  fingerprint: string | undefined;
   /** When it was posted or last edited, in milliseconds of `performance.now()`: the system clock may be set back. */
   editedAtMs: number;
   /** Not edited before this time. */
@@ -90,23 +90,27 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     for (const message of tracked.values()) {
       if (message.isEditing || nowMs < message.notBeforeMs) continue;
       const current = liveMessages.serversOf(message.row);
-      const wanted = liveMessages.fingerprint(message.row, current);
+      const fingerprint = liveMessages.fingerprint(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
-      if (wanted === message.shown && !isStale) continue;
+      if (fingerprint === message.fingerprint && !isStale) continue;
       message.isEditing = true;
-      const work: Promise<void> = edit(message, current, wanted).finally(() => editing.delete(work));
+      const work: Promise<void> = edit(message, current, fingerprint).finally(() => editing.delete(work));
       editing.add(work);
     }
     clearTimeout(timer);
     timer = setTimeout(editWhatIsDue, Math.min(intervalMs, CHECK_MS));
   }
 
-  async function edit(message: Tracked, current: ServerView[] | undefined, wanted: string): Promise<void> {
+  async function edit(
+    message: Tracked,
+    current: ServerView[] | undefined,
+    fingerprint: string,
+  ): Promise<void> {
     const { row } = message;
     try {
       await liveMessages.edit(row, current);
       if (current === undefined) return await forget(row, 'its server is no longer listed');
-      message.shown = wanted;
+      message.fingerprint = fingerprint;
       message.failures = 0;
       message.refusals = 0;
       message.editedAtMs = performance.now();
@@ -163,13 +167,13 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     }
   }
 
-  function track(row: Tracked['row'], shown: string | undefined): void {
+  function track(row: Tracked['row'], fingerprint: string | undefined): void {
     if (tracked.has(row.messageId)) return;
-    const editedAtMs = shown === undefined ? Number.NEGATIVE_INFINITY : performance.now();
+    const editedAtMs = fingerprint === undefined ? Number.NEGATIVE_INFINITY : performance.now();
     const notBeforeMs = editedAtMs + intervalMs;
     tracked.set(row.messageId, {
       row,
-      shown,
+      fingerprint,
       editedAtMs,
       notBeforeMs,
       failures: 0,

@@ -17,8 +17,8 @@ export type Localization = {
 
 /** The localization for one of Discord's locales, in the default language for those without a language of theirs. */
 export function localizationOf(locale: string): Localization {
-  const known = isLocale(locale) ? locale : 'en-US';
-  return { locale: known, texts: BOT_TEXTS[languageOf(known)], timeZone: TIME_ZONES[known] };
+  const code = isLocale(locale) ? locale : 'en-US';
+  return { locale: code, texts: BOT_TEXTS[languageOf(code)], timeZone: TIME_ZONES[code] };
 }
 
 function languageOf(locale: `${Locale}`): Language {

@@ -51,7 +51,7 @@ export const pl: Texts = {
       name: 'serwer',
       description: 'Stan serwerów gry na żywo',
       options: {
-        name: { name: 'nazwa', description: 'Serwer; puste pole pokazuje wszystkie' },
+        name: { name: 'nazwa', description: 'Serwer; zostaw puste, aby zobaczyć wszystkie' },
       },
     },
     banCheck: {
@@ -225,16 +225,16 @@ export const pl: Texts = {
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
     playerNotFound: (name) => `Nie znam gracza **${name}**. Wybierz kogoś z listy.`,
-    severalPlayers: (name) => `Jest kilku graczy o nicku **${name}**. O którego chodzi?`,
+    severalPlayers: (name) => `Jest kilka osób o nicku **${name}**. O kogo chodzi?`,
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
     moderateMembersRequired: (banCheck) =>
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
-    notYours: 'Te przyciski są dla osoby, która wywołała polecenie. Wywołaj własne polecenie.',
+    notYours: 'Z tych przycisków korzysta tylko osoba, która wywołała polecenie. Wywołaj je samodzielnie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
     cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissionsPl}.`,
-    pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, żeby to zakończyć.',
+    pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
-    tooFast: (when) => `Trochę wolniej, proszę. Spróbuj ponownie ${when}.`,
+    tooFast: (when) => `Nie tak szybko. Spróbuj ponownie ${when}.`,
     unavailable: (errorId) =>
       `Danych nie da się teraz odczytać. Spróbuj ponownie za minutę. (Błąd \`${errorId}\`)`,
     failed: (errorId) =>

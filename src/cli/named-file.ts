@@ -7,7 +7,7 @@ export async function openNamedFile(path: string): Promise<BunFile> {
   const file = Bun.file(path);
   if (await file.exists()) return file;
   const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
+    (entry) => entry.isDirectory(),
     () => false,
   );
   const quoted = JSON.stringify(path);

@@ -64,8 +64,8 @@ function addHelpCommand(program: Command): void {
     .action((names: string[], _: unknown, help: Command) => {
       let shown = program;
       for (const name of names) {
-        const found = shown.commands.find((command) => command.name() === name);
-        shown = found ?? help.error(`error: unknown command '${names.join(' ')}'`);
+        const child = shown.commands.find((command) => command.name() === name);
+        shown = child ?? help.error(`error: unknown command '${names.join(' ')}'`);
       }
       shown.outputHelp();
     });

@@ -103,10 +103,10 @@ export function addUserCommands(program: Command, session: Session): void {
     .action(async (search: string | undefined, _: unknown, command: Command) => {
       const { db } = await session.database();
       const query = { query: search ?? '', page: 1, perPage: USERS_LISTED, now: new Date() };
-      const found = await searchUsers(db, query);
-      const rest = found.total - found.users.length;
-      const table = toTable(USER_HEADER, found.users.map(describeListedUser), 'No users.');
-      print(command, found.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
+      const page = await searchUsers(db, query);
+      const rest = page.total - page.users.length;
+      const table = toTable(USER_HEADER, page.users.map(describeListedUser), 'No users.');
+      print(command, page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
     });
   users
     .command('block <id>')

@@ -82,7 +82,7 @@ describe.each(COMMANDS)('/%s player:', (command) => {
     );
     expect(await text('Luka')).toStartWith('No player called **Luka**');
     expect(await text('nikt', polish)).toBe('Nie znam gracza **nikt**. Wybierz kogoś z listy.');
-    expect(await text('twin', polish)).toBe('Jest kilku graczy o nicku **twin**. O którego chodzi?');
+    expect(await text('twin', polish)).toBe('Jest kilka osób o nicku **twin**. O kogo chodzi?');
   });
 
   test('offers the players of one name in a menu, and shows whom the moderator chooses', async () => {
