@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTestDatabase } from '../support/database/database.ts';
 import { startLoad } from '../support/http/steady-load.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
-import { createTestFolder, startProgram } from '../support/service/program.ts';
-import { aToken, bearer } from '../support/service/service.ts';
+import { openApiProcesses } from '../support/service/api-processes.ts';
+import { bearer } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Two that check the health of what is behind them and repeat no request; nginx checks nothing and repeats what was refused. */
@@ -123,34 +122,7 @@ async function startBalancer(
   };
 }
 
-const database = await createTestDatabase();
-const { token } = await aToken(database.db, 1, { now: new Date() });
-const folder = createTestFolder();
-const started = new Set<ReturnType<typeof startProgram>>();
-afterAll(async () => {
-  for (const program of started) {
-    program.kill('SIGKILL');
-    await program.exited;
-  }
-  await folder.remove();
-});
-
-async function startService(port: number) {
-  const program = startProgram('src/main.ts', {
-    DATABASE_URL: database.url,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    DRAIN_SECONDS: '3',
-    ROLES: 'api',
-    RATE_LIMIT_PUBLIC: '1000000',
-    RATE_LIMIT_PROTECTED: '1000000',
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
-  });
-  started.add(program);
-  await program.waitFor('HTTP server listening');
-  return program;
-}
+const { token, folder, startService } = await openApiProcesses();
 
 /** Waits until the load balancer sends requests to the process. */
 async function takesRequests(port: number): Promise<void> {

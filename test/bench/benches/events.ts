@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { createWebhook, removeWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
-import { pathOf, readProcessorMs, readResidentMb, startChild } from '../support/child.ts';
+import { pathOf, readProcessorMs, startChild } from '../support/child.ts';
 import { createOwnerToken, fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
@@ -35,23 +35,27 @@ export const events: Bench = {
       ROLES: 'api,sync',
       WEBHOOK_ALLOW: '127.0.0.1',
     });
-    const measure = async (): Promise<Load> => {
+    const measure = async (): Promise<number> => {
       const beforeMs = await readProcessorMs(service.pid);
       await writePenalties(postgres.url);
-      const processorMs = (await readProcessorMs(service.pid)) - beforeMs;
-      return { processorMs, memoryMb: await readResidentMb(service.pid) };
+      return (await readProcessorMs(service.pid)) - beforeMs;
     };
     const { port } = new URL(service.origin);
     const rounds: Round[] = [];
     try {
       for (let round = 1; round <= ROUNDS; round++) {
         say(`round ${round}: nobody subscribed`);
-        const alone = await measure();
+        const aloneMs = await measure();
         say(`round ${round}: with all`);
         const streams = await openStreams(port, tokensFile);
         const endpoints = await openWebhooks(postgres.url);
-        const loaded = await measure();
-        rounds.push({ alone, loaded, streams: await streams.finish(), webhooks: await endpoints.finish() });
+        const loadedMs = await measure();
+        rounds.push({
+          aloneMs,
+          loadedMs,
+          streams: await streams.finish(),
+          webhooks: await endpoints.finish(),
+        });
       }
     } finally {
       await service.stop();
@@ -139,18 +143,14 @@ async function openStreams(port: string, tokensFile: string) {
   };
 }
 
-type Load = { memoryMb: number; processorMs: number };
 /** How many messages came, and the delays of those that were looked at. */
 type Received = { delaysMs: number[]; received: number };
-type Round = { alone: Load; loaded: Load; streams: Received; webhooks: Received };
+/** What the service took in processor time without and with those who are subscribed, and what they got. */
+type Round = { aloneMs: number; loadedMs: number; streams: Received; webhooks: Received };
 
 function toRows(rounds: readonly Round[]): Row[] {
   const written = PENALTIES_A_SECOND * SECONDS * ROUNDS;
-  const [first] = rounds;
-  const grownMb =
-    Math.max(...rounds.map(({ loaded }) => loaded.memoryMb)) - (first?.alone.memoryMb ?? Number.NaN);
-  const coresOf = (loads: readonly Load[]) =>
-    median(loads.map(({ processorMs }) => processorMs)) / 1000 / SECONDS;
+  const coresOf = (timesMs: readonly number[]) => `${(median(timesMs) / 1000 / SECONDS).toFixed(2)} cores`;
   return [
     toDelayRow(
       'from commit to stream, p99',
@@ -164,9 +164,9 @@ function toRows(rounds: readonly Round[]): Row[] {
     ),
     {
       what: 'processor use of the service',
-      ours: `${coresOf(rounds.map(({ loaded }) => loaded)).toFixed(2)} cores`,
-      floor: `nobody subscribed: ${coresOf(rounds.map(({ alone }) => alone)).toFixed(2)} cores`,
-      ratio: `memory +${grownMb.toFixed(1)} MB`,
+      ours: coresOf(rounds.map(({ loadedMs }) => loadedMs)),
+      floor: `nobody subscribed: ${coresOf(rounds.map(({ aloneMs }) => aloneMs))}`,
+      ratio: '–',
       target: 'for information',
       isReached: true,
     },

@@ -1,41 +1,12 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { openEventStream } from '../../../support/http/event-stream.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
-import { createTestFolder, startProgram } from '../../../support/service/program.ts';
-import { aToken, bearer } from '../../../support/service/service.ts';
+import { openApiProcesses } from '../../../support/service/api-processes.ts';
+import { bearer } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { token } = await aToken(database.db, 1, { now: new Date() });
-const folder = createTestFolder();
-const started = new Set<ReturnType<typeof startProgram>>();
-afterAll(async () => {
-  for (const program of started) {
-    program.kill('SIGKILL');
-    await program.exited;
-  }
-  await folder.remove();
-});
-
-async function startService(port: number) {
-  const program = startProgram('src/main.ts', {
-    DATABASE_URL: database.url,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    DRAIN_SECONDS: '3',
-    ROLES: 'api',
-    RATE_LIMIT_PUBLIC: '1000000',
-    RATE_LIMIT_PROTECTED: '1000000',
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
-  });
-  started.add(program);
-  await program.waitFor('HTTP server listening');
-  return program;
-}
+const { token, startService } = await openApiProcesses();
 
 test('on SIGTERM /readyz is 503, requests are served with Connection: close, then the listener closes', async () => {
   const port = findFreePort();
