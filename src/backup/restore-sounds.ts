@@ -1,7 +1,6 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SoundFolders } from '../domain/round-sound.ts';
-import { tryParseSoundFileName } from '../domain/round-sound.ts';
+import { type SoundFolders, tryParseSoundFileName } from '../domain/round-sound.ts';
 import { hashFile, moveFile, STORAGE_ID_FILE, syncToDisk, toFolderFailure } from '../runtime/folder.ts';
 import { type FileEntry, filePath, type Manifest } from './manifest.ts';
 

@@ -111,10 +111,9 @@ export async function finishTables(
   transaction: Transaction,
   { tables, sequences }: Manifest,
 ): Promise<number> {
-  const has = (table: string) => tables.some(({ name }) => name === table);
   await writeSequences(transaction, sequences);
-  if (has(DERIVED_NAMES)) await transaction.unsafe(REMEMBER_NAMES);
-  await startNewEpoch(transaction, has('discord_feeds'));
+  await transaction.unsafe(REMEMBER_NAMES);
+  await startNewEpoch(transaction);
   for (const { name } of tables) await transaction.unsafe(`alter table "${name}" enable trigger user`);
   return (await recountWithin(transaction)).wrong;
 }
@@ -136,11 +135,9 @@ const REMEMBER_NAMES = `
  * Gives the event log a new epoch: events since the backup are lost, and their ids will be reused, so that cursors of
  * clients have to be recognised as those of another database.
  */
-async function startNewEpoch(transaction: Transaction, hasFeeds: boolean): Promise<void> {
+async function startNewEpoch(transaction: Transaction): Promise<void> {
   const epoch = crypto.randomUUID().slice(0, 8);
-  if (hasFeeds) {
-    const ofBackup = 'epoch = (select epoch from penalty_event_state)';
-    await transaction.unsafe(`update discord_feeds set epoch = $1 where ${ofBackup}`, [epoch]);
-  }
+  const ofBackup = 'epoch = (select epoch from penalty_event_state)';
+  await transaction.unsafe(`update discord_feeds set epoch = $1 where ${ofBackup}`, [epoch]);
   await transaction.unsafe('update penalty_event_state set epoch = $1', [epoch]);
 }

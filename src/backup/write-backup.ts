@@ -132,8 +132,8 @@ const NAMED_FILES = `
   select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
   where status = 'ready' and sha256 is not null
   union all
-  select 'sounds/' || steamid64 || '.voice.mp3', to_jsonb(round_sounds) ->> 'voice_sha256' from round_sounds
-  where status = 'ready' and to_jsonb(round_sounds) ->> 'voice_sha256' is not null
+  select 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
+  where status = 'ready' and voice_sha256 is not null
   union all
   select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
   order by name`;
