@@ -3,9 +3,8 @@ import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
 import { type HealthDeps, health } from './health.ts';
 import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
-import { withErrorPages } from './http/error-pages.ts';
 import type { App, HotRoutes } from './http/listen.ts';
-import { pathOf, UNKNOWN_ROUTE, withPageMetrics } from './http/page-metrics.ts';
+import { pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
 import {
   clientKey,
   createPipeline,
@@ -70,10 +69,10 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
     .use(storage(deps.storage))
     .use(bases.map(({ base, endpoints }) => version1(base, endpoints, pipeline)))
     .compile();
-  const withPages = withErrorPages(app, { bases: BASES, toErrorPage: web.toErrorPage });
   const templates = app.routes.map(({ path }) => path);
+  const { recordRequest } = deps;
   return {
-    app: withPageMetrics(withPages, { bases: BASES, templates, recordRequest: deps.recordRequest }),
+    app: withPages(app, { bases: BASES, templates, recordRequest, toErrorPage: web.toErrorPage }),
     hotRoutes: Object.fromEntries(
       bases.flatMap(({ base, endpoints }) =>
         endpoints

@@ -52,7 +52,7 @@ export function partialPath(folders: SoundFolders, soundId: number, rendition: R
 }
 
 /** The sound and rendition of a file name from {@link partialPath}; `undefined` for any other name. */
-export function tryParsePartialName(fileName: string): PartialCopy | undefined {
+function tryParsePartialName(fileName: string): PartialCopy | undefined {
   const [, id, voice] = /^\.(\d+)(\.voice)?\.partial$/.exec(fileName) ?? [];
   return id === undefined ? undefined : { soundId: Number(id), rendition: voice ? 'voice' : 'stereo' };
 }

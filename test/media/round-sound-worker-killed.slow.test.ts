@@ -4,11 +4,7 @@ import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { publishedPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
-import {
-  findReadyRoundSound,
-  findRoundSounds,
-  listRoundSounds,
-} from '../../src/queries/round-sounds/round-sounds.ts';
+import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import {
   createSoundQueue,
   hashOfFile,
@@ -56,11 +52,11 @@ describe('after kill -9', () => {
     await upload(OTHER_TONE, { fileName: 'second.wav' });
     await runProcess('work', 'before-move');
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(first?.sha256 ?? '');
-    expect((await findReadyRoundSound(db, PLAYER))?.title).toBe('first.wav');
+    expect((await findRoundSounds(db, PLAYER)).ready?.title).toBe('first.wav');
     startWorker({ leaseMs: 1000 });
-    await waitFor(async () => (await findReadyRoundSound(db, PLAYER))?.title === 'second.wav');
+    await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'second.wav');
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(
-      (await findReadyRoundSound(db, PLAYER))?.sha256 ?? '',
+      (await findRoundSounds(db, PLAYER)).ready?.sha256 ?? '',
     );
   });
 

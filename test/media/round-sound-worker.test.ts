@@ -8,7 +8,6 @@ import { removeSound } from '../../media/uploads.ts';
 import { auditLog } from '../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {
-  findReadyRoundSound,
   findRoundSounds,
   listReadySounds,
   listRoundSounds,
@@ -77,7 +76,7 @@ test('the earlier sound stays published while its replacement is processed, and 
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).toEqual(before);
 
   await upload(OTHER_TONE, { fileName: 'other.wav' });
-  await waitFor(async () => (await findReadyRoundSound(db, PLAYER))?.title === 'other.wav');
+  await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'other.wav');
   expect(await listRoundSounds(db)).toHaveLength(1);
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).not.toEqual(before);
 });

@@ -5,7 +5,7 @@ import { reconcileSounds } from '../../media/reconcile.ts';
 import { publishedPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {
-  findReadyRoundSound,
+  findRoundSounds,
   listPublishedRoundSounds,
   type RoundSound,
 } from '../../src/queries/round-sounds/round-sounds.ts';
@@ -98,7 +98,7 @@ test('a sound that is replaced while its voice rendition is rendered keeps that 
         await queue.upload(TONE);
         startWorker({ moveFile });
         await replaced.promise;
-        await waitFor(async () => (await findReadyRoundSound(db, PLAYER))?.durationMs === 1000);
+        await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready?.durationMs === 1000);
       }
       await ffmpeg.run(job, limits);
     },
@@ -151,7 +151,7 @@ async function forgetVoice(): Promise<void> {
 
 async function waitForVoice(): Promise<RoundSound> {
   const find = async () => {
-    const sound = await findReadyRoundSound(db, PLAYER);
+    const { ready: sound } = await findRoundSounds(db, PLAYER);
     return sound?.voiceSha256 ? sound : undefined;
   };
   await waitFor(async () => (await find()) !== undefined);

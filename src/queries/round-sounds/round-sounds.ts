@@ -127,16 +127,7 @@ const publishedSounds = prepareOnce('published_sounds', (db) =>
     ),
 );
 
-/** One player's published sound. Specification 4.4. */
-export async function findReadyRoundSound(db: Db, steamId64: SteamId64): Promise<RoundSound | undefined> {
-  const [row] = await db
-    .select()
-    .from(roundSounds)
-    .where(and(eq(roundSounds.steamId64, steamId64), eq(roundSounds.status, 'ready')));
-  return row;
-}
-
-/** A player's published sound, and their unfinished or failed upload; each may be absent. */
+/** A player's published sound (specification 4.4), and their unfinished or failed upload; each may be absent. */
 export async function findRoundSounds(
   db: Db,
   steamId64: SteamId64,

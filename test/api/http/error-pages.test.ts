@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { withErrorPages } from '../../../api/http/error-pages.ts';
+import { withPages } from '../../../api/http/pages.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
@@ -111,7 +111,8 @@ test.each([
       new Response(status === 304 ? null : '{}', { status, headers: { 'content-type': 'application/json' } }),
   };
   const toErrorPage = async (_: unknown, error: Response) => new Response(`page of ${error.status}`);
-  const { fetch: respond } = withErrorPages(app, { bases: ['/api/v1'], toErrorPage });
+  const options = { bases: ['/api/v1'], templates: [], recordRequest: () => {}, toErrorPage };
+  const { fetch: respond } = withPages(app, options);
   const response = await respond(new Request('http://x/y', { headers: { accept: ACCEPT } }));
   expect((await response.text()) === `page of ${status}`).toBe(isPage);
 });
