@@ -3,6 +3,7 @@ import type { Db } from '../../src/db/client.ts';
 import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
+import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
 import type { Downloads } from './account/downloads.ts';
 import type { SoundStore } from './account/round-sound/round-sound-deps.ts';
@@ -48,6 +49,8 @@ export type PagesDeps = {
   downloads: Downloads;
   /** Steam's Web API, for persona names and custom profile addresses. */
   steamApi: SteamApi;
+  /** Absent without `STEAM_API_KEY`. */
+  lookUpSteamBans?: LookUpSteamBans | undefined;
   /** Signs sessions, states and CSRF tokens; see {@link loadSessionSecret}. */
   sessionSecret: string;
   /** The rate limit key of a visitor: their IP address; behind trusted proxies, the address that these report. */

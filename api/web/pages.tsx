@@ -67,6 +67,11 @@ export function pages(deps: PagesDeps) {
     claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
     readNotice,
     resolveVanity: createVanityResolver(deps.steamApi),
+    lookUpSteamBans: deps.lookUpSteamBans,
+    fetchProfile: (steamId64: SteamId64) =>
+      fetchSteamProfile(deps.steamApi, steamId64, {
+        onFailed: (reason) => log.info({ reason }, 'Steam gave no persona name'),
+      }),
     sounds: deps.sounds,
     webhooks: deps.webhooks,
     discord,
@@ -90,10 +95,6 @@ export function pages(deps: PagesDeps) {
   const signIn = {
     ...visits,
     steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },
-    fetchProfile: (steamId64: SteamId64) =>
-      fetchSteamProfile(deps.steamApi, steamId64, {
-        onFailed: (reason) => log.info({ reason }, 'Steam gave no persona name'),
-      }),
   };
 
   const { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage } = createResponder({

@@ -20,6 +20,8 @@ export const AUDIT_ACTIONS = [
   'user.erased',
   'token.created',
   'token.revoked',
+  'note.added',
+  'note.deleted',
   'discord.linked',
   'discord.unlinked',
   'discord.hidden',
@@ -64,7 +66,7 @@ export type AuditEntry = {
 
 /** Whether an entry is about somebody whose personal data was erased. Servers and sources may have that name too. */
 export function isAboutErasedPlayer({ action, subject }: Pick<AuditEntry, 'action' | 'subject'>): boolean {
-  return subject === ERASED_SUBJECT && /^(user|token|discord|sound)\./.test(action);
+  return subject === ERASED_SUBJECT && /^(user|token|note|discord|sound)\./.test(action);
 }
 
 type NewEntry = {

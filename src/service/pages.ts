@@ -55,6 +55,7 @@ export async function openPages(
     },
     downloads,
     steamApi,
+    lookUpSteamBans: steamApi.hasKey ? context.lookUpSteamBans : undefined,
     sessionSecret: await loadSessionSecret(database.db, config.sessionSecret),
     onTokenRevoked: tokens.forget,
     onProviderFailed: (provider) => countFailure({ provider }),

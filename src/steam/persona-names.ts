@@ -1,12 +1,17 @@
 import { Unavailable } from '../domain/errors.ts';
 import { isObject, objectIn, type SteamApi } from './steam-api.ts';
 
-export type SteamProfile = { nickname?: string; avatarUrl?: string };
+export type SteamProfile = {
+  nickname?: string;
+  avatarUrl?: string;
+  /** When the Steam account was created; absent for a private profile. */
+  accountCreatedAt?: Date;
+};
 
 const MAX_NICKNAME_LENGTH = 64;
 
 /**
- * The persona name and avatar of a Steam account; empty without a key or when Steam does not respond: a sign-in never
+ * The persona name, avatar and age of a Steam account; empty without a key or when Steam does not respond: a sign-in never
  * fails because a name is missing.
  * @param onFailed called with what went wrong, without the key.
  * @see https://partner.steamgames.com/doc/webapi/ISteamUser#GetPlayerSummaries
@@ -33,7 +38,12 @@ function readProfile(body: unknown, steamId64: string): SteamProfile {
   const player = found.find(({ steamid }) => steamid === steamId64);
   const nickname = cleanNickname(player?.personaname);
   const avatarUrl = tryParseAvatarUrl(player?.avatarfull);
-  return { ...(nickname && { nickname }), ...(avatarUrl && { avatarUrl }) };
+  const accountCreatedAt = tryParseSeconds(player?.timecreated);
+  return {
+    ...(nickname && { nickname }),
+    ...(avatarUrl && { avatarUrl }),
+    ...(accountCreatedAt && { accountCreatedAt }),
+  };
 }
 
 /** Removes control characters (PostgreSQL refuses NUL) and cuts to the length in code points, as Steam counts. */
@@ -47,3 +57,12 @@ function tryParseAvatarUrl(url: unknown): string | undefined {
   if (typeof url !== 'string' || url.length > 300 || !URL.canParse(url)) return undefined;
   return new URL(url).protocol === 'https:' ? url : undefined;
 }
+
+/** A time in Unix seconds that is not before Steam and not far in the future. */
+function tryParseSeconds(seconds: unknown): Date | undefined {
+  const isTime = typeof seconds === 'number' && seconds >= STEAM_BEGAN && seconds < 2 ** 32;
+  return isTime ? new Date(seconds * 1000) : undefined;
+}
+
+/** 2003 in Unix seconds. */
+const STEAM_BEGAN = 1_041_379_200;

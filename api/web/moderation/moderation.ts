@@ -7,6 +7,7 @@ import { type AuditDeps, auditRoutes } from './audit-page.tsx';
 import { type PenaltiesDeps, penaltiesRoutes } from './penalties-page.tsx';
 import { penaltyRoutes } from './penalty-page.tsx';
 import { type RoundSoundsDeps, roundSoundsRoutes } from './round-sounds-page.tsx';
+import { type NotesDeps, noteRoutes } from './staff-notes.tsx';
 import { type BlockDeps, blockRoutes } from './user-block.tsx';
 import { type FlagsDeps, flagRoutes } from './user-flags.tsx';
 import { renderPlayer, type UserDeps, userRoutes } from './user-page.tsx';
@@ -20,6 +21,7 @@ type ModerationDeps = UsersDeps &
   UserTokensDeps &
   FlagsDeps &
   Omit<BlockDeps, 'showAgain'> &
+  Omit<NotesDeps, 'showAgain'> &
   RoundSoundsDeps &
   WebhooksDeps &
   AuditDeps &
@@ -36,6 +38,10 @@ export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
       ...penaltyRoutes(deps),
       ...adminsRoutes(deps),
       ...userRoutes(deps),
+      ...noteRoutes({
+        ...deps,
+        showAgain: (visit, steamId64, noteProblem) => renderPlayer(deps, visit, steamId64, { noteProblem }),
+      }),
     ]),
     ...restrict(isAdministrator, [
       ...usersRoutes(deps),

@@ -1,21 +1,16 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Db } from '../../../src/db/client.ts';
-import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
-import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
-import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { FullMoment } from '../layout/moment.tsx';
-import { Avatar, nameOf } from '../layout/person.tsx';
+import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
@@ -24,13 +19,19 @@ import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { parsePlayerId, pathOfPlayer } from './find-user.ts';
 import { Frame } from './frame.tsx';
-import { pathOfPenaltiesBy, pathOfPenalty } from './penalties-page.tsx';
+import { pathOfPenalty } from './penalties-page.tsx';
+import { loadProfile, ProfileCard, type ProfileDeps } from './player-profile.tsx';
 import { SoundTable } from './sound-table.tsx';
+import { NotesCard, readNotesPage } from './staff-notes.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
 import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
-export type UserDeps = { db: Db; site: Site; readNotice: ReadNotice; sounds: Pick<SoundStore, 'limits'> };
+export type UserDeps = ProfileDeps & {
+  site: Site;
+  readNotice: ReadNotice;
+  sounds: Pick<SoundStore, 'limits'>;
+};
 
 /** The route of a player's record, which exists for every SteamID, with or without an account. */
 export function userRoutes(deps: UserDeps): MemberRoute[] {
@@ -48,22 +49,25 @@ export function userRoutes(deps: UserDeps): MemberRoute[] {
 
 type PlayerOptions = {
   notice?: Notice | undefined;
-  /** Why the block form was refused; the form is then shown again with its values. */
+  /** Why a form was refused; it is then shown again with its values. */
   blockProblem?: FormProblem;
+  noteProblem?: FormProblem;
 };
 
-/** A player's profile and penalties; for administrators also their sound, tokens and flags, and whether they are blocked. */
+/** A player's profile, penalties and staff notes; for administrators also their sound, tokens and flags, and whether they are blocked. */
 export async function renderPlayer(
   deps: UserDeps,
   visit: MemberVisit,
   steamId64: SteamId64,
-  { notice, blockProblem }: PlayerOptions,
+  { notice, blockProblem, noteProblem }: PlayerOptions,
 ): Promise<JSX.Element> {
   const { db, site } = deps;
-  const [user, record, given] = await Promise.all([
+  const [user, record, given, profile, notes] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
     listGivenFlags(db, steamId64),
+    loadProfile(deps, steamId64),
+    readNotesPage(db, steamId64, visit),
   ]);
   const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
   const isAdmin = isAdministrator(visit.user);
@@ -72,13 +76,14 @@ export async function renderPlayer(
       site={site}
       visit={visit}
       notice={notice}
-      cards={['sounds', 'tokens', 'flags', 'block']}
+      cards={['notes', 'sounds', 'tokens', 'flags', 'block']}
       tab={isAdmin ? 'users' : 'penalties'}
       title={name}
     >
       <BackToList isAdmin={isAdmin} visit={visit} />
-      <ProfileCard steamId64={steamId64} name={name} user={user} visit={visit} />
+      <ProfileCard steamId64={steamId64} name={name} user={user} profile={profile} visit={visit} />
       <PenaltiesCard steamId64={steamId64} record={record} visit={visit} />
+      <NotesCard steamId64={steamId64} notes={notes} visit={visit} notice={notice} problem={noteProblem} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} notice={notice} />}
       {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
       {isAdmin && user && (
@@ -108,53 +113,6 @@ function BackToList({ isAdmin, visit }: { isAdmin: boolean; visit: MemberVisit }
         <a href="/account/moderation/penalties">← {records.penalty.back}</a>
       )}
     </p>
-  );
-}
-
-type ProfileProps = { steamId64: SteamId64; name: string; user: User | undefined; visit: MemberVisit };
-
-function ProfileCard({ steamId64, name, user, visit }: ProfileProps): JSX.Element {
-  const { moderation: t, records } = textsOf(visit.locale);
-  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
-  return (
-    <section class="card person-card" aria-labelledby="person">
-      {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
-      <div>
-        <h2 id="person">
-          <bdi>{name}</bdi>
-        </h2>
-        {user ? <Badges user={user} locale={visit.locale} /> : <p class="hint">{t.noAccount}</p>}
-        <dl class="facts facts-inline">
-          <dt>{t.columns.steamId}</dt>
-          <dd>
-            <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
-              <code>{steamId64}</code>
-            </a>
-          </dd>
-          {user && (
-            <>
-              <dt>{t.columns.discord}</dt>
-              <dd>
-                {user.discordId === null || !maySeeDiscord(user, viewer) ? (
-                  t.noDiscord
-                ) : (
-                  <>
-                    <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
-                  </>
-                )}
-              </dd>
-              <dt>{t.columns.joined}</dt>
-              <dd>
-                <FullMoment at={user.createdAt} locale={visit.locale} />
-              </dd>
-            </>
-          )}
-        </dl>
-        <p class="row">
-          <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
-        </p>
-      </div>
-    </section>
   );
 }
 

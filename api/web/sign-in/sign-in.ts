@@ -72,8 +72,9 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   if (steamId === undefined) {
     return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
   }
+  const { accountCreatedAt: _, ...profile } = await deps.fetchProfile(steamId);
   const user = await saveSignIn(deps.db, steamId, {
-    profile: await deps.fetchProfile(steamId),
+    profile,
     configuredFlags: listConfiguredFlags(deps, steamId),
     now: visit.now,
   });

@@ -300,6 +300,14 @@ CREATE TABLE "settings" (
 	"value" text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "staff_notes" (
+	"id" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "staff_notes_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"steamid64" bigint NOT NULL,
+	"author_user_id" integer,
+	"text" text NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "steam_bans" (
 	"steamid64" bigint PRIMARY KEY NOT NULL,
 	"vac_bans" integer NOT NULL,
@@ -350,6 +358,7 @@ ALTER TABLE "server_aliases" ADD CONSTRAINT "server_aliases_server_id_servers_id
 ALTER TABLE "server_map_periods" ADD CONSTRAINT "server_map_periods_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "server_samples" ADD CONSTRAINT "server_samples_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "server_snapshots" ADD CONSTRAINT "server_snapshots_server_id_servers_id_fk" FOREIGN KEY ("server_id") REFERENCES "public"."servers"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "staff_notes" ADD CONSTRAINT "staff_notes_author_user_id_users_id_fk" FOREIGN KEY ("author_user_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD CONSTRAINT "webhook_deliveries_webhook_id_webhooks_id_fk" FOREIGN KEY ("webhook_id") REFERENCES "public"."webhooks"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_tokens_user" ON "api_tokens" USING btree ("user_id","id");--> statement-breakpoint
 CREATE INDEX "api_tokens_unrevoked" ON "api_tokens" USING btree ("user_id") WHERE revoked_at is null;--> statement-breakpoint
@@ -384,5 +393,7 @@ CREATE INDEX "round_sounds_player" ON "round_sounds" USING btree ("steamid64","i
 CREATE INDEX "round_sounds_voiceless" ON "round_sounds" USING btree ("id") WHERE status = 'ready' and voice_sha256 is null;--> statement-breakpoint
 CREATE INDEX "round_sounds_queue" ON "round_sounds" USING btree ("id") WHERE status in ('queued', 'measuring', 'rendering');--> statement-breakpoint
 CREATE INDEX "server_samples_raw" ON "server_samples" USING btree ("sampled_at") WHERE period_seconds = 0;--> statement-breakpoint
+CREATE INDEX "staff_notes_player" ON "staff_notes" USING btree ("steamid64","created_at");--> statement-breakpoint
+CREATE INDEX "staff_notes_author" ON "staff_notes" USING btree ("author_user_id");--> statement-breakpoint
 CREATE INDEX "steam_bans_checked" ON "steam_bans" USING btree ("checked_at");--> statement-breakpoint
 CREATE INDEX "webhook_deliveries_of" ON "webhook_deliveries" USING btree ("webhook_id","id");

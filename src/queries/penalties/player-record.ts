@@ -1,4 +1,4 @@
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, max, ne, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
@@ -125,3 +125,20 @@ const pageRows = prepareOnce('record_page', (db) =>
     .limit(sql.placeholder('limit'))
     .offset(sql.placeholder('offset')),
 );
+
+/** The different names in a player's penalties, the most recent one first. */
+export async function listNamesInPenalties(
+  db: Db,
+  playerSteamId: SteamId64,
+  { limit }: { limit: number },
+): Promise<string[]> {
+  const { playerName, createdAt } = penalties;
+  const rows = await db
+    .select({ name: playerName })
+    .from(penalties)
+    .where(and(eq(penalties.playerSteamId, playerSteamId), ne(playerName, '')))
+    .groupBy(playerName)
+    .orderBy(desc(max(createdAt)), playerName)
+    .limit(limit);
+  return rows.map(({ name }) => name);
+}

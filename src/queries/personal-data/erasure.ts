@@ -4,6 +4,7 @@ import { retryVictim } from '../../db/retry.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
+import { staffNotes } from '../../db/schema/staff-notes.ts';
 import { steamBans } from '../../db/schema/steam.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -78,6 +79,7 @@ async function eraseAccount(
     await tx.delete(users).where(eq(users.id, user.id));
   }
   await tx.delete(userFlags).where(eq(userFlags.steamId64, steamId64));
+  await tx.delete(staffNotes).where(eq(staffNotes.steamId64, steamId64));
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
   // After the account: concurrent changes to it have written their entries by now.
   await tx

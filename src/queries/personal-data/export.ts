@@ -8,6 +8,7 @@ import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
 import { penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { playerNames } from '../../db/schema/player-names.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
+import { staffNotes } from '../../db/schema/staff-notes.ts';
 import { steamBans } from '../../db/schema/steam.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -108,6 +109,25 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
       .select({ steamId64: playerNames.steamId64, name, isNickname, folded })
       .from(playerNames)
       .where(eq(playerNames.steamId64, steamId64)),
+  ];
+  yield [
+    'staffNotes',
+    await db
+      .select({ text: staffNotes.text, createdAt: staffNotes.createdAt })
+      .from(staffNotes)
+      .where(eq(staffNotes.steamId64, steamId64))
+      .orderBy(staffNotes.id),
+  ];
+  // What they noted is about others.
+  yield [
+    'staffNotesWritten',
+    user
+      ? await db
+          .select({ id: staffNotes.id, createdAt: staffNotes.createdAt })
+          .from(staffNotes)
+          .where(eq(staffNotes.authorUserId, user.id))
+          .orderBy(staffNotes.id)
+      : [],
   ];
   yield ['userFlags', await db.select().from(userFlags).where(eq(userFlags.steamId64, steamId64))];
   yield ['steamBans', await db.select().from(steamBans).where(eq(steamBans.steamId64, steamId64))];
@@ -288,6 +308,7 @@ export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boole
     penaltyEvents.liftedBySteamId,
     playerNames.steamId64,
     steamBans.steamId64,
+    staffNotes.steamId64,
     auditLog.subject,
   ];
   for (const column of columns) {

@@ -89,11 +89,31 @@ export async function lockUserFor(
     .orderBy(users.id)
     // Weaker than the lock of `lockUser`: new audit log entries refer to the actor's row, and must not wait for it.
     .for('no key update');
-  const actingUser = rows.find(({ id }) => id === actorId);
-  if (actingUser?.blockedAt) throw new Blocked(actingUser.blockReason);
-  if (!actingUser || !mayAct(actingUser)) throw new Forbidden(`User ${actorId} may no longer do this`);
+  requireRight(
+    rows.find(({ id }) => id === actorId),
+    mayAct,
+  );
   const user = rows.find((row) => row.steamId64 === steamId64);
   if (!user) throw new NotFound(`There is no user ${steamId64}`);
+  return user;
+}
+
+/**
+ * The acting user, whose rights cannot change until the transaction ends.
+ * @throws {Forbidden} when they lack the right, are blocked ({@link Blocked}) or were deleted.
+ */
+export async function lockActingUser(
+  tx: Db,
+  userId: number,
+  { mayAct }: { mayAct: (user: User) => boolean },
+): Promise<User> {
+  const [user] = await tx.select().from(users).where(eq(users.id, userId)).for('share');
+  return requireRight(user, mayAct);
+}
+
+function requireRight(user: User | undefined, mayAct: (user: User) => boolean): User {
+  if (user?.blockedAt) throw new Blocked(user.blockReason);
+  if (!user || !mayAct(user)) throw new Forbidden('The acting user may no longer do this');
   return user;
 }
 

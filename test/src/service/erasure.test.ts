@@ -10,6 +10,7 @@ import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import { staffNotes } from '../../../src/db/schema/staff-notes.ts';
 import { steamBans } from '../../../src/db/schema/steam.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
@@ -92,6 +93,7 @@ async function insertEverything(): Promise<void> {
     isCommunityBanned: false,
     checkedAt: new Date(),
   });
+  await db.insert(staffNotes).values({ steamId64: player.id, text: player.nickname, createdAt: new Date() });
   await db.insert(discordFeeds).values({
     subject: 'penalties',
     channelId: String(player.number),

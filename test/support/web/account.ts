@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { createMemoryMutex } from '../../../api/http/keyed-mutex.ts';
 import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
@@ -8,6 +9,7 @@ import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';
+import { createSteamBans } from '../../../src/steam/bans.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
 import { urlOf } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
@@ -53,6 +55,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const log: AccountSite['log'] = [];
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
+  const steamApi = createSteamApi({ apiUrl: '', apiKey: undefined, ...options.steamApi });
   const unlimited = { take: () => ({ isAllowed: true, resetSeconds: 60 }) };
   const { app } = pages({
     db: options.db,
@@ -72,7 +75,16 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       arePenaltiesPublic: options.arePenaltiesPublic ?? false,
       appealUrl: options.appealUrl,
     },
-    steamApi: createSteamApi({ apiUrl: '', apiKey: undefined, ...options.steamApi }),
+    steamApi,
+    lookUpSteamBans: steamApi.hasKey
+      ? createSteamBans({
+          steam: steamApi,
+          db: options.db,
+          log: pino({ level: 'silent' }),
+          now: () => clock.now ?? new Date(),
+          clockMs: () => performance.now(),
+        })
+      : undefined,
     sessionSecret: SECRET,
     demoPeople: options.demoPeople,
     clientKey: () => '127.0.0.1',

@@ -4,6 +4,7 @@ import { apiTokens } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import { staffNotes } from '../../../src/db/schema/staff-notes.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
 import { aPenalty, aSteamId, insertServer, insertUser } from '../database/builders.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
@@ -89,6 +90,13 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
         aPenalty({ ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER }),
       ]);
   }
+  await db.insert(staffNotes).values([
+    { steamId64: PLAYER, authorUserId: owner.id, text: `${text}\n${text}`, createdAt: LONG_AGO },
+    { steamId64: PLAYER, text, createdAt: EARLIER },
+  ]);
+  await db
+    .insert(penalties)
+    .values(aPenalty({ ...penalty, playerSteamId: PLAYER, playerName: `${text}!`, createdAt: EARLIER }));
   const webhook = { ...times, url: `https://hooks.example.org/${text}`, secret: 'whsec_', deliveredUpTo: 0 };
   await db.insert(webhooks).values([
     { ...webhook, switchedOffAt: LONG_AGO, switchedOffReason: 'gone' },
@@ -161,6 +169,12 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('an active penalty', '/account/moderation/penalties/1'),
       get('a lifted penalty', '/account/moderation/penalties/13'),
       get('admins', '/account/moderation/admins'),
+      get('delete a note', `/account/moderation/users/${PLAYER}/notes/1/delete`),
+      {
+        name: 'note refused',
+        open: (browser) =>
+          browser.post(`/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
+      },
       get('audit log', '/account/moderation/audit'),
       get('sounds', '/account/moderation/sounds'),
       get('delete the sound of a user', `/account/moderation/users/${PLAYER}/sound/delete`),

@@ -7,7 +7,7 @@ import { readBoundedText } from './bounded-text.ts';
 export const CSRF_FIELD = 'csrf_token';
 export const CSRF_HEADER = 'x-csrf-token';
 
-const MAX_FORM_BYTES = 16_384;
+const MAX_FORM_BYTES = 32_768;
 
 /** The CSRF token of a session; it changes with every sign-in. */
 export function csrfTokenOf(signer: Signer, session: { idHash: string }): string {
@@ -33,7 +33,7 @@ export function requireCsrfToken(
 }
 
 /**
- * Reads a URL-encoded form of at most 16 KiB.
+ * Reads a URL-encoded form of at most 32 KiB, which holds a staff note of 2,000 characters in any script but emoji.
  * @throws {InvalidInput} when it is larger, has another content type, repeats a field, or is incomplete.
  */
 export async function readForm(request: Request): Promise<Map<string, string>> {

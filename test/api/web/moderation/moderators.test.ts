@@ -1,10 +1,18 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { staffNotes } from '../../../../src/db/schema/staff-notes.ts';
+import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
+import { readPerson } from '../../../support/database/person-export.ts';
+import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../../support/web/page-text.ts';
 
-const { db, steam, site } = await openMemberSite();
+const steamApi = startSteamApi();
+afterAll(() => steamApi.stop());
+const { db, steam, site } = await openMemberSite({
+  steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
+});
 const MODERATION = '/account/moderation';
 const NOW = new Date('2026-11-21T12:00:00Z');
 const ADMIN = aSteamId(901);
@@ -211,8 +219,100 @@ test('admins are listed with what they gave in 7, 30 and 90 days by type, and ho
   expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
 });
 
-test('there is a record for every SteamID', async () => {
-  const page = await moderator.get(`${MODERATION}/users/${NEWCOMER}`);
-  expect(textOf(page.text)).toContain('This player has never signed in.');
-  expect(textOf(page.text)).toContain('No penalties.');
+describe("a player's record", () => {
+  const record = (steamId: string) => `${MODERATION}/users/${steamId}`;
+
+  test('exists for every SteamID', async () => {
+    const { text } = await moderator.get(record(NEWCOMER));
+    expect(textOf(text)).toContain('This player has never signed in.');
+    expect(textOf(text)).toContain('No penalties.');
+  });
+
+  test('shows what Steam says, and names used before', async () => {
+    steamApi.bans[KOWALSKI] = {
+      VACBanned: true,
+      NumberOfVACBans: 1,
+      DaysSinceLastBan: 30,
+      CommunityBanned: true,
+    };
+    steamApi.players[KOWALSKI] = { timecreated: 1_100_000_000 };
+    await insertPenalties(db, [
+      { playerSteamId: KOWALSKI, playerName: 'Kowal dawny', createdAt: new Date('2020-01-01T00:00:00Z') },
+    ]);
+    const told = textOf((await moderator.get(record(KOWALSKI))).text);
+    expect(told).toContain('Steam account since 9 Nov 2004, 11:33 UTC (22 years ago)');
+    expect(told).toContain('Bans by Steam 1 VAC ban · community ban (the last one 30 days ago)');
+    expect(told).toContain('Names used before Kowal dawny Penalties they issued');
+    steamApi.answer = 'fails';
+    const untold = textOf((await moderator.get(record(OLA))).text);
+    expect(untold).toContain('Bans by Steam not known right now');
+    expect(untold).not.toContain('Steam account since');
+    steamApi.answer = 'players';
+  });
+});
+
+describe('staff notes', () => {
+  const path = `${MODERATION}/users/${NEWCOMER}`;
+  const add = async (browser: Browser, text: string, extra: Record<string, string> = {}) => {
+    await browser.get(path);
+    return browser.post(`${path}/notes`, { text, ...extra });
+  };
+  const listNotes = () => db.select().from(staffNotes).orderBy(staffNotes.id);
+
+  test('are added once, deleted by their author and by admins, and audited without their text', async () => {
+    const formId = '0190c2a5-7a51-7c52-a6a1-000000000001';
+    await add(moderator, '  Obserwować.\r\nDrugie konto?  ', { form_id: formId });
+    await add(moderator, 'Obserwować.', { form_id: formId });
+    const added = await add(admin, 'Ostrzeżony ustnie');
+    expect(added.location).toBe(`${path}#notes`);
+    const [first, second] = await listNotes();
+    expect([first?.text, second?.text]).toEqual(['Obserwować.\nDrugie konto?', 'Ostrzeżony ustnie']);
+    const page = await moderator.get(path);
+    expect(textOf(page.text)).toContain('Szef · 21 Nov 2026, 12:00 UTC Ostrzeżony ustnie Moderatorka ·');
+    expect(page.text).toContain(`${path}/notes/${first?.id}/delete`);
+    expect(page.text).not.toContain(`${path}/notes/${second?.id}/delete`);
+    for (const method of ['get', 'post'] as const) {
+      const refused = await moderator[method](`${path}/notes/${second?.id}/delete`);
+      expect([method, refused.status]).toEqual([method, 403]);
+    }
+    expect(textOf((await moderator.get(`${path}/notes/${first?.id}/delete`)).text)).toContain(
+      'Drugie konto?',
+    );
+    expect((await moderator.post(`${path}/notes/${first?.id}/delete`)).location).toBe(`${path}#notes`);
+    await admin.post(`${path}/notes/${second?.id}/delete`);
+    expect(await listNotes()).toEqual([]);
+    const entries = (await listAuditEntries(db)).filter(({ subject }) => subject === NEWCOMER);
+    expect(entries.map(({ action, actor, details }) => [action, actor, details])).toEqual([
+      ['note.deleted', { steamId64: ADMIN, nickname: 'Szef' }, { noteId: second?.id }],
+      ['note.deleted', { steamId64: MODERATOR, nickname: 'Moderatorka' }, { noteId: first?.id }],
+      ['note.added', { steamId64: ADMIN, nickname: 'Szef' }, { noteId: second?.id }],
+      ['note.added', { steamId64: MODERATOR, nickname: 'Moderatorka' }, { noteId: first?.id }],
+    ]);
+  });
+
+  test('have up to 2,000 characters; a refused form is shown again as it was', async () => {
+    for (const text of ['  ', 'ż'.repeat(2001)]) {
+      const refused = await add(moderator, text);
+      expect(refused.status).toBe(400);
+      expect(refused.text).toContain('A note can have 1 to 2000 characters. Nothing was saved.');
+      expect(refused.text).toContain(`>${text}</textarea>`);
+    }
+    expect(await listNotes()).toEqual([]);
+    expect((await add(moderator, '語'.repeat(2000))).status).toBe(303);
+  });
+
+  test('are for moderators and admins only', async () => {
+    await member.get('/account');
+    expect((await member.post(`${path}/notes`, { text: 'x' })).status).toBe(403);
+  });
+
+  test('come in the data of the player without their author', async () => {
+    await add(moderator, 'Do wglądu');
+    const written = (await listNotes()).length;
+    const exported = await readPerson(db, NEWCOMER, { actor: 'operator', now: NOW });
+    expect(exported.staffNotes).toContainEqual({ text: 'Do wglądu', createdAt: NOW.toISOString() });
+    const ofAuthor = await readPerson(db, MODERATOR, { actor: 'operator', now: NOW });
+    expect(ofAuthor.staffNotesWritten).toHaveLength(written);
+    expect(JSON.stringify(ofAuthor)).not.toContain('Do wglądu');
+  });
 });

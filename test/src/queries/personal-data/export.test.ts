@@ -9,6 +9,7 @@ import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.t
 import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
 import { playerNames } from '../../../../src/db/schema/player-names.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { staffNotes } from '../../../../src/db/schema/staff-notes.ts';
 import { steamBans } from '../../../../src/db/schema/steam.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../../src/queries/personal-data/export.ts';
@@ -38,6 +39,7 @@ const PARTS = {
   penaltyEvents,
   penaltyTallies,
   names: playerNames,
+  staffNotes,
   steamBans,
   userFlags,
   discordFeeds,
@@ -53,6 +55,9 @@ const LEFT_OUT = [
   'player_names.grams',
   'erased_people.id_hash',
   'erased_people.secret_id',
+  'staff_notes.id',
+  'staff_notes.steamid64',
+  'staff_notes.author_user_id',
 ];
 /** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
@@ -91,6 +96,9 @@ await db.insert(steamBans).values({
   checkedAt: now,
 });
 await db.insert(discordMembers).values({ discordId: '80351110224678912', roles: ['1'], readAt: now });
+await db
+  .insert(staffNotes)
+  .values({ steamId64: ID, authorUserId: admin.id, text: 'about me', createdAt: now });
 await db.insert(discordFeeds).values({
   subject: 'penalties',
   channelId: '1',

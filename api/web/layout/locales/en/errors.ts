@@ -44,6 +44,7 @@ export const errors = {
   'webhook-limit': 'You have reached the maximum number of webhooks. Remove one first.',
   'block-reason': (most: number) =>
     `The reason can have ${most} characters at most. The user was not blocked.`,
+  'note-text': (most: number) => `A note can have 1 to ${most} characters. Nothing was saved.`,
   'address-too-long': 'This address is too long.',
   'invalid-input': 'Something in the form is not valid. Please go back and check it.',
   'sound-missing': 'Choose a file first. Nothing was uploaded.',

@@ -68,6 +68,7 @@ export const moderation = {
   neverExpires: 'never',
   detailLabels: {
     name: 'name',
+    noteId: 'note',
     tokenId: 'token ID',
     expiresAt: 'expires',
     scopes: 'scopes',
@@ -128,6 +129,8 @@ export const moderation = {
     'user.erased': 'erased a player',
     'token.created': 'created a token',
     'token.revoked': 'revoked a token',
+    'note.added': 'added a staff note',
+    'note.deleted': 'deleted a staff note',
     'discord.linked': 'linked Discord',
     'discord.unlinked': 'unlinked Discord',
     'discord.hidden': 'hid their Discord account',

@@ -14,6 +14,8 @@ export const notices = {
   'discord-shown': 'Others can see your Discord account again.',
   'account-deleted':
     'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',
+  'note-added': 'Note added.',
+  'note-deleted': 'Note deleted.',
   'flags-saved': 'Flags saved.',
   'sound-uploaded': 'Your file has been uploaded and is being processed.',
   'sound-removed': 'Sound deleted.',

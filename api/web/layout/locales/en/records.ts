@@ -1,3 +1,5 @@
+import { plural } from '../locale.ts';
+
 /** The pages for moderators: penalties, admins, and what players' records add for them. */
 export const records = {
   penalties: 'Penalties',
@@ -43,4 +45,26 @@ export const records = {
   noAdmins: 'Nobody has issued a penalty in the last 90 days.',
   unknownAdmins: 'Console and unknown admins',
   penaltiesBy: 'Penalties they issued',
+  steamAccount: 'Steam account since',
+  formerNames: 'Names used before',
+  steamBans: {
+    title: 'Bans by Steam',
+    none: 'none',
+    unknown: 'not known right now',
+    vac: (amount: number) => plural('en', amount, { one: 'VAC ban', other: 'VAC bans' }),
+    game: (amount: number) => plural('en', amount, { one: 'game ban', other: 'game bans' }),
+    community: 'community ban',
+    last: (when: string) => `the last one ${when}`,
+  },
+  notes: {
+    title: 'Staff notes',
+    none: 'No notes.',
+    newNote: 'New note',
+    hint: (most: number) =>
+      `At most ${most} characters. Only moderators and admins of this site see notes. They are personal data: the player gets text and time in the download of their own data, without your name, and erasing the player deletes them.`,
+    add: 'Add note',
+    delete: 'Delete',
+    deleteNumbered: (id: number) => `Delete note ${id}`,
+    deleteTitle: 'Delete this note?',
+  },
 };

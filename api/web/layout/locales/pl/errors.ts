@@ -44,6 +44,7 @@ export const errors: Texts['errors'] = {
   'webhook-types': 'Zaznacz przynajmniej jeden rodzaj zdarzeń. Webhook nie został dodany.',
   'webhook-limit': 'Masz już maksymalną liczbę webhooków. Najpierw usuń jeden z nich.',
   'block-reason': (most) => `Powód może mieć najwyżej ${most} znaków. Użytkownik nie został zablokowany.`,
+  'note-text': (most) => `Notatka może mieć od 1 do ${most} znaków. Nic nie zapisano.`,
   'address-too-long': 'Ten adres jest za długi.',
   'invalid-input': 'Formularz zawiera nieprawidłowe dane. Wróć i sprawdź go.',
   'sound-missing': 'Najpierw wybierz plik. Nic nie zostało przesłane.',

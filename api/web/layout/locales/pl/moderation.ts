@@ -68,6 +68,7 @@ export const moderation: Texts['moderation'] = {
   neverExpires: 'nigdy',
   detailLabels: {
     name: 'nazwa',
+    noteId: 'notatka',
     tokenId: 'ID tokena',
     expiresAt: 'wygasa',
     scopes: 'zakresy',
@@ -128,6 +129,8 @@ export const moderation: Texts['moderation'] = {
     'user.erased': 'usunięcie danych gracza',
     'token.created': 'utworzenie tokena',
     'token.revoked': 'unieważnienie tokena',
+    'note.added': 'dodanie notatki o graczu',
+    'note.deleted': 'usunięcie notatki o graczu',
     'discord.linked': 'połączenie z Discordem',
     'discord.unlinked': 'odłączenie konta Discord',
     'discord.hidden': 'ukrycie konta Discord',

@@ -16,6 +16,8 @@ export const notices: Texts['notices'] = {
   'discord-shown': 'Inni znów widzą Twoje konto Discord.',
   'account-deleted':
     'Twoje konto zostało usunięte wraz z tokenami, sesjami, powiązaniem z Discordem i dźwiękiem. Kary pozostają.',
+  'note-added': 'Notatka dodana.',
+  'note-deleted': 'Notatka usunięta.',
   'flags-saved': 'Flagi zostały zapisane.',
   'sound-uploaded': 'Plik został przesłany i jest przetwarzany.',
   'sound-removed': 'Dźwięk został usunięty.',

@@ -1,4 +1,5 @@
 import type { Texts } from '../en.ts';
+import { plural } from '../locale.ts';
 
 /** The pages for moderators: penalties, admins, and what players' records add for them. */
 export const records: Texts['records'] = {
@@ -43,4 +44,27 @@ export const records: Texts['records'] = {
   noAdmins: 'Przez ostatnie 90 dni nikt nie nałożył kary.',
   unknownAdmins: 'Konsola i nieznani admini',
   penaltiesBy: 'Nałożone kary',
+  steamAccount: 'Konto Steam od',
+  formerNames: 'Dawne nicki',
+  steamBans: {
+    title: 'Bany od Steam',
+    none: 'brak',
+    unknown: 'chwilowo nieznane',
+    vac: (amount) => plural('pl', amount, { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' }),
+    game: (amount) =>
+      plural('pl', amount, { one: 'ban w grze', few: 'bany w grach', other: 'banów w grach' }),
+    community: 'ban w społeczności Steam',
+    last: (when) => `ostatni ${when}`,
+  },
+  notes: {
+    title: 'Notatki moderacji',
+    none: 'Brak notatek.',
+    newNote: 'Nowa notatka',
+    hint: (most) =>
+      `Najwyżej ${most} znaków. Notatki widzą tylko moderatorzy i admini tej strony. To dane osobowe: gracz znajdzie treść i datę w pliku ze swoimi danymi, bez podpisu autora, a usunięcie danych gracza usuwa też notatki.`,
+    add: 'Dodaj notatkę',
+    delete: 'Usuń',
+    deleteNumbered: (id) => `Usuń notatkę ${id}`,
+    deleteTitle: 'Usunąć tę notatkę?',
+  },
 };

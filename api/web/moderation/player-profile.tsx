@@ -1,0 +1,157 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
+import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
+import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
+import type { SteamBans } from '../../../src/queries/steam-bans.ts';
+import type { User } from '../../../src/queries/users/users.ts';
+import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
+import type { SteamProfile } from '../../../src/steam/persona-names.ts';
+import { Badges } from '../layout/badges.tsx';
+import { formatRelative } from '../layout/locales/locale.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { Avatar } from '../layout/person.tsx';
+import type { MemberVisit } from '../request/visit.ts';
+import { pathOfPenaltiesBy } from './penalties-page.tsx';
+
+export type ProfileDeps = {
+  db: Db;
+  /** Absent without `STEAM_API_KEY`: then nothing is said about Steam's bans. */
+  lookUpSteamBans: LookUpSteamBans | undefined;
+  fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
+};
+
+/** How long a page waits for Steam; a response that comes later is there for the next view. */
+const STEAM_WAIT_MS = 700;
+const MAX_NAMES = 20;
+const DAY_MS = 86_400_000;
+
+/** What is known about a player beside their account and penalties. */
+export type PlayerProfile = {
+  /** `unknown`: Steam does not respond; undefined without `STEAM_API_KEY`. */
+  steamBans: SteamBans | 'unknown' | undefined;
+  /** Undefined when Steam does not tell, as for a private profile. */
+  steamAccountCreatedAt: Date | undefined;
+  /** The newest first. */
+  names: string[];
+};
+
+/** Loads a player's profile, which is incomplete while Steam is slow. */
+export async function loadProfile(
+  { db, lookUpSteamBans, fetchProfile }: ProfileDeps,
+  steamId64: SteamId64,
+): Promise<PlayerProfile> {
+  const inTime = <T,>(work: Promise<T>) => withTimeLimit(work, STEAM_WAIT_MS).catch(() => undefined);
+  const [steamBans, profile, names] = await Promise.all([
+    lookUpSteamBans && inTime(lookUpSteamBans(steamId64)).then((bans) => bans ?? 'unknown'),
+    inTime(fetchProfile(steamId64)),
+    listNamesInPenalties(db, steamId64, { limit: MAX_NAMES + 1 }),
+  ]);
+  return { steamBans, steamAccountCreatedAt: profile?.accountCreatedAt, names };
+}
+
+type ProfileProps = {
+  steamId64: SteamId64;
+  /** The name that the page shows. */
+  name: string;
+  /** Undefined for a player without an account. */
+  user: User | undefined;
+  profile: PlayerProfile;
+  visit: MemberVisit;
+};
+
+/** Who a player is: here, on Discord unless they hide it, and on Steam. */
+export function ProfileCard({ steamId64, name, user, profile, visit }: ProfileProps): JSX.Element {
+  const { moderation: t, records } = textsOf(visit.locale);
+  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
+  const { steamBans, steamAccountCreatedAt } = profile;
+  const formerNames = profile.names.filter((each) => each !== name).slice(0, MAX_NAMES);
+  return (
+    <section class="card person-card" aria-labelledby="person">
+      {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
+      <div>
+        <h2 id="person">
+          <bdi>{name}</bdi>
+        </h2>
+        {user ? <Badges user={user} locale={visit.locale} /> : <p class="hint">{t.noAccount}</p>}
+        <dl class="facts facts-inline">
+          <dt>{t.columns.steamId}</dt>
+          <dd>
+            <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
+              <code>{steamId64}</code>
+            </a>
+          </dd>
+          {steamAccountCreatedAt && (
+            <>
+              <dt>{records.steamAccount}</dt>
+              <dd>
+                <FullMoment at={steamAccountCreatedAt} locale={visit.locale} />{' '}
+                <span class="hint">({formatRelative(visit.locale, steamAccountCreatedAt, visit.now)})</span>
+              </dd>
+            </>
+          )}
+          {steamBans && (
+            <>
+              <dt>{records.steamBans.title}</dt>
+              <dd>{describeBans(steamBans, visit)}</dd>
+            </>
+          )}
+          {formerNames.length > 0 && (
+            <>
+              <dt>{records.formerNames}</dt>
+              <dd>
+                {formerNames.map((each, index) => (
+                  <>
+                    {index > 0 && ', '}
+                    <bdi>{each}</bdi>
+                  </>
+                ))}
+              </dd>
+            </>
+          )}
+          {user && (
+            <>
+              <dt>{t.columns.discord}</dt>
+              <dd>
+                {user.discordId === null || !maySeeDiscord(user, viewer) ? (
+                  t.noDiscord
+                ) : (
+                  <>
+                    <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
+                  </>
+                )}
+              </dd>
+              <dt>{t.columns.joined}</dt>
+              <dd>
+                <FullMoment at={user.createdAt} locale={visit.locale} />
+              </dd>
+            </>
+          )}
+        </dl>
+        <p class="row">
+          <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
+        </p>
+      </div>
+    </section>
+  );
+}
+
+/** `1 VAC ban · community ban (last one 30 days ago)`; "none" only when Steam said so. */
+function describeBans(bans: SteamBans | 'unknown', { locale, now }: MemberVisit): string {
+  const t = textsOf(locale).records.steamBans;
+  if (bans === 'unknown') return t.unknown;
+  const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;
+  const kinds = [
+    vacBans > 0 && t.vac(vacBans),
+    gameBans > 0 && t.game(gameBans),
+    isCommunityBanned && t.community,
+  ].filter((kind) => kind !== false);
+  if (kinds.length === 0) return t.none;
+  const lastAt = new Date(now.getTime() - daysSinceLastBan * DAY_MS);
+  const last = vacBans + gameBans > 0 ? ` (${t.last(formatRelative(locale, lastAt, now))})` : '';
+  return kinds.join(' · ') + last;
+}

@@ -1,0 +1,119 @@
+import { and, count, desc, eq } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { users } from '../db/schema/accounts.ts';
+import { staffNotes } from '../db/schema/staff-notes.ts';
+import { Forbidden, InvalidInput } from '../domain/errors.ts';
+import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
+import { recordAudit } from './audit-log.ts';
+import { holdOffErasures } from './personal-data/tombstones.ts';
+import { lockActingUser, type User } from './users/users.ts';
+
+export const MAX_NOTE_LENGTH = 2000;
+
+export type StaffNote = {
+  id: number;
+  text: string;
+  createdAt: Date;
+  /** Null for an author whose account was deleted. */
+  authorUserId: number | null;
+  author: { steamId64: SteamId64; nickname: string } | null;
+};
+
+/** A page of the notes about a player, newest first. @param page from 1. */
+export async function listStaffNotes(
+  db: Db,
+  steamId64: SteamId64,
+  { page, perPage }: { page: number; perPage: number },
+): Promise<{ notes: StaffNote[]; total: number }> {
+  const isAboutPlayer = eq(staffNotes.steamId64, steamId64);
+  const [[totals], notes] = await Promise.all([
+    db.select({ total: count() }).from(staffNotes).where(isAboutPlayer),
+    db
+      .select({
+        id: staffNotes.id,
+        text: staffNotes.text,
+        createdAt: staffNotes.createdAt,
+        authorUserId: staffNotes.authorUserId,
+        author: { steamId64: users.steamId64, nickname: users.nickname },
+      })
+      .from(staffNotes)
+      .leftJoin(users, eq(users.id, staffNotes.authorUserId))
+      .where(isAboutPlayer)
+      .orderBy(desc(staffNotes.createdAt), desc(staffNotes.id))
+      .limit(perPage)
+      .offset((page - 1) * perPage),
+  ]);
+  return { notes, total: totals?.total ?? 0 };
+}
+
+/** One of the notes about a player. */
+export async function findStaffNote(
+  db: Db,
+  { id, steamId64 }: { id: number; steamId64: SteamId64 },
+): Promise<Pick<StaffNote, 'id' | 'text' | 'authorUserId'> | undefined> {
+  const [note] = await db
+    .select({ id: staffNotes.id, text: staffNotes.text, authorUserId: staffNotes.authorUserId })
+    .from(staffNotes)
+    .where(and(eq(staffNotes.id, id), eq(staffNotes.steamId64, steamId64)));
+  return note;
+}
+
+type NewNote = { steamId64: SteamId64; text: string; now: Date; authorUserId: number };
+
+/**
+ * Adds a note about a player. Written to the audit log, without its text.
+ * @param tx a transaction that has locked nothing about people yet.
+ * @throws {InvalidInput} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
+ * @throws {Forbidden} when the author is no longer a moderator or administrator.
+ */
+export async function addStaffNote(tx: Db, { steamId64, text, now, authorUserId }: NewNote): Promise<void> {
+  const words = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
+  if (!hasVisibleCharacter(words) || [...words].length > MAX_NOTE_LENGTH) {
+    throw new InvalidInput(`A note has 1 to ${MAX_NOTE_LENGTH} characters`);
+  }
+  await holdOffErasures(tx);
+  await lockActingUser(tx, authorUserId, { mayAct: mayReadRecords });
+  const [note] = await tx
+    .insert(staffNotes)
+    .values({ steamId64, authorUserId, text: words, createdAt: now })
+    .returning({ id: staffNotes.id });
+  await recordAudit(tx, {
+    actor: { userId: authorUserId },
+    action: 'note.added',
+    subject: steamId64,
+    details: { noteId: note?.id },
+  });
+}
+
+/**
+ * Deletes a note about a player; does nothing if it is gone. Written to the audit log.
+ * @throws {Forbidden} when the acting user is neither its author nor an administrator.
+ */
+export async function deleteStaffNote(
+  db: Db,
+  note: { id: number; steamId64: SteamId64 },
+  { userId }: { userId: number },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await holdOffErasures(tx);
+    const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
+    const found = await findStaffNote(tx, note);
+    if (!found) return;
+    if (!mayDeleteNote(user, found))
+      throw new Forbidden('a note is deleted by its author or an administrator');
+    await tx.delete(staffNotes).where(eq(staffNotes.id, found.id));
+    await recordAudit(tx, {
+      actor: { userId },
+      action: 'note.deleted',
+      subject: note.steamId64,
+      details: { noteId: found.id },
+    });
+  });
+}
+
+/** Whether a moderator may delete a note: their own ones, administrators all. */
+export function mayDeleteNote(user: User, { authorUserId }: { authorUserId: number | null }): boolean {
+  return isAdministrator(user) || authorUserId === user.id;
+}
