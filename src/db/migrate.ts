@@ -68,7 +68,7 @@ export async function migrateDatabase(
 
 /**
  * Whether there is nothing to do. False for a read-only database, so that the migration fails on it.
- * @throws {InvalidInput} when its migrations do not begin like ours.
+ * @throws {InvalidInput} when its migrations do not begin like ours, or it cannot store every name.
  */
 async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
   const hashes = await loadMigrationHashes(session);
@@ -78,7 +78,13 @@ async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
         'point DATABASE_URL (or DATA_DIR) at an empty one',
     );
   }
-  const [row] = await session`select current_setting('transaction_read_only') = 'off' as "isWritable"`;
+  const [row] = await session`
+    select current_setting('transaction_read_only') = 'off' as "isWritable", current_setting('server_encoding') as encoding`;
+  if (row?.encoding !== 'UTF8') {
+    throw new InvalidInput(
+      `The database has the encoding ${row?.encoding}: create one with UTF8 (createdb --encoding UTF8 --template template0)`,
+    );
+  }
   return row?.isWritable === true && hashes.length >= upTo;
 }
 

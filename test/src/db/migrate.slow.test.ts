@@ -103,6 +103,20 @@ test('one that only reads is refused, though it is up to date', async () => {
   expect(program.stderr()).toMatch(/^The database of DATABASE_URL cannot be used: .*read-only.*\n$/);
 });
 
+test('a database that is not UTF8 is refused in one line', async () => {
+  const latin = `${new URL(url).pathname.slice(1)}_latin`;
+  await database.connection.unsafe(
+    `create database ${latin} template template0 encoding 'LATIN1' locale 'C'`,
+  );
+  try {
+    await expect(migrateDatabase(new URL(`/${latin}`, url).href)).rejects.toThrow(
+      'The database has the encoding LATIN1',
+    );
+  } finally {
+    await database.connection.unsafe(`drop database ${latin}`);
+  }
+});
+
 describe('a database whose migrations are not those of this version', () => {
   const recordMigrations = async (hashes: readonly string[]) => {
     await holder`create schema drizzle`;
