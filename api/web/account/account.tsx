@@ -1,6 +1,10 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Db } from '../../../src/db/client.ts';
+import { Card } from '../layout/card.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
@@ -8,7 +12,6 @@ import type { MemberVisit } from '../request/visit.ts';
 import { DataCard, type DataDeps, dataRoutes } from './data-card.tsx';
 import { DiscordCard } from './discord/discord-card.tsx';
 import { type DiscordDeps, discordRoutes } from './discord/discord-link.tsx';
-import { PenaltiesCard, type PenaltiesDeps } from './penalties-card.tsx';
 import { Profile } from './profile.tsx';
 import { RoundSoundCard } from './round-sound/round-sound-card.tsx';
 import type { RoundSoundDeps } from './round-sound/round-sound-deps.ts';
@@ -16,6 +19,12 @@ import { roundSoundRoutes } from './round-sound/round-sound-routes.tsx';
 import { SessionsCard, type SessionsDeps, sessionRoutes } from './sessions-card.tsx';
 import { type TokensDeps, tokenRoutes } from './tokens/token-routes.tsx';
 import { TokensCard } from './tokens/tokens-card.tsx';
+
+type PenaltiesDeps = {
+  db: Db;
+  /** Where players can appeal a penalty. */
+  appealUrl: string | undefined;
+};
 
 export type AccountDeps = { site: Site } & PenaltiesDeps &
   RoundSoundDeps &
@@ -81,4 +90,32 @@ export function accountRoutes(deps: AccountDeps): MemberRoute[] {
     ...sessionRoutes(deps),
     ...dataRoutes(deps),
   ];
+}
+
+/** The member's own penalties. */
+async function PenaltiesCard({
+  deps,
+  visit,
+}: {
+  deps: PenaltiesDeps;
+  visit: MemberVisit;
+}): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).penalties;
+  const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
+  return (
+    <Card
+      id="penalties"
+      title={t.own}
+      icon="shield"
+      {...(record.total > 0 && { aside: t.count(record.total) })}
+    >
+      <PlayerRecordView
+        record={record}
+        visit={visit}
+        path="/account"
+        words={{ clean: t.ownClean, noneActive: t.ownNoneActive }}
+        appealUrl={deps.appealUrl}
+      />
+    </Card>
+  );
 }
