@@ -2,8 +2,7 @@ import type { Command } from '../command.ts';
 import { type BanCheckDeps, banCheckCommand, checkBansCommand } from './ban-check.ts';
 import { type FeedDeps, feedCommand } from './feed.ts';
 import { lookupCommand } from './lookup.ts';
-import { serverCommand } from './server.ts';
-import type { ServerDeps } from './server-messages.ts';
+import { type ServerDeps, serverCommand } from './server.ts';
 
 /** The dependencies of all commands. */
 export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;

@@ -17,12 +17,10 @@ import {
   subcommand,
 } from './definition.ts';
 import { completePenaltyTypes, parsePenaltyTypes } from './penalty-types.ts';
-import { completeServer, findServer } from './server-choice.ts';
-import type { ServerDeps } from './server-messages.ts';
+import { completeServer, findServer, type ServerChoiceDeps } from './server-choice.ts';
 
-export type FeedDeps = {
+export type FeedDeps = ServerChoiceDeps & {
   db: Db;
-  servers: ServerDeps['servers'];
   mention: MentionCommand;
   /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;

@@ -1,17 +1,26 @@
 import { foldText } from '../../src/domain/text/fold-text.ts';
+import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import { Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { noticeMessage } from '../embeds/message.ts';
-import { serverChoice } from '../embeds/server-list.ts';
+import { inDisplayOrder, serverChoice } from '../embeds/server-list.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText } from '../text.ts';
-import { listViews, type ServerDeps } from './server-messages.ts';
 
-type Deps = Pick<ServerDeps, 'servers'>;
+export type ServerChoiceDeps = { servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug'> };
+
+/** All servers, in display order. */
+export function listViews({ servers }: ServerChoiceDeps): ServerView[] {
+  return inDisplayOrder(servers.current().map(toServerView));
+}
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
-export function completeServer(deps: Deps, typed: string, texts: Texts): { name: string; value: string }[] {
+export function completeServer(
+  deps: ServerChoiceDeps,
+  typed: string,
+  texts: Texts,
+): { name: string; value: string }[] {
   const part = foldText(typed.trim());
   return listViews(deps)
     .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
@@ -24,7 +33,7 @@ export function completeServer(deps: Deps, typed: string, texts: Texts): { name:
  * A server by its slug or exact name; the text can be anything, since autocomplete only suggests.
  * @throws {Refusal} when there is none.
  */
-export function findServer({ servers }: Deps, text: string): ServerView {
+export function findServer({ servers }: ServerChoiceDeps, text: string): ServerView {
   const status =
     servers.findBySlug(text) ??
     servers.findBySlug(text.toLowerCase()) ??

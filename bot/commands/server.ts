@@ -1,9 +1,59 @@
 import { ApplicationCommandType } from 'discord.js';
-import type { Command } from '../command.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
+import {
+  type Command,
+  type CommandResponse,
+  type ComponentPress,
+  type Components,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
+import { type Attachment, COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { playerList } from '../embeds/player-list.ts';
+import { serverCard } from '../embeds/server-card.ts';
+import { serverList } from '../embeds/server-list.ts';
+import { tryParsePositive } from '../interactions/custom-id.ts';
+import type { LiveStatus } from '../live-status/live-status.ts';
+import type { Localization } from '../locales/localization.ts';
+import type { SitePages } from '../site-pages.ts';
 import { localized, stringOption } from './definition.ts';
-import { completeServer, findServer } from './server-choice.ts';
-import { serverComponents } from './server-components.ts';
-import { renderCard, renderList, type ServerDeps } from './server-messages.ts';
+import { completeServer, findServer, listViews, type ServerChoiceDeps } from './server-choice.ts';
+
+export type ServerDeps = ServerChoiceDeps & {
+  pages: SitePages;
+  /** The chart of a server's last 24 hours; undefined when there is none. */
+  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+  pinLiveStatus: LiveStatus['pin'];
+};
+
+/** Buttons and menus of `/server` messages. */
+const serverComponents: Components<ServerDeps> = {
+  'server.refresh': (deps, invoker, press) => ({
+    kind: 'update',
+    render: () => {
+      const [serverId, offersPin] = press.args;
+      const server = requireServer(deps, serverId);
+      return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
+    },
+  }),
+  'server.list': (deps, invoker, press) =>
+    updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
+  'server.open': (deps, invoker, press) =>
+    updateOwn(invoker, press, (localization) => {
+      const server = requireServer(deps, press.values[0]);
+      return renderCard(deps, server, localization, press.args[0] === '1');
+    }),
+  'server.players': (deps, invoker, { args: [serverId, page, turn], isEphemeral }) => ({
+    kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
+    render: () =>
+      playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
+  }),
+  'server.pin': (deps, invoker, press) => ({
+    kind: 'ephemeral',
+    sendsMessages: true,
+    render: () => pin(deps, invoker, press),
+  }),
+};
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command<ServerDeps> = {
@@ -24,3 +74,59 @@ export const serverCommand: Command<ServerDeps> = {
   autocomplete: (deps, { localization }, { text }) => completeServer(deps, text, localization.texts),
   components: serverComponents,
 };
+
+/** The list of all servers. */
+function renderList(deps: ServerDeps, { texts }: Localization, offersPin: boolean): MessageView {
+  return serverList(listViews(deps), { texts, pages: deps.pages, offersPin });
+}
+
+/** The card of one server, with its chart. */
+async function renderCard(
+  deps: ServerDeps,
+  server: ServerView,
+  localization: Localization,
+  offersPin: boolean,
+): Promise<MessageView> {
+  const chart = await deps.chartOf(server.id, localization);
+  return serverCard(server, { texts: localization.texts, pages: deps.pages, offersPin, chart });
+}
+
+/** The component's argument is a server's id, or `all`. */
+async function pin(
+  deps: ServerDeps,
+  invoker: Invoker,
+  { args: [arg], messageId }: ComponentPress,
+): Promise<MessageView> {
+  if (!invoker.canModerateMembers || invoker.guildId === undefined) {
+    throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
+  }
+  if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+  const serverId = arg === 'all' ? undefined : requireServer(deps, arg).id;
+  await deps.pinLiveStatus(invoker, { serverId, pressedMessageId: messageId });
+  return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
+}
+
+/** Updates the message for its owner; others get a message of their own, so that the owner's does not change. */
+function updateOwn(
+  invoker: Invoker,
+  press: ComponentPress,
+  render: (localization: Localization) => ReturnType<CommandResponse['render']>,
+): CommandResponse {
+  const isOwn = press.isEphemeral || press.messageOwnerId === invoker.discordId;
+  return isOwn
+    ? { kind: 'update', render: () => render(localizationFor(invoker, press)) }
+    : { kind: 'ephemeral', render: () => render(invoker.localization) };
+}
+
+/** The language of an updated message: the invoker's if only they see it, else the guild's. */
+function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Localization {
+  return isEphemeral ? invoker.localization : invoker.guildLocalization;
+}
+
+/** @throws {Refusal} when the id is not that of a listed server. */
+function requireServer({ servers }: ServerDeps, arg: string | undefined): ServerView {
+  const id = tryParsePositive(arg);
+  const status = id === undefined ? undefined : servers.findById(id);
+  if (status) return toServerView(status);
+  throw new Refusal(({ server }) => noticeMessage(server.noLongerListed));
+}

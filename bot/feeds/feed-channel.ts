@@ -1,10 +1,8 @@
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes } from 'discord.js';
-import { sendDirectMessage } from '../direct-message.ts';
-import { editMessage } from '../edit-message.ts';
 import type { MessageView } from '../embeds/message.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
-import { MAY_NOT_POST, postMessage } from '../post-message.ts';
+import { editMessage, MAY_NOT_POST, postMessage, sendDirectMessage } from '../messages.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** A message of a feed. */

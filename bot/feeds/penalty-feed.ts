@@ -14,7 +14,7 @@ import {
 import { readEventLog } from '../../src/queries/penalties/events.ts';
 import { feedPenalty, feedSummary } from '../embeds/feed-penalty.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { toNonce } from '../post-message.ts';
+import { toNonce } from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
 import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 

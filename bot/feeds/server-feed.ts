@@ -12,7 +12,7 @@ import {
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { feedServers } from '../embeds/feed-servers.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { toNonce } from '../post-message.ts';
+import { toNonce } from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
 import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 import { compareServer, stillHolds } from './server-changes.ts';

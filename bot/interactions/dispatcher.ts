@@ -1,17 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
+import { isDatabaseOutage } from '../../src/db/client.ts';
 import { REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
+import { Unavailable } from '../../src/domain/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { COMMANDS, type CommandDeps } from '../commands/commands.ts';
-import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import type { Texts } from '../locales/en.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { type Delivery, isInteractionOver } from './delivery.ts';
-import { failureNotice } from './failure-notice.ts';
 import {
   type CommandInteraction,
   type ComponentInteraction,
@@ -191,3 +194,26 @@ const OUTDATED: CommandResponse = {
     throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
   },
 };
+
+/**
+ * The message to the invoker when a response failed: an apology and an error id, which is also in the log. The message
+ * reveals nothing of the error itself.
+ * @param name the command or component, for the log.
+ */
+function failureNotice(
+  error: unknown,
+  { name, texts: { refusals }, log }: { name: string; texts: Texts; log: Logger },
+): MessageView {
+  const errorId = randomBytes(4).toString('hex');
+  const fields = { err: error, errorId, interaction: name };
+  if (isTemporary(error)) {
+    log.warn(fields, 'a response needs the database or a service that is unreachable');
+    return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
+  }
+  log.error(fields, 'a response failed');
+  return noticeMessage(refusals.failed(errorId), COLOURS.danger);
+}
+
+function isTemporary(error: unknown): boolean {
+  return error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error);
+}

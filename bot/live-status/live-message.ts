@@ -4,14 +4,12 @@ import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import type { LiveStatusMessage } from '../../src/queries/live-status-messages.ts';
 import { Refusal } from '../command.ts';
-import { sendDirectMessage } from '../direct-message.ts';
-import { editMessage } from '../edit-message.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { MAY_NOT_POST, postMessage } from '../post-message.ts';
+import { editMessage, MAY_NOT_POST, postMessage, sendDirectMessage } from '../messages.ts';
 import { isDiscordError } from '../rest.ts';
 import type { SitePages } from '../site-pages.ts';
 

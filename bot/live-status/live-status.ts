@@ -11,7 +11,7 @@ import {
 } from '../../src/queries/live-status-messages.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { Invoker } from '../command.ts';
-import { toNonce } from '../post-message.ts';
+import { toNonce } from '../messages.ts';
 import { createLiveMessages, isEditForbidden, isMessageGone, type LiveMessageDeps } from './live-message.ts';
 
 type LiveStatusDeps = LiveMessageDeps & {

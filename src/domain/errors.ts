@@ -1,7 +1,7 @@
 /**
  * The errors a caller can react to, one class per reaction; no HTTP status, no embed.
  * Each transport maps them in one place: `api/http/error-handler.ts`, `api/web/failure.tsx`,
- * `bot/interactions/failure-notice.ts`, `src/cli.ts`.
+ * `bot/interactions/dispatcher.ts`, `src/cli.ts`.
  */
 export abstract class DomainError extends Error {}
 
