@@ -85,7 +85,7 @@ test.each([
   [
     ['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3', '--start', 'soon'],
     1,
-    '"soon" is not a start: use seconds from 0 to 600, such as 12.5s',
+    '"soon" is not a start: use minutes and seconds up to 10:00, such as 1:07.5 or 12.5s',
   ],
   [['sounds', 'add', '--steamid64', PLAYER, '/nowhere.mp3'], 1, 'There is no file "/nowhere.mp3"'],
   [['sounds', 'add', '--steamid64', PLAYER, '/tmp'], 1, '"/tmp" is a folder: name a file'],
