@@ -50,7 +50,7 @@ async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<Kn
 
 /** The found players, each with a link to their page. */
 export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit: MemberVisit }): JSX.Element {
-  const { moderation: t, penalties } = textsOf(visit.locale);
+  const t = textsOf(visit.locale).moderation;
   return (
     <Card id="players" title={t.playersWithoutAccount} icon="search">
       <table class="list">
@@ -82,10 +82,7 @@ export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit:
                 <code>{player.steamId64}</code>
               </td>
               <td data-label={t.columns.penalties}>
-                <span>
-                  {player.penalties}{' '}
-                  {player.isBanned && <span class="state state-banned">{penalties.inForce.ban}</span>}
-                </span>
+                <PenaltyCount player={player} visit={visit} />
               </td>
               <td data-label={t.columns.seen} class={player.lastSeenAt ? undefined : 'list-nothing'}>
                 {player.lastSeenAt && <Moment at={player.lastSeenAt} visit={visit} />}
@@ -95,5 +92,19 @@ export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit:
         </tbody>
       </table>
     </Card>
+  );
+}
+
+type CountProps = { player: { penalties: number; isBanned: boolean }; visit: MemberVisit };
+
+/** How many penalties a player has, and whether they are banned now. */
+export function PenaltyCount({ player, visit }: CountProps): JSX.Element {
+  return (
+    <span>
+      {player.penalties}{' '}
+      {player.isBanned && (
+        <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>
+      )}
+    </span>
   );
 }

@@ -2,6 +2,13 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
+import {
+  USER_FLAG_COLUMNS,
+  USER_FLAG_NAMES,
+  USER_FLAGS,
+  type UserFlag,
+  type UserFlagColumn,
+} from '../../../src/domain/rights/user-flags.ts';
 import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
@@ -19,12 +26,16 @@ import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { pathOfPlayer } from './find-user.ts';
 import { Frame } from './frame.tsx';
-import { findPlayersWithoutAccount, type KnownPlayer, PlayersCard } from './players-card.tsx';
+import { findPlayersWithoutAccount, type KnownPlayer, PenaltyCount, PlayersCard } from './players-card.tsx';
 
 export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVanity: ResolveVanity };
 
 const USERS_PER_PAGE = 25;
 const MAX_QUERY_LENGTH = 128;
+/** The names of flags, as in the API. */
+const USER_FLAG_NAMES_OF = Object.fromEntries(
+  USER_FLAG_NAMES.map((name) => [USER_FLAGS[name], name]),
+) as Record<UserFlagColumn, UserFlag>;
 
 /** The route of the user list, which can be searched by name, SteamID or profile address. */
 export function usersRoutes(deps: UsersDeps): MemberRoute[] {
@@ -37,9 +48,19 @@ async function showUsers(
 ): Promise<Response> {
   const query = (visit.url.searchParams.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
   const page = tryParsePositive(visit.url.searchParams.get('page')) ?? 1;
+  const flag = USER_FLAG_COLUMNS.find(
+    (column) => USER_FLAG_NAMES_OF[column] === visit.url.searchParams.get('flag'),
+  );
   const subject = await resolveQuery(resolveVanity, query);
-  const found = await searchUsers(db, { query: subject, page, perPage: USERS_PER_PAGE, now: visit.now });
-  const players = page === 1 ? await findPlayersWithoutAccount(db, subject, visit.now) : [];
+  const found = await searchUsers(db, {
+    query: subject ?? query,
+    flag,
+    page,
+    perPage: USERS_PER_PAGE,
+    now: visit.now,
+  });
+  const players =
+    page === 1 && flag === undefined ? await findPlayersWithoutAccount(db, subject ?? query, visit.now) : [];
   const lastPage = Math.max(1, Math.ceil(found.total / USERS_PER_PAGE));
   return respondWithPage(
     <UsersPage
@@ -47,6 +68,8 @@ async function showUsers(
       visit={visit}
       notice={readNotice(visit)}
       query={query}
+      isUnresolved={subject === undefined}
+      flag={flag}
       users={found.users}
       total={found.total}
       players={players}
@@ -56,15 +79,19 @@ async function showUsers(
   );
 }
 
-/** Resolves a custom profile address to its SteamID; returns other text and unresolvable addresses unchanged. */
-async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string> {
+/**
+ * Resolves a custom profile address to its SteamID; returns other text and addresses that nobody has unchanged.
+ * @returns undefined when Steam cannot be asked: without `STEAM_API_KEY`, or while it does not respond.
+ */
+async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string | undefined> {
   const reference = tryParseSteamReference(query);
   if (!reference || !('vanityName' in reference)) return query;
-  const steamId64 = await resolveVanity(reference.vanityName).catch((error: unknown) => {
+  try {
+    return (await resolveVanity(reference.vanityName)) ?? query;
+  } catch (error) {
     if (error instanceof Unavailable) return undefined;
     throw error;
-  });
-  return steamId64 ?? query;
+  }
 }
 
 type UsersProps = {
@@ -72,6 +99,9 @@ type UsersProps = {
   visit: MemberVisit;
   notice: Notice | undefined;
   query: string;
+  /** The query is a custom profile address, and Steam cannot be asked for its SteamID. */
+  isUnresolved: boolean;
+  flag: UserFlagColumn | undefined;
   users: ListedUser[];
   total: number;
   players: KnownPlayer[];
@@ -85,17 +115,20 @@ function UsersPage({
   visit,
   notice,
   query,
+  isUnresolved,
+  flag,
   users,
   total,
   players,
   page,
   lastPage,
 }: UsersProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
+  const { moderation: t, account } = textsOf(visit.locale);
+  const { badges } = account;
   return (
     <Frame site={site} visit={visit} notice={notice} tab="users">
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
-        <form method="get" action="/account/moderation" class="search">
+        <form method="get" action="/account/moderation" class="search search-flag">
           <div class="field field-wide">
             <label for="q">{t.search}</label>
             <input
@@ -112,19 +145,36 @@ function UsersPage({
               {t.searchHint}
             </p>
           </div>
+          <div class="field">
+            <label for="flag">{t.columns.flags}</label>
+            <select id="flag" name="flag">
+              <option value="">{t.anyFlag}</option>
+              {USER_FLAG_COLUMNS.map((column) => (
+                <option value={USER_FLAG_NAMES_OF[column]} selected={column === flag}>
+                  {badges[column]}
+                </option>
+              ))}
+            </select>
+          </div>
           <button class="button button-primary" type="submit">
             <Icon name="search" />
             {t.search}
           </button>
         </form>
         {users.length > 0 && <UserTable users={users} visit={visit} />}
-        {users.length === 0 && players.length === 0 && <p class="empty">{t.nobody}</p>}
+        {users.length === 0 && players.length === 0 && (
+          <p class="empty">{isUnresolved ? t.unresolved : t.nobody}</p>
+        )}
         <PagesNav
           visit={visit}
           page={page}
           lastPage={lastPage}
           addressOf={(number) =>
-            `/account/moderation?${new URLSearchParams({ q: query, page: String(number) })}`
+            `/account/moderation?${new URLSearchParams({
+              q: query,
+              ...(flag && { flag: USER_FLAG_NAMES_OF[flag] }),
+              page: String(number),
+            })}`
           }
         />
       </Card>
@@ -142,6 +192,7 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
           <th scope="col">{t.columns.user}</th>
           <th scope="col">{t.columns.steamId}</th>
           <th scope="col">{t.columns.discord}</th>
+          <th scope="col">{t.columns.penalties}</th>
           <th scope="col">{t.columns.flags}</th>
           <th scope="col">{t.columns.tokens}</th>
           <th scope="col">{t.columns.joined}</th>
@@ -165,6 +216,9 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
               ) : (
                 <bdi>{user.discordUsername || user.discordId}</bdi>
               )}
+            </td>
+            <td data-label={t.columns.penalties}>
+              <PenaltyCount player={user} visit={visit} />
             </td>
             <td data-label={t.columns.flags}>
               {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}

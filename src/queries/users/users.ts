@@ -1,4 +1,4 @@
-import { count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { likePart, MIN_INDEXED_LENGTH } from '../../db/like.ts';
@@ -10,6 +10,7 @@ import { isDiscordId } from '../../domain/discord-id.ts';
 import { Blocked, Forbidden, NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
+import type { UserFlagColumn } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
 import { activeBanOf } from '../penalties/is-banned.ts';
@@ -18,7 +19,7 @@ import { liveTokenCount } from './api-tokens.ts';
 export type User = typeof users.$inferSelect;
 export type LookedUpUser = User & { isBanned: boolean };
 /** A user in the moderation list. */
-export type ListedUser = User & { liveTokens: number };
+export type ListedUser = User & { liveTokens: number; penalties: number; isBanned: boolean };
 
 /** The user with this Discord account or SteamID, and whether an active ban exists at `now`. Specification 4.5. */
 export async function findUser(
@@ -179,28 +180,44 @@ function toLookedUp(rows: readonly { user: User; isBanned: boolean }[]): LookedU
   return rows.map(({ user, isBanned }) => ({ ...user, isBanned }));
 }
 
+type UserSearch = {
+  query: string;
+  /** Only users with this flag. */
+  flag?: UserFlagColumn | undefined;
+  /** From 1. */
+  page: number;
+  /** 25 by default. */
+  perPage?: number;
+  now: Date;
+};
+
 /**
  * Users for the moderation list, newest first; with a search, by any SteamID notation, a profile address, a Discord id
  * (all exact), or part of a nickname, a name in a penalty or a Discord name, ignoring letter case and diacritics.
- * @param page from 1. @param perPage 25 by default.
  */
 export async function searchUsers(
   db: Db,
-  { query, page, perPage = 25, now }: { query: string; page: number; perPage?: number; now: Date },
+  { query, flag, page, perPage = 25, now }: UserSearch,
 ): Promise<{ users: ListedUser[]; total: number }> {
-  const matches = matchUsers(query.trim());
+  const matches = and(matchUsers(query.trim()), flag && eq(users[flag], true));
   const [[totals], rows] = await Promise.all([
     db.select({ total: count() }).from(users).where(matches),
     db
-      .select({ user: users, liveTokens: liveTokenCount(now) })
+      .select({
+        user: users,
+        liveTokens: liveTokenCount(now),
+        penalties: sql<number>`(select count(*)::integer from ${penalties} where ${penalties.playerSteamId} = ${users.steamId64})`,
+        isBanned: sql<boolean>`exists (select from ${penalties} where ${activeBanOf(users.steamId64)})`,
+      })
       .from(users)
       .where(matches)
       .orderBy(desc(users.createdAt), desc(users.id))
       .limit(perPage)
-      .offset((page - 1) * perPage),
+      .offset((page - 1) * perPage)
+      .execute({ now: now.toISOString() }),
   ]);
   return {
-    users: rows.map(({ user, liveTokens }) => ({ ...user, liveTokens })),
+    users: rows.map(({ user, ...counted }) => ({ ...user, ...counted })),
     total: totals?.total ?? 0,
   };
 }

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-
 import { openModeration } from '../../../support/web/moderation.ts';
+import { rowsOf } from '../../../support/web/page-text.ts';
 
 const { db, site, steamApi, as, admin, userOf } = await openModeration();
 
@@ -71,6 +71,8 @@ describe('the moderation view', () => {
     expect(await found('https://steamcommunity.com/id/nobody')).toEqual([]);
     steamApi.answer = 'fails';
     expect(await found('https://steamcommunity.com/id/rzeznik')).toEqual([]);
+    const unresolved = await admin.get('/account/moderation?q=https://steamcommunity.com/id/rzeznik');
+    expect(unresolved.text).toContain('need a Steam Web API key (STEAM_API_KEY)');
     steamApi.answer = 'players';
   });
 
@@ -100,6 +102,15 @@ describe('the moderation view', () => {
     expect(await found('<img src=x')).toEqual([aSteamId(3)]);
     // Nineteen digits, but more than 63 bits: not an id.
     expect(await found('9999999999999999999')).toEqual([]);
+  });
+
+  test('filters users by flag, with their penalties', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(4), status: 'EXPIRED' },
+      { playerSteamId: aSteamId(4) },
+    ]);
+    const { text } = await admin.get('/account/moderation?flag=is_admin&q=adm');
+    expect(rowsOf(text)).toEqual([expect.stringMatching(/ Admin \d+ not linked 2 Banned Admin 0 now$/)]);
   });
 
   test('has pages, and tolerates invalid page numbers', async () => {

@@ -17,6 +17,9 @@ export const moderation: Texts['moderation'] = {
     'SteamID w dowolnym zapisie, adres profilu, nazwa lub ID na Discordzie albo obecny lub dawny nick',
   found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
   nobody: 'Brak wyników.',
+  anyFlag: 'Dowolna',
+  unresolved:
+    'Własne adresy profili wymagają klucza Steam Web API (STEAM_API_KEY) i odpowiedzi Steam. Wpisz SteamID.',
   noAccount: 'Ten gracz nigdy się nie zalogował.',
   playersWithoutAccount: 'Gracze bez konta',
   columns: {
