@@ -28,6 +28,7 @@ export async function loadUser(session: Session, id: string): Promise<{ db: Db; 
   throw userNotFound(who);
 }
 
+/** The error for an id that no user has. */
 export function userNotFound(who: Who): NotFound {
   const reading = 'steamId64' in who ? `the SteamID ${who.steamId64}` : `the Discord id ${who.discordId}`;
   return new NotFound(`There is no user with ${reading}`);
