@@ -1,4 +1,4 @@
-import { desc, eq, lt } from 'drizzle-orm';
+import { and, desc, eq, lt, or, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../db/client.ts';
 import { users } from '../db/schema/accounts.ts';
 import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
@@ -125,20 +125,41 @@ export function channelSubject(channelId: string): string {
   return `#${channelId}`;
 }
 
-/**
- * Newest first.
- * @param before only entries older than this id, for the next page.
- * @param limit 50 by default.
- */
+type AuditFilter = {
+  /** Only what they did, or what concerns them. */
+  person?: SteamId64 | undefined;
+  action?: AuditAction | undefined;
+  /** Any time of the day, which is one in UTC. */
+  day?: Date | undefined;
+  /** Only entries older than this id, for the next page. */
+  before?: number | undefined;
+  /** 50 by default. */
+  limit?: number;
+};
+
+/** Entries of the audit log, newest first. */
 export async function listAuditEntries(
   db: Db,
-  { before, limit = 50 }: { before?: number | undefined; limit?: number } = {},
+  { person, action, day, before, limit = 50 }: AuditFilter = {},
 ): Promise<AuditEntry[]> {
+  const dayText = day?.toISOString().slice(0, 10);
+  const isInFilter = and(
+    person &&
+      or(
+        eq(auditLog.subject, person),
+        sql`${auditLog.actorUserId} = (select ${users.id} from ${users} where ${users.steamId64} = ${person})`,
+      ),
+    action && eq(auditLog.action, action),
+    dayText === undefined
+      ? undefined
+      : sql`${auditLog.at} >= ${`${dayText}T00:00:00Z`}::timestamptz and ${auditLog.at} < ${`${dayText}T00:00:00Z`}::timestamptz + interval '24 hours'`,
+    before === undefined ? undefined : lt(auditLog.id, before),
+  );
   const rows = await db
     .select({ entry: auditLog, steamId64: users.steamId64, nickname: users.nickname })
     .from(auditLog)
     .leftJoin(users, eq(users.id, auditLog.actorUserId))
-    .where(before === undefined ? undefined : lt(auditLog.id, before))
+    .where(isInFilter)
     .orderBy(desc(auditLog.id))
     .limit(limit);
   return rows.map(({ entry, steamId64, nickname }) => ({

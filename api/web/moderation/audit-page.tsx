@@ -5,21 +5,31 @@ import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   AUDIT_ACTIONS,
+  type AuditAction,
   type AuditEntry,
   isAboutErasedPlayer,
   listAuditEntries,
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
+import { Icon } from '../layout/icons.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
+import {
+  findNamedPlayer,
+  MAX_SEARCH_LENGTH,
+  type NamedPlayer,
+  PlayerChoice,
+  readSearchText,
+} from '../penalties/player-choice.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, OlderPages } from './frame.tsx';
+import { readDay } from './penalties-page.tsx';
 import { PlayerLink } from './player-link.tsx';
 
 export type AuditDeps = { db: Db; site: Site };
@@ -33,14 +43,31 @@ export function auditRoutes(deps: AuditDeps): MemberRoute[] {
 }
 
 async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<Response> {
-  const before = tryParsePositive(visit.url.searchParams.get('before'));
-  const found = await listAuditEntries(db, { before, limit: ENTRIES_PER_PAGE + 1 });
+  const given = visit.url.searchParams;
+  const before = tryParsePositive(given.get('before'));
+  const filter: Filter = {
+    person: readSearchText(given, 'person'),
+    action: AUDIT_ACTIONS.find((action) => action === given.get('action')),
+    day: readDay(given, 'day'),
+  };
+  const person = await findNamedPlayer(db, filter.person, { now: visit.now, scope: 'all' });
+  const found = person.hasNoMatch
+    ? []
+    : await listAuditEntries(db, {
+        person: person.steamId64,
+        action: filter.action,
+        day: filter.day === '' ? undefined : new Date(filter.day),
+        before,
+        limit: ENTRIES_PER_PAGE + 1,
+      });
   const entries = found.slice(0, ENTRIES_PER_PAGE);
   const subjects = entries.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   return respondWithPage(
     <AuditPage
       site={site}
       visit={visit}
+      filter={filter}
+      person={person}
       entries={entries}
       users={await listUsersBySteamId(db, subjects, visit.now)}
       hasOlder={found.length > ENTRIES_PER_PAGE}
@@ -49,9 +76,27 @@ async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<R
   );
 }
 
+/** The filters as they were entered; empty texts do not filter. */
+type Filter = {
+  /** Part of a name, a SteamID or a profile address. */
+  person: string;
+  action: AuditAction | undefined;
+  /** In UTC: `2026-11-21`. */
+  day: string;
+};
+
+function addressOf({ person, action, day }: Filter, before = ''): string {
+  const kept = Object.entries({ person, action: action ?? '', day, before }).filter(
+    ([, value]) => value !== '',
+  );
+  return kept.length === 0 ? PATH : `${PATH}?${new URLSearchParams(kept)}`;
+}
+
 type AuditProps = {
   site: Site;
   visit: MemberVisit;
+  filter: Filter;
+  person: NamedPlayer;
   entries: AuditEntry[];
   /** The users among the subjects. */
   users: readonly User[];
@@ -60,24 +105,70 @@ type AuditProps = {
 };
 
 /** A page of the audit log, newest entries first. */
-function AuditPage({ site, visit, entries, users, hasOlder, isNewest }: AuditProps): JSX.Element {
+function AuditPage(props: AuditProps): JSX.Element {
+  const { site, visit, filter, person, entries, users, hasOlder, isNewest } = props;
   const t = textsOf(visit.locale).moderation;
   const last = entries.at(-1);
   return (
     <Frame site={site} visit={visit} tab="audit">
       <Card id="audit" title={t.tabs.audit} icon="info">
-        {entries.length === 0 ? (
-          <p class="empty">{t.noEntries}</p>
-        ) : (
-          <AuditTable entries={entries} users={users} visit={visit} />
+        <FilterForm filter={filter} visit={visit} />
+        <PlayerChoice
+          candidates={person.candidates}
+          addressOf={(steamId64) => addressOf({ ...filter, person: steamId64 })}
+          visit={visit}
+        />
+        {entries.length === 0 && person.candidates.length === 0 && (
+          <p class="empty">{addressOf(filter) === PATH ? t.noEntries : t.nobody}</p>
         )}
+        {entries.length > 0 && <AuditTable entries={entries} users={users} visit={visit} />}
         <OlderPages
           label={t.tabs.audit}
-          newest={isNewest ? undefined : { href: PATH, label: t.newest }}
-          older={hasOlder && last ? { href: `${PATH}?before=${last.id}`, label: t.older } : undefined}
+          newest={isNewest ? undefined : { href: addressOf(filter), label: t.newest }}
+          older={hasOlder && last ? { href: addressOf(filter, String(last.id)), label: t.older } : undefined}
         />
       </Card>
     </Frame>
+  );
+}
+
+function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): JSX.Element {
+  const { moderation: t, penalties } = textsOf(visit.locale);
+  return (
+    <form method="get" action={PATH} class="search">
+      <div class="filters">
+        <div class="field">
+          <label for="person">{penalties.search}</label>
+          <input
+            id="person"
+            name="person"
+            type="search"
+            value={filter.person}
+            maxlength={MAX_SEARCH_LENGTH}
+            autocomplete="off"
+          />
+        </div>
+        <div class="field">
+          <label for="action">{t.auditColumns.what}</label>
+          <select id="action" name="action">
+            <option value="">{t.anyAction}</option>
+            {AUDIT_ACTIONS.map((action) => (
+              <option value={action} selected={action === filter.action}>
+                {t.actions[action]}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div class="field">
+          <label for="day">{t.day}</label>
+          <input id="day" name="day" type="date" value={filter.day} />
+        </div>
+      </div>
+      <button class="button button-primary" type="submit">
+        <Icon name="search" />
+        {t.search}
+      </button>
+    </form>
   );
 }
 

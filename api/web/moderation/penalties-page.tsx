@@ -159,7 +159,7 @@ function findProblem(
 }
 
 /** Reads a day such as `2026-11-21`; empty for anything else. */
-function readDay(given: URLSearchParams, name: string): string {
+export function readDay(given: URLSearchParams, name: string): string {
   const text = given.get(name) ?? '';
   const day = startOfDay(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '');
   return day?.toISOString().slice(0, 10) === text ? text : '';

@@ -290,6 +290,20 @@ describe('staff notes', () => {
     ]);
   });
 
+  test('are found in the audit log by person, action and day', async () => {
+    const listed = async (query: string) =>
+      rowsOf((await admin.get(`${MODERATION}/audit?${query}`)).text).length;
+    const entries = await listAuditEntries(db, { limit: 100 });
+    const ofNotes = entries.filter(({ action }) => action === 'note.added');
+    const today = new Date().toISOString().slice(0, 10);
+    expect(ofNotes.length).toBeGreaterThan(0);
+    expect(await listed(`action=note.added&day=${today}`)).toBe(ofNotes.length);
+    expect(await listed('action=note.added&day=2020-01-01')).toBe(0);
+    expect(await listed(`action=note.added&person=${NEWCOMER}`)).toBe(ofNotes.length);
+    expect(await listed('action=note.added&person=szef')).toBe(1);
+    expect(await listed('person=nobody')).toBe(0);
+  });
+
   test('have up to 2,000 characters; a refused form is shown again as it was', async () => {
     for (const text of ['  ', 'ż'.repeat(2001)]) {
       const refused = await add(moderator, text);

@@ -15,6 +15,8 @@ export const moderation = {
   searchHint: 'SteamID in any notation, profile address, Discord name or ID, or a current or former nickname',
   found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
   nobody: 'No results.',
+  anyAction: 'Any action',
+  day: 'Day (UTC)',
   anyFlag: 'Any',
   unresolved:
     'Custom profile addresses need a Steam Web API key (STEAM_API_KEY) and Steam’s response. Enter the SteamID instead.',

@@ -17,6 +17,8 @@ export const moderation: Texts['moderation'] = {
     'SteamID w dowolnym zapisie, adres profilu, nazwa lub ID na Discordzie albo obecny lub dawny nick',
   found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
   nobody: 'Brak wyników.',
+  anyAction: 'Dowolne zdarzenie',
+  day: 'Dzień (UTC)',
   anyFlag: 'Dowolna',
   unresolved:
     'Własne adresy profili wymagają klucza Steam Web API (STEAM_API_KEY) i odpowiedzi Steam. Wpisz SteamID.',
