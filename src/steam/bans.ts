@@ -54,6 +54,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
   const missing = new LRUCache<SteamId64, true>({
     max: MAX_MISSING,
     ttl: ASK_AGAIN_MS,
+    ttlResolution: 0,
     perf: { now: clockMs },
   });
 

@@ -59,7 +59,7 @@ test('a player whose first sign-in makes them an admin is heard', async () => {
 });
 
 async function isHeard(player: SteamId64): Promise<{ lookup: boolean; stereo: number; voice: number }> {
-  const { body } = await service.get(`/players/${player}/roundsound`);
+  const { body } = await service.ask(`/api/v1/players/${player}/roundsound`);
   const statusOf = async (rendition: 'stereo' | 'voice') =>
     (await service.ask(`/storage/roundsound/${soundFileName(player, rendition)}`)).status;
   return {

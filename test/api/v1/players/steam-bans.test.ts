@@ -201,7 +201,7 @@ describe('an implausible response of Steam', () => {
       expect((await ask(aSteamId(1))).body).toEqual(UNKNOWN);
       expect((await ask(aSteamId(3))).body).toEqual({ success: true, data: CLEAN });
       expect(steam.banCalls).toHaveLength(length + 1);
-      service.clock.monotonicMs += MINUTE_MS;
+      service.clock.monotonicMs += MINUTE_MS + 1;
       expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
       await db.delete(steamBans);
     }
