@@ -21,7 +21,7 @@ const place = { databaseUrl, folders, uploadName: UPLOAD_NAME };
 const erase = (number: number, withPenalties: boolean) =>
   erasePlayer(db, folders, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
 const backUp = async (file: string) => {
-  await writeBackup(file, { ...place, productVersion: '0.1.0' });
+  await writeBackup(file, { ...place, productVersion: '1.0.0' });
   return file;
 };
 const restore = (file: string) =>

@@ -34,7 +34,7 @@ test.skipIf(!disk.isMounted)(
       sha256: createHash('sha256').update(SOUND).digest('hex'),
     });
     const file = join(root.path, 'backup.tar.gz');
-    await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '0.1.0' });
+    await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '1.0.0' });
     await insertUser(db, 2);
 
     const storageDir = join(disk.path, 'storage');

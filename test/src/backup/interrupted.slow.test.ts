@@ -32,7 +32,7 @@ test('a backup of a sound', async () => {
     databaseUrl: from.url,
     folders: source,
     uploadName: UPLOAD_NAME,
-    productVersion: '0.1.0',
+    productVersion: '1.0.0',
   });
   // As before a replacement.
   await insertUser(to.db, 2);

@@ -43,7 +43,7 @@ const backUp = (name: string) =>
     databaseUrl: from.url,
     folders,
     uploadName: UPLOAD_NAME,
-    productVersion: '0.1.0',
+    productVersion: '1.0.0',
   });
 const isBackupIn = async (condition: string) => {
   const [row] = await to.connection.unsafe(

@@ -48,7 +48,7 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
 
     test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
       const file = join(root.path, 'backup.tar.gz');
-      await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '0.1.0' });
+      await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '1.0.0' });
       await writeFile(join(folders.published, FILE), 'a later sound');
       await writeFile(join(folders.published, BEFORE), 'a sound of before');
       await restoreBackup(

@@ -40,7 +40,7 @@ beforeAll(async () => {
     sha256: null,
     readyAt: null,
   });
-  await writeBackup(file, { ...place, productVersion: '0.1.0' });
+  await writeBackup(file, { ...place, productVersion: '1.0.0' });
   // What a refused restore leaves untouched.
   await insertUser(db, 3);
   await writeFile(join(folders.published, `${aSteamId(1)}.mp3`), 'a later sound');
@@ -92,7 +92,7 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   [
     'another format',
     manifest(/"formatVersion": 1/, '"formatVersion": 9'),
-    'has format 9, and this version reads format 1: use the version that made it (0.1.0)',
+    'has format 9, and this version reads format 1: use the version that made it (1.0.0)',
   ],
   [
     'an entry after the manifest',

@@ -244,7 +244,7 @@ function alter(tar: Buffer): Buffer {
 
 /** A manifest with one more migration. It has the same length, because tar stores the length before the content. */
 function grow(tar: Buffer): Buffer {
-  const text = tar.toString('latin1').replace('"productVersion": "0.1.0"', '"productVersion": "9.9.9"');
+  const text = tar.toString('latin1').replace('"productVersion": "1.0.0"', '"productVersion": "9.9.9"');
   const [list = ''] = /(?<="migrations": )\[[^\]]*\]/.exec(text) ?? [];
   const longer = JSON.stringify([...JSON.parse(list), 'x']).padEnd(list.length);
   return Buffer.from(text.replace(list, longer), 'latin1');
