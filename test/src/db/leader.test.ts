@@ -48,6 +48,14 @@ async function listSessions() {
     where datname = current_database() and application_name like 'leader %'`;
 }
 
+/** The session that has the lock of a part. */
+async function findHolder() {
+  const [holder] = await connection`
+    select pid, application_name as name from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and classid = ${LOCKS.leader}`;
+  return holder;
+}
+
 test('a part runs in one process, and the next one begins after its work has ended', async () => {
   const [first, second] = [aProcess(), aProcess()];
   const order: string[] = [];
@@ -91,12 +99,9 @@ test('a session that the server ended brings its locks back, and the work goes o
   const { leaders, lines } = aProcess();
   const part = aPart(leaders);
   await waitFor(part.isLeader);
-  const [before] = await listSessions();
+  const before = await findHolder();
   await connection`select pg_terminate_backend(${before?.pid})`;
-  const holderOf = async () =>
-    (await connection`select pid from pg_locks where locktype = 'advisory' and classid = ${LOCKS.leader}`)[0]
-      ?.pid;
-  await waitFor(async () => ![undefined, before?.pid].includes(await holderOf()));
+  await waitFor(async () => ![undefined, before?.pid].includes((await findHolder())?.pid));
   expect(part.calls).toEqual(['start']);
   expect(lines.filter((line) => line.startsWith('lost'))).toEqual([]);
 });
@@ -106,19 +111,14 @@ test('an earlier session of the same process, which the server takes for alive, 
   const { leaders } = aProcess(proxy.url);
   const part = aPart(leaders);
   await waitFor(part.isLeader);
-  const [session] = await listSessions();
+  const session = await findHolder();
   proxy.cut();
-  await waitFor(async () => (await listSessions()).length === 0);
+  await waitFor(async () => (await findHolder()) === undefined);
   const orphan = connect(url, { max: 1 });
-  await orphan`select set_config('application_name', ${session?.name}, false),
-    pg_advisory_lock(${LOCKS.leader}, hashtext('poller'))`;
+  const [{ pid } = {}] = await orphan`select pg_backend_pid() as pid,
+    set_config('application_name', ${session?.name}, false), pg_advisory_lock(${LOCKS.leader}, hashtext('poller'))`;
   proxy.restore();
-  await waitFor(async () => {
-    const [holder] = await connection`
-      select application_name as name, client_port as port from pg_locks join pg_stat_activity using (pid)
-      where locktype = 'advisory' and classid = ${LOCKS.leader}`;
-    return holder !== undefined && (await listSessions()).length === 1;
-  });
+  await waitFor(async () => ![undefined, pid].includes((await findHolder())?.pid));
   expect(part.calls).toEqual(['start']);
   await orphan.end({ timeout: 0 });
 });
