@@ -6,7 +6,7 @@ COPY src/db/patches src/db/patches
 # Without what is never loaded: compilers and types that packages name as peers, ffmpeg's second build, source maps.
 RUN bun install --frozen-lockfile --production \
   && cd node_modules \
-  && rm -rf typescript @typescript @types bun-types fluent-ffmpeg/coverage fluent-ffmpeg/doc @ffmpeg/core/dist/umd \
+  && rm -rf typescript @typescript @types bun-types @expo-google-fonts/inter/*_Italic @expo-google-fonts/inter/*/*.png fluent-ffmpeg/coverage fluent-ffmpeg/doc @ffmpeg/core/dist/umd \
     swagger-ui-dist/*.map swagger-ui-dist/*es-bundle*
 
 FROM oven/bun:1.4.5-slim

@@ -114,16 +114,12 @@ function toDataUrl(bytes: Uint8Array): string {
 }
 
 function fontFaces(): string {
-  const faces = [400, 600].flatMap((weight) =>
-    ['latin', 'latin-ext'].map((subset) => {
-      const file = Bun.resolveSync(
-        `@fontsource/inter/files/inter-${subset}-${weight}-normal.woff2`,
-        import.meta.dir,
-      );
-      const range = subset === 'latin' ? 'U+0000-00FF, U+2000-206F' : 'U+0100-02BA, U+1E00-1E9F';
-      return `@font-face { font-family: Inter; font-weight: ${weight}; unicode-range: ${range};
-        src: url(data:font/woff2;base64,${readFileSync(file).toString('base64')}); }`;
-    }),
-  );
-  return faces.join('\n');
+  const faces = { 400: '400Regular/Inter_400Regular.ttf', 600: '600SemiBold/Inter_600SemiBold.ttf' };
+  return Object.entries(faces)
+    .map(([weight, name]) => {
+      const file = Bun.resolveSync(`@expo-google-fonts/inter/${name}`, import.meta.dir);
+      return `@font-face { font-family: Inter; font-weight: ${weight};
+        src: url(data:font/ttf;base64,${readFileSync(file).toString('base64')}); }`;
+    })
+    .join('\n');
 }
