@@ -136,7 +136,7 @@ compose=(docker-compose --project-directory "$work" --project-name community-tes
 await 60 '/readyz' curl -fs http://127.0.0.1:3000/readyz
 cli() { "${compose[@]}" exec -T "${service:-app}" bun src/cli.ts "$@"; }
 cli servers add --name 'Only Mirage #1' --address 192.0.2.1:27015 --mode Competitive --region EU >/dev/null 2>&1 || fail 'servers add'
-curl -fs http://127.0.0.1:3000/api/v1/servers | grep -q 'Only Mirage #1' || fail '/servers'
+await 10 '/servers without the server' sh -c "curl -fs http://127.0.0.1:3000/api/v1/servers | grep 'Only Mirage #1'"
 cli backup /data/community.tar.gz >/dev/null || fail 'backup'
 "${compose[@]}" exec -T app test -s /data/community.tar.gz || fail 'no backup in the volume'
 "${compose[@]}" down --volumes --timeout 10 >/dev/null 2>&1
