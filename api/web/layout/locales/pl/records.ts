@@ -18,8 +18,8 @@ export const records: Texts['records'] = {
   sorts: {
     '-created': 'Od najnowszych',
     created: 'Od najstarszych',
-    ends: 'Najpierw kończące się najwcześniej',
-    '-ends': 'Najpierw kończące się najpóźniej',
+    ends: 'Od najwcześniej kończących się',
+    '-ends': 'Od najpóźniej kończących się',
   },
   fromAfterTo: 'Pierwszy dzień wypada po ostatnim.',
   reasonTooShort: 'Wpisz co najmniej trzy znaki powodu.',
