@@ -134,6 +134,8 @@ type NewUser = typeof users.$inferInsert;
 /** The number of people who are users. The first sixteen have every combination of the four flags. */
 const DEMO_USERS = 60;
 const FLAGGED = 16;
+/** By their position; beyond those with every combination of the other flags. */
+export const MODERATOR = 17;
 /** Discord ids of the future, which no real account has. */
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
 
@@ -155,6 +157,7 @@ function createUsers(people: readonly Person[], now: Date, seed: number): NewUse
       nickname: person.name,
       isAdmin: (flags & 0b0001) !== 0,
       isOwner: (flags & 0b0010) !== 0,
+      isModerator: number === MODERATOR,
       hasSvip: (flags & 0b0100) !== 0,
       isServiceplus: (flags & 0b1000) !== 0,
       createdAt,

@@ -19,7 +19,14 @@ import { saveUser } from '../queries/users/user-changes.ts';
 import type { Config } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { startLoop } from '../runtime/loop.ts';
-import { DEMO_SEED, fillHistory, listDemoPeople, saveDemoAddresses, seedCommunity } from './community.ts';
+import {
+  DEMO_SEED,
+  fillHistory,
+  listDemoPeople,
+  MODERATOR,
+  saveDemoAddresses,
+  seedCommunity,
+} from './community.ts';
 import { startDemoGames } from './games.ts';
 import { MEMBER } from './penalties.ts';
 import type { Person } from './people.ts';
@@ -52,7 +59,7 @@ const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
 const TOKEN_NAME = 'demo';
 /** The people that visitors can sign in as, by their position; the owner has every flag and the token. */
-const DEMO_PEOPLE = { owner: 15, admin: 1, member: MEMBER } as const;
+const DEMO_PEOPLE = { owner: 15, admin: 1, moderator: MODERATOR, member: MEMBER } as const;
 
 /**
  * Starts the service on a made-up community with simulated game servers.
@@ -110,7 +117,14 @@ export async function startDemo(
     const service = await runService(
       { ...config, port, publicUrl: config.publicUrl.replace(/:0$/, `:${port}`) },
       log,
-      { demoPeople: { owner: idOf('owner'), admin: idOf('admin'), member: idOf('member') } },
+      {
+        demoPeople: {
+          owner: idOf('owner'),
+          admin: idOf('admin'),
+          moderator: idOf('moderator'),
+          member: idOf('member'),
+        },
+      },
     );
     stops.push(service.stop);
     const tokenOwner = personOf('owner');

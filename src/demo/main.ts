@@ -62,7 +62,7 @@ function describe({ port, token, tokenOwner }: Demo, config: Config) {
 The demo is running; Ctrl-C stops it.
 
   Status     ${base}
-  Account    ${base}/account: sign in as owner, admin, member
+  Account    ${base}/account: sign in as owner, admin, moderator, member
   API        ${base}/api/v1/servers
   Reference  ${base}/swagger
   Health     ${base}/readyz

@@ -43,7 +43,7 @@ export type Visit = {
 };
 
 /** The roles that visitors of the demo may sign in as. */
-export const DEMO_ROLES = ['owner', 'admin', 'member'] as const;
+export const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
 export type DemoRole = (typeof DEMO_ROLES)[number];
 
 /** A visit of a signed-in user. */

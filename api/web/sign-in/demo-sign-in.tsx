@@ -71,6 +71,6 @@ async function createUser(
   const { playerName } = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
   const isOwner = role === 'owner';
   await saveSignIn(db, steamId64, { profile: { nickname: playerName ?? '' }, now });
-  const changes = { isOwner, isAdmin: isOwner || role === 'admin' };
+  const changes = { isOwner, isAdmin: isOwner || role === 'admin', isModerator: role === 'moderator' };
   return saveUser(db, steamId64, { changes, actor: 'configuration' });
 }

@@ -40,7 +40,7 @@ describe.skipIf(!isPossible)('every button and link can be clicked', () => {
   beforeAll(async () => {
     await seedEveryPage(db, 'Ala');
     slug = (await db.select().from(servers))[0]?.slug ?? '';
-    const demoPeople = { owner: OWNER, admin: PLAYER, member: aSteamId(10) };
+    const demoPeople = { owner: OWNER, admin: PLAYER, moderator: aSteamId(4), member: aSteamId(10) };
     site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1' }, { demoPeople });
   });
   afterAll(async () => {

@@ -8,7 +8,7 @@ import { textOf } from '../../../support/web/page-text.ts';
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
-const demoPeople = { owner: aSteamId(1), admin: aSteamId(2), member: aSteamId(3) };
+const demoPeople = { owner: aSteamId(1), admin: aSteamId(2), moderator: aSteamId(4), member: aSteamId(3) };
 const demo = startAccountSite({ db, steam, demoPeople });
 const service = startAccountSite({ db, steam });
 afterAll(async () => {
@@ -18,13 +18,14 @@ afterAll(async () => {
 });
 await insertUser(db, 1, { nickname: 'Olga', isOwner: true, isAdmin: true });
 await insertUser(db, 2, { nickname: 'Adam', isAdmin: true });
+await insertUser(db, 4, { nickname: 'Mira', isModerator: true });
 await insertUser(db, 3, { nickname: 'Maja' });
 
 const PATH = '/account/demo-sign-in';
-const BUTTONS = 'Sign in as owner Sign in as admin Sign in as member';
+const BUTTONS = 'Sign in as owner Sign in as admin Sign in as moderator Sign in as member';
 
 describe('the demo', () => {
-  test('offers to sign in as owner, admin and member on / and /account', async () => {
+  test('offers to sign in as owner, admin, moderator and member on / and /account', async () => {
     for (const path of ['/', '/account']) {
       expect([path, textOf((await openBrowser(demo.origin).get(path)).text)]).toEqual([
         path,
@@ -34,10 +35,11 @@ describe('the demo', () => {
   });
 
   test.each([
-    ['owner', 'Olga', 200],
-    ['admin', 'Adam', 200],
-    ['member', 'Maja', 403],
-  ])('signs in as %s', async (role, name, moderation) => {
+    ['owner', 'Olga', 200, 200],
+    ['admin', 'Adam', 200, 200],
+    ['moderator', 'Mira', 403, 200],
+    ['member', 'Maja', 403, 403],
+  ])('signs in as %s', async (role, name, moderation, penalties) => {
     const browser = openBrowser(demo.origin);
     const signedIn = await browser.post(PATH, { as: role });
     expect([signedIn.status, signedIn.location]).toEqual([303, '/account']);
@@ -45,13 +47,15 @@ describe('the demo', () => {
     expect(text).toContain(name);
     expect(text).not.toContain(PATH);
     expect((await browser.get('/account/moderation')).status).toBe(moderation);
+    expect((await browser.get('/account/moderation/penalties')).status).toBe(penalties);
   });
 
   test.each([
-    ['owner', 200],
-    ['admin', 200],
-    ['member', 403],
-  ])('signs in as %s again after they deleted their account', async (role, moderation) => {
+    ['owner', 200, 200],
+    ['admin', 200, 200],
+    ['moderator', 403, 200],
+    ['member', 403, 403],
+  ])('signs in as %s again after they deleted their account', async (role, moderation, penalties) => {
     await insertPenalties(db, [{ playerSteamId: demoPeople.member, playerName: 'Maja' }]);
     const browser = openBrowser(demo.origin);
     await browser.follow(await browser.post(PATH, { as: role }));
@@ -61,6 +65,7 @@ describe('the demo', () => {
     const { text } = await browser.follow(signedIn);
     if (role === 'member') expect(text).toContain('<h1><bdi>Maja</bdi></h1>');
     expect((await browser.get('/account/moderation')).status).toBe(moderation);
+    expect((await browser.get('/account/moderation/penalties')).status).toBe(penalties);
   });
 
   test('leads where the visitor wanted to go, and to no other site', async () => {

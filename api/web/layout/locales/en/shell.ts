@@ -34,7 +34,12 @@ export const signIn = {
   demo: {
     title: 'Look around as…',
     lead: 'This is a demo: everyone here is made up, and you don’t need a Steam account.',
-    as: { owner: 'Sign in as owner', admin: 'Sign in as admin', member: 'Sign in as member' },
+    as: {
+      owner: 'Sign in as owner',
+      admin: 'Sign in as admin',
+      moderator: 'Sign in as moderator',
+      member: 'Sign in as member',
+    },
   },
   points: {
     penalties: ['Penalties', 'See what each one is for, who issued it and when it ends.'],

@@ -38,6 +38,7 @@ export const signIn: Texts['signIn'] = {
     as: {
       owner: 'Zaloguj się jako właściciel',
       admin: 'Zaloguj się jako admin',
+      moderator: 'Zaloguj się jako moderator',
       member: 'Zaloguj się jako zwykły gracz',
     },
   },
