@@ -1,3 +1,4 @@
+import { Unavailable } from '../../domain/errors.ts';
 import type { Connection } from '../client.ts';
 
 /** A statement or a whole transaction. */
@@ -6,7 +7,10 @@ export type Work<T> = (connection: Connection) => PromiseLike<T>;
 /** Work that was handed to a pool. */
 export type Ticket<T> = {
   promise: Promise<T>;
-  /** Nobody waits for it any more: a statement is canceled; a transaction goes on, and may still commit. */
+  /**
+   * Nobody waits for it any more. What has not been sent is rejected, a running statement is canceled; a transaction
+   * goes on, and may still commit.
+   */
   giveUp: () => void;
 };
 
@@ -24,48 +28,80 @@ export type PoolLoad = {
   max: number;
 };
 
+/** Statements that the driver may have sent on each connection: fewer would cost twice the processor time under load. */
+const SENT_AT_ONCE = 16;
 const LOOK_EVERY_MS = 50;
 
-/** Counts the work of a driver's pool of `max` connections, and lets it be given up. */
+/**
+ * Hands work to a driver's pool of `max` connections; beyond {@link SENT_AT_ONCE} for each of them it waits here, in order,
+ * where it can still be dropped.
+ */
 export function createPool(connection: Connection, max: number): Pool {
-  let running = 0;
+  const waiting = new Set<() => void>();
+  let sent = 0;
+
+  const settle = (): void => {
+    sent -= 1;
+    const [begin] = waiting;
+    if (!begin) return;
+    waiting.delete(begin);
+    begin();
+  };
+
   return {
     submit: <T>(work: Work<T>): Ticket<T> => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      let query: PromiseLike<T> | undefined;
       let isSettled = false;
-      const settle = () => {
-        isSettled = true;
-        running -= 1;
+      const begin = () => {
+        sent += 1;
+        query = work(connection);
+        query.then(
+          (result) => {
+            isSettled = true;
+            settle();
+            resolve(result);
+          },
+          (error) => {
+            isSettled = true;
+            settle();
+            reject(error);
+          },
+        );
       };
-      running += 1;
-      const query = work(connection);
-      const promise = Promise.resolve(query);
-      promise.then(settle, settle);
-      return { promise, giveUp: () => isStatement(query) && cancel(query, () => isSettled) };
+      if (sent < max * SENT_AT_ONCE) begin();
+      else waiting.add(begin);
+      return {
+        promise,
+        giveUp: () => {
+          if (waiting.delete(begin))
+            reject(new Unavailable('The database is unreachable: try again shortly'));
+          else if (isStatement(query)) cancelWhenRunning(query, () => isSettled);
+        },
+      };
     },
-    load: () => ({ inUse: Math.min(running, max), waiting: Math.max(running - max, 0), max }),
+    load: () => {
+      const inUse = Math.min(sent, max);
+      return { inUse, waiting: sent - inUse + waiting.size, max };
+    },
   };
 }
 
-/** The driver's own; `state` is null until it was sent, and `active` while the server works on it. */
-type Statement = { cancel: () => void; state: unknown; active: boolean };
+type Statement = { cancel: () => void };
 
-const isStatement = (query: object): query is Statement => 'cancel' in query;
+const isStatement = (query: object | undefined): query is Statement =>
+  query !== undefined && 'cancel' in query;
 
 /**
- * Cancels a statement that was not sent, or that runs at two looks in a row. One that waits behind another is canceled in
- * its turn, and one that is about to end is left alone: a cancel request goes to the connection, and would hit the next
- * statement there.
+ * Cancels a statement that runs at two looks in a row. One that waits behind another is canceled in its turn, and one
+ * that is about to end is left alone: a cancel request goes to the connection, and would hit the next statement there.
  */
-function cancel(statement: Statement, isSettled: () => boolean): void {
-  if (!statement.state) {
-    statement.cancel();
-    return;
-  }
-  let wasActive = false;
+function cancelWhenRunning(statement: Statement, isSettled: () => boolean): void {
+  let wasRunning = false;
   const timer = setInterval(() => {
-    const { active } = statement;
-    if (active && wasActive) statement.cancel();
-    if (isSettled() || (active && wasActive)) clearInterval(timer);
-    wasActive = active;
+    const isRunning = Reflect.get(statement, 'active') === true;
+    if (isRunning && wasRunning) statement.cancel();
+    if (isSettled() || (isRunning && wasRunning)) clearInterval(timer);
+    wasRunning = isRunning;
   }, LOOK_EVERY_MS);
 }
