@@ -35,6 +35,7 @@ const LOOK_EVERY_MS = 50;
 /**
  * Hands work to a driver's pool of `max` connections; beyond {@link SENT_AT_ONCE} for each of them it waits here, in order,
  * where it can still be dropped.
+ * The driver's own queue would not do: it never opens a connection whose first statement was canceled while it connected.
  */
 export function createPool(connection: Connection, max: number): Pool {
   const waiting = new Set<() => void>();
