@@ -122,7 +122,7 @@ describe('the demo', async () => {
     const output = await untilRunning(running);
     expect(output).toContain('the first start creates its database');
     expect(output).toMatch(
-      /is running; Ctrl-C stops it\.\n\n +Status +http\S+\n +Account +http\S+: sign in as owner, admin, member\n/,
+      /is running; Ctrl-C stops it\.\n\n +Status +http\S+\n +Account +http\S+: sign in as owner, admin, moderator, member\n/,
     );
     expect(output).toContain('to start over, stop the demo and delete this folder');
     const lines = curlLines(output);
