@@ -12,24 +12,24 @@ import {
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import { Icon } from '../layout/icons.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import {
-  findNamedPlayer,
+  addressWith,
   MAX_SEARCH_LENGTH,
-  type NamedPlayer,
-  PlayerChoice,
+  readDay,
   readSearchText,
-} from '../penalties/player-choice.tsx';
+  SearchButton,
+  SelectField,
+} from '../layout/search-form.tsx';
+import { findNamedPlayer, type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, OlderPages } from './frame.tsx';
-import { readDay } from './penalties-page.tsx';
 import { PlayerLink } from './player-link.tsx';
 
 export type AuditDeps = { db: Db; site: Site };
@@ -85,11 +85,8 @@ type Filter = {
   day: string;
 };
 
-function addressOf({ person, action, day }: Filter, before = ''): string {
-  const kept = Object.entries({ person, action: action ?? '', day, before }).filter(
-    ([, value]) => value !== '',
-  );
-  return kept.length === 0 ? PATH : `${PATH}?${new URLSearchParams(kept)}`;
+function addressOf({ person, action, day }: Filter, before?: string): string {
+  return addressWith(PATH, { person, action, day, before });
 }
 
 type AuditProps = {
@@ -148,26 +145,21 @@ function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): 
             autocomplete="off"
           />
         </div>
-        <div class="field">
-          <label for="action">{t.auditColumns.what}</label>
-          <select id="action" name="action">
-            <option value="">{t.anyAction}</option>
-            {AUDIT_ACTIONS.map((action) => (
-              <option value={action} selected={action === filter.action}>
-                {t.actions[action]}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          name="action"
+          label={t.auditColumns.what}
+          options={[
+            ['', t.anyAction],
+            ...AUDIT_ACTIONS.map((action) => [action, t.actions[action]] as const),
+          ]}
+          chosen={filter.action}
+        />
         <div class="field">
           <label for="day">{t.day}</label>
           <input id="day" name="day" type="date" value={filter.day} />
         </div>
       </div>
-      <button class="button button-primary" type="submit">
-        <Icon name="search" />
-        {t.search}
-      </button>
+      <SearchButton label={t.search} />
     </form>
   );
 }

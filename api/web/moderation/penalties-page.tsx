@@ -15,11 +15,19 @@ import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/penalties/penalty-servers.ts';
 import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
 import { Card } from '../layout/card.tsx';
-import { Icon } from '../layout/icons.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
+import {
+  addressWith,
+  MAX_SEARCH_LENGTH,
+  readDay,
+  readSearchText,
+  SearchButton,
+  SelectField,
+  startOfDay,
+} from '../layout/search-form.tsx';
 import {
   AdminName,
   numberedType,
@@ -31,10 +39,8 @@ import {
   findNamedPlayer,
   findOne,
   isCustomAddress,
-  MAX_SEARCH_LENGTH,
   type NamedPlayer,
   PlayerChoice,
-  readSearchText,
 } from '../penalties/player-choice.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import { tryParseRowId } from '../request/numbers.ts';
@@ -49,7 +55,6 @@ const PATH = '/account/moderation/penalties';
 const PENALTIES_PER_PAGE = 50;
 const MAX_ADMINS = 25;
 const MIN_REASON_LENGTH = 3;
-const DAY_MS = 86_400_000;
 const DAY_PARAMETERS = { createdFrom: 'created_from', createdTo: 'created_to' } as const;
 
 /** The path of a penalty's page. */
@@ -158,35 +163,20 @@ function findProblem(
   return reason !== '' && [...reason].length < MIN_REASON_LENGTH ? t.reasonTooShort : undefined;
 }
 
-/** Reads a day such as `2026-11-21`; empty for anything else. */
-export function readDay(given: URLSearchParams, name: string): string {
-  const text = given.get(name) ?? '';
-  const day = startOfDay(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '');
-  return day?.toISOString().slice(0, 10) === text ? text : '';
-}
-
-/** The time at which a day begins in UTC, or some days later; undefined for no day. */
-function startOfDay(day: string, daysLater = 0): Date | undefined {
-  const time = Date.parse(day);
-  return Number.isNaN(time) ? undefined : new Date(time + daysLater * DAY_MS);
-}
-
 function addressOf(filter: Filter): string {
   const { player, admin, types, status, serverId, sort, page } = filter;
-  const given = {
+  return addressWith(PATH, {
     player,
     admin,
     type: types.join(','),
-    status: status ?? '',
-    server_id: serverId === undefined ? '' : String(serverId),
+    status,
+    server_id: serverId === undefined ? undefined : String(serverId),
     [DAY_PARAMETERS.createdFrom]: filter.createdFrom,
     [DAY_PARAMETERS.createdTo]: filter.createdTo,
     reason: filter.reason,
-    sort: sort === '-created' ? '' : sort,
-    page: page > 1 ? String(page) : '',
-  };
-  const kept = Object.entries(given).filter(([, value]) => value !== '');
-  return kept.length === 0 ? PATH : `${PATH}?${new URLSearchParams(kept)}`;
+    sort: sort === '-created' ? undefined : sort,
+    page: page > 1 ? String(page) : undefined,
+  });
 }
 
 type PageProps = {
@@ -284,10 +274,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
           />
         </div>
       ))}
-      <button class="button button-primary" type="submit">
-        <Icon name="search" />
-        {t.find}
-      </button>
+      <SearchButton label={t.find} />
       <details class="more" open={isRestSet}>
         <summary>{records.more}</summary>
         <div class="filters">
@@ -300,31 +287,26 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               </label>
             ))}
           </fieldset>
-          <div class="field">
-            <label for="status">{t.columns.status}</label>
-            <select id="status" name="status">
-              <option value="">{t.everyStatus}</option>
-              {PENALTY_STATUSES.map((each) => (
-                <option value={each} selected={each === status}>
-                  {t.statuses[each]}
-                </option>
-              ))}
-            </select>
-          </div>
-          <div class="field">
-            <label for="server">{t.columns.server}</label>
-            <select id="server" name="server_id">
-              <option value="">{records.everyServer}</option>
-              {servers.map(({ id, name }) => (
-                <option value={String(id)} selected={id === serverId}>
-                  {name ?? `#${id}`}
-                </option>
-              ))}
-              <option value="0" selected={serverId === 0}>
-                {records.noServer}
-              </option>
-            </select>
-          </div>
+          <SelectField
+            name="status"
+            label={t.columns.status}
+            options={[
+              ['', t.everyStatus],
+              ...PENALTY_STATUSES.map((each) => [each, t.statuses[each]] as const),
+            ]}
+            chosen={status}
+          />
+          <SelectField
+            name="server_id"
+            id="server"
+            label={t.columns.server}
+            options={[
+              ['', records.everyServer],
+              ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
+              ['0', records.noServer],
+            ]}
+            chosen={serverId === undefined ? undefined : String(serverId)}
+          />
           {(['createdFrom', 'createdTo'] as const).map((name) => (
             <div class="field">
               <label for={name}>{records[name]}</label>
@@ -341,16 +323,12 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               autocomplete="off"
             />
           </div>
-          <div class="field">
-            <label for="sort">{records.sort}</label>
-            <select id="sort" name="sort">
-              {PENALTY_SORTS.map((each) => (
-                <option value={each} selected={each === sort}>
-                  {records.sorts[each]}
-                </option>
-              ))}
-            </select>
-          </div>
+          <SelectField
+            name="sort"
+            label={records.sort}
+            options={PENALTY_SORTS.map((each) => [each, records.sorts[each]] as const)}
+            chosen={sort}
+          />
         </div>
       </details>
     </form>

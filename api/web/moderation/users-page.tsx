@@ -13,12 +13,12 @@ import { type ListedUser, searchUsers } from '../../../src/queries/users/users.t
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
-import { Icon } from '../layout/icons.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
+import { SearchButton, SelectField } from '../layout/search-form.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice, ReadNotice } from '../request/notice.ts';
 import { tryParsePositive } from '../request/numbers.ts';
@@ -145,21 +145,16 @@ function UsersPage({
               {t.searchHint}
             </p>
           </div>
-          <div class="field">
-            <label for="flag">{t.columns.flags}</label>
-            <select id="flag" name="flag">
-              <option value="">{t.anyFlag}</option>
-              {USER_FLAG_COLUMNS.map((column) => (
-                <option value={USER_FLAG_NAMES_OF[column]} selected={column === flag}>
-                  {badges[column]}
-                </option>
-              ))}
-            </select>
-          </div>
-          <button class="button button-primary" type="submit">
-            <Icon name="search" />
-            {t.search}
-          </button>
+          <SelectField
+            name="flag"
+            label={t.columns.flags}
+            options={[
+              ['', t.anyFlag],
+              ...USER_FLAG_COLUMNS.map((column) => [USER_FLAG_NAMES_OF[column], badges[column]] as const),
+            ]}
+            chosen={flag && USER_FLAG_NAMES_OF[flag]}
+          />
+          <SearchButton label={t.search} />
         </form>
         {users.length > 0 && <UserTable users={users} visit={visit} />}
         {users.length === 0 && players.length === 0 && (

@@ -52,13 +52,6 @@ export function isCustomAddress(text: string): boolean {
   return reference !== undefined && 'vanityName' in reference;
 }
 
-/** Reads a text of a search from a query parameter. */
-export function readSearchText(parameters: URLSearchParams, name: string): string {
-  return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
-}
-
-export const MAX_SEARCH_LENGTH = 64;
-
 type ChoiceProps = {
   candidates: readonly Candidate[];
   /** The question; about players by default. */

@@ -11,9 +11,10 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
+import { addressWith, MAX_SEARCH_LENGTH, SearchButton, SelectField } from '../layout/search-form.tsx';
 import type { Visit } from '../request/visit.ts';
 import { AdminName, PenaltyStatusText, PlayerOfPenalty, ReasonText } from './penalty-words.tsx';
-import { type Candidate, isCustomAddress, MAX_SEARCH_LENGTH, PlayerChoice } from './player-choice.tsx';
+import { type Candidate, isCustomAddress, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
 
@@ -71,9 +72,7 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
 }
 
 function addressOf({ query, type, status, page }: PublicFilter): string {
-  const given = { q: query, type: type ?? '', status: status ?? '', page: page > 1 ? String(page) : '' };
-  const kept = Object.entries(given).filter(([, value]) => value !== '');
-  return kept.length === 0 ? PATH : `${PATH}?${new URLSearchParams(kept)}`;
+  return addressWith(PATH, { q: query, type, status, page: page > 1 ? String(page) : undefined });
 }
 
 function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): JSX.Element {
@@ -91,32 +90,22 @@ function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): 
           autocomplete="off"
         />
       </div>
-      <div class="field">
-        <label for="type">{t.columns.type}</label>
-        <select id="type" name="type">
-          <option value="">{t.everyType}</option>
-          {PENALTY_TYPES.map((type) => (
-            <option value={type} selected={type === filter.type}>
-              {t.types[type]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div class="field">
-        <label for="status">{t.columns.status}</label>
-        <select id="status" name="status">
-          <option value="">{t.everyStatus}</option>
-          {PENALTY_STATUSES.map((status) => (
-            <option value={status} selected={status === filter.status}>
-              {t.statuses[status]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <button class="button button-primary" type="submit">
-        <Icon name="search" />
-        {t.find}
-      </button>
+      <SelectField
+        name="type"
+        label={t.columns.type}
+        options={[['', t.everyType], ...PENALTY_TYPES.map((type) => [type, t.types[type]] as const)]}
+        chosen={filter.type}
+      />
+      <SelectField
+        name="status"
+        label={t.columns.status}
+        options={[
+          ['', t.everyStatus],
+          ...PENALTY_STATUSES.map((status) => [status, t.statuses[status]] as const),
+        ]}
+        chosen={filter.status}
+      />
+      <SearchButton label={t.find} />
     </form>
   );
 }

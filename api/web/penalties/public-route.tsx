@@ -5,10 +5,11 @@ import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { ErrorPage } from '../layout/error-page.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { readSearchText } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
-import { findNamedPlayer, readSearchText } from './player-choice.tsx';
+import { findNamedPlayer } from './player-choice.tsx';
 import { type PublicFilter, PublicPenaltiesPage } from './public-page.tsx';
 
 const PENALTIES_PER_PAGE = 25;

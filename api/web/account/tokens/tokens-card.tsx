@@ -12,6 +12,7 @@ import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
+import { SelectField } from '../../layout/search-form.tsx';
 import { FORM_ID_FIELD } from '../../request/forms/form-id.ts';
 import type { FormProblem } from '../../request/forms/form-problem.ts';
 import type { Notice } from '../../request/notice.ts';
@@ -72,16 +73,13 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
           {t.nameHint}
         </p>
       </div>
-      <div class="field">
-        <label for="token-expiry">{t.expiry}</label>
-        <select id="token-expiry" name="expires">
-          {EXPIRIES.map((expiry) => (
-            <option value={expiry} selected={expiry === chosen}>
-              {t.expiries[expiry]}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        name="expires"
+        id="token-expiry"
+        label={t.expiry}
+        options={EXPIRIES.map((expiry) => [expiry, t.expiries[expiry]] as const)}
+        chosen={chosen}
+      />
       <fieldset class="field field-wide flags">
         <legend>{t.scopes}</legend>
         <input type="hidden" name={SCOPES_OFFERED} value="1" />

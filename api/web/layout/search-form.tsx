@@ -1,0 +1,66 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { Icon } from './icons.tsx';
+
+export const MAX_SEARCH_LENGTH = 64;
+const DAY_MS = 86_400_000;
+
+/** Reads a text of a search from a query parameter. */
+export function readSearchText(parameters: URLSearchParams, name: string): string {
+  return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
+}
+
+/** Reads a day such as `2026-11-21`; empty for anything else. */
+export function readDay(parameters: URLSearchParams, name: string): string {
+  const text = parameters.get(name) ?? '';
+  const day = startOfDay(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '');
+  return day?.toISOString().slice(0, 10) === text ? text : '';
+}
+
+/** The time at which a day begins in UTC, or some days later; undefined for no day. */
+export function startOfDay(day: string, daysLater = 0): Date | undefined {
+  const time = Date.parse(day);
+  return Number.isNaN(time) ? undefined : new Date(time + daysLater * DAY_MS);
+}
+
+/** The address of a list with these filters; a filter that is empty or absent is left out. */
+export function addressWith(path: string, filters: Record<string, string | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+type SelectProps = {
+  name: string;
+  /** The name by default. */
+  id?: string;
+  label: string;
+  /** Values and their labels, in order. */
+  options: readonly (readonly [value: string, label: string])[];
+  chosen: string | undefined;
+};
+
+/** A menu with its label. */
+export function SelectField({ name, id = name, label, options, chosen }: SelectProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={name}>
+        {options.map(([value, text]) => (
+          <option value={value} selected={value === chosen}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** The button that submits a search. */
+export function SearchButton({ label }: { label: string }): JSX.Element {
+  return (
+    <button class="button button-primary" type="submit">
+      <Icon name="search" />
+      {label}
+    </button>
+  );
+}
