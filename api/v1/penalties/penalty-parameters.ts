@@ -9,7 +9,7 @@ import {
   parsePenaltyType,
 } from '../../../src/domain/penalty.ts';
 import { splitList } from '../../../src/domain/text/list.ts';
-import { tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import { hasCommonYear, lastMomentOf, tryParseTime } from '../../../src/domain/text/timestamp.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { PageOptions } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
@@ -22,7 +22,6 @@ export const MAX_PER_PAGE = 100;
 const LAST_PAGE = 1_000_000_000_000;
 /** Of a part of a reason, in characters. */
 const REASON_LENGTH = { minimum: 3, maximum: 64 };
-const DAY_MS = 86_400_000;
 
 const POLISH_WORDS = Object.values(POLISH_STATUSES);
 /** In ASCII: clients and proxies exist that cannot handle an enum with other letters. */
@@ -85,8 +84,8 @@ export const LIST_PARAMETERS = {
   createdTo: timeParameter('created_to', {
     description: 'Created on that date or before, or before that timestamp',
     aliases: ['to', 'until'],
-    // The last millisecond of the day: penalties are created in whole seconds.
-    read: ({ time, isDate }) => (isDate ? new Date(time.getTime() + DAY_MS - 1) : time),
+    // Penalties are created in whole seconds.
+    read: ({ time, isDate }) => (isDate ? lastMomentOf(time) : time),
   }),
   reason: {
     id: 'reason',
@@ -203,10 +202,7 @@ function timeParameter(
     parse: optional((text) => {
       // In a query, a `+` that is not encoded means a space.
       const given = tryParseTime(text.replace(/ (?=[0-9:]*$)/, '+'));
-      // PostgreSQL writes years of five digits, and those before Christ, differently.
-      const isReadable =
-        given && (given.isDate || given.hasZone) && /^(?!0000)[0-9]{4}-/.test(given.time.toISOString());
-      return isReadable
+      return given && (given.isDate || given.hasZone) && hasCommonYear(given.time)
         ? read(given)
         : refuse(name, text, 'a date (2026-11-21) or a timestamp with offset (2026-11-21T10:00:00+00:00)');
     }),

@@ -1,25 +1,19 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.ts';
 import { Icon } from './icons.tsx';
 
 export const MAX_SEARCH_LENGTH = 64;
-const DAY_MS = 86_400_000;
 
 /** Reads a text of a search from a query parameter. */
 export function readSearchText(parameters: URLSearchParams, name: string): string {
   return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
 }
 
-/** Reads a day such as `2026-11-21`; empty for anything else. */
+/** Reads a day such as `2026-11-21`, in UTC; empty for anything else. */
 export function readDay(parameters: URLSearchParams, name: string): string {
   const text = parameters.get(name) ?? '';
-  const day = startOfDay(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '');
-  return day?.toISOString().slice(0, 10) === text ? text : '';
-}
-
-/** The time at which a day begins in UTC, or some days later; undefined for no day. */
-export function startOfDay(day: string, daysLater = 0): Date | undefined {
-  const time = Date.parse(day);
-  return Number.isNaN(time) ? undefined : new Date(time + daysLater * DAY_MS);
+  const day = tryParseTime(text);
+  return day?.isDate && hasCommonYear(day.time) ? text : '';
 }
 
 /** The address of a list with these filters; a filter that is empty or absent is left out. */

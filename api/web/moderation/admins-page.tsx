@@ -31,7 +31,7 @@ type PageProps = { site: Site; visit: MemberVisit; admins: readonly AdminStatist
 
 /** How many penalties of each type every admin gave in each period, and how many were lifted. */
 function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
-  const { records, penalties: t } = textsOf(visit.locale);
+  const { moderation, records, penalties: t } = textsOf(visit.locale);
   const columns: { label: string; amountOf: (counts: AdminPeriodCounts) => number }[] = [
     ...PENALTY_TYPES.map((type) => ({
       label: t.types[type],
@@ -42,7 +42,7 @@ function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
   ];
   return (
     <Frame site={site} visit={visit} tab="admins">
-      <Card id="admins" title={records.admins} icon="shield">
+      <Card id="admins" title={moderation.tabs.admins} icon="shield">
         <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
         {admins.length > 0 && (
           <table class="list">

@@ -9,6 +9,7 @@ import {
 } from '../../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { lastMomentOf } from '../../../src/domain/text/timestamp.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
@@ -26,7 +27,6 @@ import {
   readSearchText,
   SearchButton,
   SelectField,
-  startOfDay,
 } from '../layout/search-form.tsx';
 import {
   AdminName,
@@ -108,8 +108,8 @@ async function showPenalties({ db, site }: PenaltiesDeps, visit: MemberVisit): P
             serverId: filter.serverId,
             playerSteamId: player.steamId64,
             adminSteamId: admin.steamId64,
-            createdFrom: startOfDay(filter.createdFrom),
-            createdTo: startOfDay(filter.createdTo, 1),
+            createdFrom: filter.createdFrom === '' ? undefined : new Date(filter.createdFrom),
+            createdTo: filter.createdTo === '' ? undefined : lastMomentOf(new Date(filter.createdTo)),
             reason: filter.reason === '' ? undefined : filter.reason,
           },
           { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
@@ -194,13 +194,13 @@ type PageProps = {
 
 function PenaltiesPage(props: PageProps): JSX.Element {
   const { site, visit, filter, problem, player, admin, servers, penalties, total } = props;
-  const { records, penalties: t } = textsOf(visit.locale);
+  const { moderation, records, penalties: t } = textsOf(visit.locale);
   const isAmbiguous = player.candidates.length + admin.candidates.length > 0;
   return (
     <Frame site={site} visit={visit} tab="penalties">
       <Card
         id="list"
-        title={records.penalties}
+        title={moderation.tabs.penalties}
         icon="shield"
         {...(!isAmbiguous && { aside: t.count(total) })}
       >
@@ -217,10 +217,18 @@ function PenaltiesPage(props: PageProps): JSX.Element {
           visit={visit}
         />
         {player.steamId64 !== undefined && (
-          <RecordLink steamId64={player.steamId64} name={penalties[0]?.playerName} visit={visit} />
+          <RecordLink
+            steamId64={player.steamId64}
+            name={player.name ?? penalties[0]?.playerName}
+            visit={visit}
+          />
         )}
         {admin.steamId64 !== undefined && (
-          <RecordLink steamId64={admin.steamId64} name={penalties[0]?.adminName} visit={visit} />
+          <RecordLink
+            steamId64={admin.steamId64}
+            name={admin.name ?? penalties[0]?.adminName}
+            visit={visit}
+          />
         )}
         {!isAmbiguous && penalties.length === 0 && (
           <p class="empty">

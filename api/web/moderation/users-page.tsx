@@ -2,13 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
-import {
-  USER_FLAG_COLUMNS,
-  USER_FLAG_NAMES,
-  USER_FLAGS,
-  type UserFlag,
-  type UserFlagColumn,
-} from '../../../src/domain/rights/user-flags.ts';
+import { USER_FLAG_NAMES, USER_FLAGS, type UserFlag } from '../../../src/domain/rights/user-flags.ts';
 import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
@@ -32,11 +26,6 @@ export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVan
 
 const USERS_PER_PAGE = 25;
 const MAX_QUERY_LENGTH = 128;
-/** The names of flags, as in the API. */
-const USER_FLAG_NAMES_OF = Object.fromEntries(
-  USER_FLAG_NAMES.map((name) => [USER_FLAGS[name], name]),
-) as Record<UserFlagColumn, UserFlag>;
-
 /** The route of the user list, which can be searched by name, SteamID or profile address. */
 export function usersRoutes(deps: UsersDeps): MemberRoute[] {
   return [{ method: 'GET', path: '/moderation', handle: (visit) => showUsers(deps, visit) }];
@@ -48,13 +37,11 @@ async function showUsers(
 ): Promise<Response> {
   const query = (visit.url.searchParams.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
   const page = tryParsePositive(visit.url.searchParams.get('page')) ?? 1;
-  const flag = USER_FLAG_COLUMNS.find(
-    (column) => USER_FLAG_NAMES_OF[column] === visit.url.searchParams.get('flag'),
-  );
+  const flag = USER_FLAG_NAMES.find((name) => name === visit.url.searchParams.get('flag'));
   const subject = await resolveQuery(resolveVanity, query);
   const found = await searchUsers(db, {
     query: subject ?? query,
-    flag,
+    flag: flag && USER_FLAGS[flag],
     page,
     perPage: USERS_PER_PAGE,
     now: visit.now,
@@ -101,7 +88,7 @@ type UsersProps = {
   query: string;
   /** The query is a custom profile address, and Steam cannot be asked for its SteamID. */
   isUnresolved: boolean;
-  flag: UserFlagColumn | undefined;
+  flag: UserFlag | undefined;
   users: ListedUser[];
   total: number;
   players: KnownPlayer[];
@@ -150,9 +137,9 @@ function UsersPage({
             label={t.columns.flags}
             options={[
               ['', t.anyFlag],
-              ...USER_FLAG_COLUMNS.map((column) => [USER_FLAG_NAMES_OF[column], badges[column]] as const),
+              ...USER_FLAG_NAMES.map((name) => [name, badges[USER_FLAGS[name]]] as const),
             ]}
-            chosen={flag && USER_FLAG_NAMES_OF[flag]}
+            chosen={flag}
           />
           <SearchButton label={t.search} />
         </form>
@@ -167,7 +154,7 @@ function UsersPage({
           addressOf={(number) =>
             `/account/moderation?${new URLSearchParams({
               q: query,
-              ...(flag && { flag: USER_FLAG_NAMES_OF[flag] }),
+              ...(flag && { flag }),
               page: String(number),
             })}`
           }

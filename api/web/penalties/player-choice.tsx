@@ -15,6 +15,8 @@ export type Candidate = Pick<FoundPlayer, 'steamId64' | 'name' | 'matchedName' |
 export type NamedPlayer = {
   /** The one matching player; absent when the text is empty, or matches none or several. */
   steamId64?: SteamId64 | undefined;
+  /** The latest name of one who was found by name. */
+  name?: string;
   /** The text matches no single player. */
   hasNoMatch: boolean;
   /** The players to choose from when several match; otherwise empty. */
@@ -42,7 +44,9 @@ export async function findOne(
   }
   const found = await search();
   const [only, ...others] = found;
-  if (only && others.length === 0) return { steamId64: only.steamId64, hasNoMatch: false, candidates: [] };
+  if (only && others.length === 0) {
+    return { steamId64: only.steamId64, name: only.name, hasNoMatch: false, candidates: [] };
+  }
   return { hasNoMatch: true, candidates: found };
 }
 

@@ -23,3 +23,13 @@ export function tryParseTime(text: string): { time: Date; isDate: boolean; hasZo
   if (Number.isNaN(time.getTime()) || Number(text.slice(8, 10)) > lastDay) return undefined;
   return { time, isDate, hasZone };
 }
+
+/** Whether PostgreSQL reads a time as it is written here: years of five digits and those before Christ it writes differently. */
+export function hasCommonYear(time: Date): boolean {
+  return /^(?!0000)[0-9]{4}-/.test(time.toISOString());
+}
+
+/** The last millisecond of a day in UTC. @param day its first moment. */
+export function lastMomentOf(day: Date): Date {
+  return new Date(day.getTime() + 86_400_000 - 1);
+}

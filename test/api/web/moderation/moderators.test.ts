@@ -154,6 +154,7 @@ describe('the list of penalties', () => {
     ['created_from=2026-11-01&created_to=2026-11-18', [0, 1]],
     ['created_to=2026-09-22', [2, 3]],
     ['created_to=2026-13-01&created_from=x', [0, 1, 2, 3]],
+    ['created_to=9999-12-31&created_from=0000-01-01', [0, 1, 2, 3]],
     ['reason=IMBO', [0]],
     ['sort=created&type=ban,gag', [1, 0]],
     ['sort=ends&server_id=1', [0]],
@@ -299,6 +300,7 @@ describe('staff notes', () => {
     expect(ofNotes.length).toBeGreaterThan(0);
     expect(await listed(`action=note.added&day=${today}`)).toBe(ofNotes.length);
     expect(await listed('action=note.added&day=2020-01-01')).toBe(0);
+    expect(await listed('action=note.added&day=0000-01-01')).toBe(ofNotes.length);
     expect(await listed(`action=note.added&person=${NEWCOMER}`)).toBe(ofNotes.length);
     expect(await listed('action=note.added&person=szef')).toBe(1);
     expect(await listed('person=nobody')).toBe(0);

@@ -2,8 +2,6 @@ import { plural } from '../locale.ts';
 
 /** The pages for moderators: penalties, admins, and what players' records add for them. */
 export const records = {
-  penalties: 'Penalties',
-  admins: 'Admins',
   /** Fields of the filter. */
   player: 'Player: name or SteamID',
   admin: 'Admin: name or SteamID',

@@ -3,8 +3,6 @@ import { plural } from '../locale.ts';
 
 /** The pages for moderators: penalties, admins, and what players' records add for them. */
 export const records: Texts['records'] = {
-  penalties: 'Kary',
-  admins: 'Admini',
   player: 'Gracz: nick lub SteamID',
   admin: 'Admin: nick lub SteamID',
   more: 'Więcej filtrów',
