@@ -4,7 +4,7 @@ export type KeyedMutex = {
   claim: (key: string) => Promise<(() => void) | undefined>;
 };
 
-/** KeyedMutex of this process. */
+/** A mutex of this process. */
 export function createMemoryMutex(): KeyedMutex {
   const taken = new Set<string>();
   return {

@@ -56,7 +56,7 @@ export const EventStreamModel = t.String({
   ],
 });
 
-export type ServerChange = Pick<ServerEvent, 'type'> & { occurred_at: string; server: ServerRecord };
+type ServerChange = Pick<ServerEvent, 'type'> & { occurred_at: string; server: ServerRecord };
 
 /** An event of a server, as the event stream sends it: without `id`, since no stream resumes from it. */
 export function presentServerEvent({ type, occurredAt, server }: ServerEvent): ServerChange {

@@ -159,8 +159,12 @@ export function createEventStreams({
   }
 
   async function sendOlder(stream: Stream): Promise<void> {
-    await awaitTurn(stream);
     const types = PENALTY_EVENT_TYPES.filter((type) => stream.types.has(type));
+    if (types.length === 0) {
+      stream.position = reader.newestId();
+      return;
+    }
+    await awaitTurn(stream);
     const { events, isStale, readUpTo } = await readEventBatch(
       { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },
       (range) => listEvents(stream.position, { ...range, types }),
@@ -224,14 +228,12 @@ export function createEventStreams({
   }
 
   async function checkTokens(): Promise<void> {
-    if (streams.size === 0) return;
-    const at = now();
     const checked = [...streams].flatMap((stream) =>
       stream.tokenId === undefined ? [] : { stream, tokenId: stream.tokenId },
     );
-    const live = await listLiveTokenIds([...new Set(checked.map(({ tokenId }) => tokenId))], at).catch(
-      () => undefined,
-    );
+    if (checked.length === 0) return;
+    const tokenIds = [...new Set(checked.map(({ tokenId }) => tokenId))];
+    const live = await listLiveTokenIds(tokenIds, now()).catch(() => undefined);
     if (live) for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
   }
 
