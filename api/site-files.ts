@@ -20,7 +20,7 @@ export function siteFiles({
       headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'public, max-age=86400' },
     });
   const app = new Elysia().get('/robots.txt', () =>
-    text(['User-agent: *', ...NOT_TO_CRAWL.map((path) => `Disallow: ${path}`)]),
+    text(['User-agent: *', 'Allow: /account/assets/', ...NOT_TO_CRAWL.map((path) => `Disallow: ${path}`)]),
   );
   if (securityContact === undefined) return app;
   return app.get('/.well-known/security.txt', () =>

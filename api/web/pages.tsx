@@ -70,7 +70,7 @@ export function pages(deps: PagesDeps) {
     lookUpSteamBans: deps.lookUpSteamBans,
     fetchProfile: (steamId64: SteamId64) =>
       fetchSteamProfile(deps.steamApi, steamId64, {
-        onFailed: (reason) => log.info({ reason }, 'Steam gave no persona name'),
+        onFailed: (reason) => log.info({ reason }, 'Steam gave no profile'),
       }),
     sounds: deps.sounds,
     webhooks: deps.webhooks,

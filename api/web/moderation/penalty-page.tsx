@@ -95,7 +95,7 @@ function PenaltyPage({ site, visit, details }: PageProps): JSX.Element {
           </dd>
           <dt>{words.duration}</dt>
           <dd>{lengthOf(penalty, visit)}</dd>
-          {end && (
+          {end && penalty.status !== 'UNBANNED' && (
             <>
               <dt>{penalty.status === 'EXPIRED' ? words.ended : words.ends}</dt>
               <dd>

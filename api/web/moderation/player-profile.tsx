@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
+import { Unavailable } from '../../../src/domain/errors.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
@@ -7,7 +8,7 @@ import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import { Badges } from '../layout/badges.tsx';
@@ -45,7 +46,11 @@ export async function loadProfile(
   { db, lookUpSteamBans, fetchProfile }: ProfileDeps,
   steamId64: SteamId64,
 ): Promise<PlayerProfile> {
-  const inTime = <T,>(work: Promise<T>) => withTimeLimit(work, STEAM_WAIT_MS).catch(() => undefined);
+  const inTime = <T,>(work: Promise<T>) =>
+    withTimeLimit(work, STEAM_WAIT_MS).catch((error: unknown) => {
+      if (error instanceof TimeLimitExceeded || error instanceof Unavailable) return undefined;
+      throw error;
+    });
   const [steamBans, profile, names] = await Promise.all([
     lookUpSteamBans && inTime(lookUpSteamBans(steamId64)).then((bans) => bans ?? 'unknown'),
     inTime(fetchProfile(steamId64)),

@@ -62,15 +62,15 @@ export async function renderPlayer(
   { notice, blockProblem, noteProblem }: PlayerOptions,
 ): Promise<JSX.Element> {
   const { db, site } = deps;
+  const isAdmin = isAdministrator(visit.user);
   const [user, record, given, profile, notes] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
-    listGivenFlags(db, steamId64),
+    isAdmin ? listGivenFlags(db, steamId64) : [],
     loadProfile(deps, steamId64),
     readNotesPage(db, steamId64, visit),
   ]);
   const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
-  const isAdmin = isAdministrator(visit.user);
   return (
     <Frame
       site={site}

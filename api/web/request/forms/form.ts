@@ -33,7 +33,7 @@ export function requireCsrfToken(
 }
 
 /**
- * Reads a URL-encoded form of at most 32 KiB, which holds a staff note of 2,000 characters in any script but emoji.
+ * Reads a URL-encoded form of at most 32 KiB, which holds a staff note of any 2,000 characters.
  * @throws {InvalidInput} when it is larger, has another content type, repeats a field, or is incomplete.
  */
 export async function readForm(request: Request): Promise<Map<string, string>> {
