@@ -65,7 +65,7 @@ export function createMemberRoles(
   { guildId, flags, gives, intervalMs, sweepMs }: Settings,
 ): MemberRoles {
   /** By Discord id: roles that interactions told, until they are saved. */
-  const seen = new Map<string, MemberState>();
+  const seen = new Map<string, { state: MemberState; at: Date }>();
   const startedAt = now();
   let botId = '';
   let guild: GuildRoles = { gives: [], missing: [] };
@@ -127,7 +127,11 @@ export function createMemberRoles(
 
   /** Reads the roles of some people, saves what follows from them, and then gives and takes roles. */
   async function update(due: readonly DueMember[], signal: AbortSignal): Promise<void> {
-    const read: (ReadMember & { changes: RoleChanges; rolesAfter: () => string[] })[] = [];
+    const read: (ReadMember & {
+      changes: RoleChanges;
+      rolesAfter: () => string[];
+      note: object | undefined;
+    })[] = [];
     for (const member of due) {
       signal.throwIfAborted();
       const { discordId, steamId64, roles } = member;
@@ -136,9 +140,10 @@ export function createMemberRoles(
         await saveMemberRoles(db, discordId, { roles: roles.filter((id) => !isGivable(id)), readAt: now() });
         continue;
       }
-      const readAt = now();
-      const state = seen.get(discordId) ?? (await findMember(discordId, signal));
-      seen.delete(discordId);
+      const note = seen.get(discordId);
+      const isFresh = note !== undefined && now().getTime() - note.at.getTime() < intervalMs;
+      const readAt = isFresh ? note.at : now();
+      const state = isFresh ? note.state : await findMember(discordId, signal);
       const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
       // These flags are about to be saved, whether or not another source gives them already.
       const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
@@ -155,10 +160,12 @@ export function createMemberRoles(
         readAt,
         rolesAfter: () => rolesAfter({ wanted, roles }),
         changes,
+        note,
       });
     }
     if (read.length === 0) return;
     const saved = await saveMembers(db, read, now());
+    for (const { discordId, note } of read) if (seen.get(discordId) === note) seen.delete(discordId);
     for (const { discordId, isDone, changes, rolesAfter, readAt } of read) {
       if (isDone || !saved.has(discordId)) continue;
       await changeRoles(discordId, changes, signal);
@@ -224,7 +231,7 @@ export function createMemberRoles(
     },
     note: (id, discordId, member) => {
       if (id !== guildId) return;
-      seen.set(discordId, member);
+      seen.set(discordId, { state: member, at: now() });
       wake();
     },
     wake,
