@@ -33,11 +33,17 @@ export function startHealth(context: Context): number | undefined {
 
 /** What `/readyz` and `/metrics` need, in every process alike. */
 export function createHealthDeps({ config, database, metrics, health, isStopping }: Context): HealthDeps {
-  const isReachable = () =>
-    withTimeLimit(database.ping(), DATABASE_LIMIT_MS).then(
+  /** One query at a time: anybody may ask, and while the database hangs they would pile up. */
+  let asking: Promise<unknown> | undefined;
+  const isReachable = () => {
+    asking ??= database.ping().finally(() => {
+      asking = undefined;
+    });
+    return withTimeLimit(asking, DATABASE_LIMIT_MS).then(
       () => true,
       () => false,
     );
+  };
   return {
     metrics,
     metricsAllow: config.metricsAllow,
