@@ -44,7 +44,7 @@ export async function migrateDatabase(
     keepsSession: true,
   });
   const other = connect(url, { max: 1, applicationName: 'migrate' });
-  const abort = () => void session.end({ timeout: 0 });
+  const abort = () => void Promise.all([session, other].map((each) => each.end({ timeout: 0 })));
   signal?.addEventListener('abort', abort);
   try {
     await refuseTransactionPooling(session, other);
