@@ -20,8 +20,8 @@ type Deps = {
 
 type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
-/** Less than an interaction may take: the card still arrives without its chart. */
-const LIMIT_MS = 3000;
+/** For the history and its drawing; half of what an interaction may take: the card still arrives without its chart. */
+const LIMIT_MS = 2000;
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;
 /** A curve needs two points. */
@@ -33,17 +33,22 @@ const MIN_POINTS = 2;
  */
 export function createHistoryCharts({ readHistory, drawChart = drawPlayerChart, log }: Deps): ChartOf {
   const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
+
+  async function loadChart(serverId: number, localization: Localization): Promise<Attachment | undefined> {
+    const history = await readHistory(serverId, HOURS);
+    const readAt = history.readAt.getTime();
+    const key = `${serverId} ${localization.locale}`;
+    const cached = cache.get(key);
+    if (cached?.readAt === readAt) return cached.chart;
+    const chart = toAttachment(drawChart, history, localization);
+    cache.set(key, { readAt, chart });
+    chart.catch(() => cache.get(key)?.chart === chart && cache.delete(key));
+    return chart;
+  }
+
   return async (serverId, localization) => {
     try {
-      const history = await withTimeLimit(readHistory(serverId, HOURS), LIMIT_MS);
-      const readAt = history.readAt.getTime();
-      const key = `${serverId} ${localization.locale}`;
-      const cached = cache.get(key);
-      if (cached?.readAt === readAt) return await cached.chart;
-      const chart = toAttachment(drawChart, history, localization);
-      cache.set(key, { readAt, chart });
-      chart.catch(() => cache.get(key)?.chart === chart && cache.delete(key));
-      return await chart;
+      return await withTimeLimit(loadChart(serverId, localization), LIMIT_MS);
     } catch (error) {
       log.warn({ err: error, serverId }, 'a server card is sent without its chart');
       return undefined;
