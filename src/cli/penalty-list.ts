@@ -8,6 +8,7 @@ import {
   parsePenaltyType,
   serverNameOf,
 } from '../domain/penalty.ts';
+import { tryParseTime } from '../domain/text/timestamp.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
 import { listServers, requireServer } from '../queries/servers/servers.ts';
 import { describePenalty, PENALTY_HEADER } from './output/penalty-words.ts';
@@ -66,8 +67,8 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
 function parseSince(text: string, now: Date): Date {
   const spanMs = tryParseTimeSpan(text);
   if (spanMs !== undefined) return new Date(now.getTime() - spanMs);
-  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Number.NaN);
-  if (isPenaltyTime(at)) return at;
+  const at = tryParseTime(text)?.time;
+  if (at && isPenaltyTime(at)) return at;
   throw new InvalidInput(
     `--since ${JSON.stringify(text)} isn't valid: use a date such as 2026-11-01, or ${TIME_SPAN_RULE}`,
   );

@@ -248,6 +248,7 @@ test('penalties list: the newest first, by every filter, and how many are older'
     [['--status', 'gone'], 'status "gone" is not known'],
     [['--server', 'nuke'], 'There is no server "nuke"'],
     [['--since', 'yesterday'], '--since "yesterday" isn\'t valid: use a date such as 2026-11-01'],
+    [['--since', '2026-02-30'], '--since "2026-02-30" isn\'t valid: use a date such as 2026-11-01'],
   ] as const)
     expect([options, ...(await list(...options))]).toEqual([options, 1, expect.stringContaining(message)]);
   await insertPenalties(
