@@ -103,9 +103,9 @@ export async function restoreBackup(
     await connection.unsafe('analyze');
     return { ...manifest, ...report };
   } finally {
-    await discardStaged(folders);
-    if (!isPlacing) await rm(mark, { force: true });
     await connection.end({ timeout: 0 });
+    if (!isPlacing) await rm(mark, { force: true });
+    await discardStaged(folders);
   }
 }
 
