@@ -12,7 +12,7 @@ import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
 import { createPollWriter } from './poll-writer.ts';
 
 export type Poller = {
-  /** Settles once it is known whether this process polls or another one does. */
+  /** Polls whenever this process leads. */
   start: () => void;
   /** Aborts running polls; settles within a second. */
   stop: () => Promise<void>;
@@ -111,6 +111,7 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     await once(signal, 'abort');
     thinning.stop();
     schedule.setTargets([]);
+    await thinning.ended;
   }
 
   return {

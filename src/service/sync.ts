@@ -159,5 +159,6 @@ export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders;
     });
     await once(signal, 'abort');
     loop.stop();
+    await loop.ended;
   });
 }
