@@ -51,7 +51,7 @@ export type RoundSoundWorkerOptions = {
   targetLufs: number;
   /** How long a claim lasts without renewal; 15 s by default. */
   leaseMs?: number;
-  /** How often the queue is checked without a notification; 5 s by default. */
+  /** How often the queue is checked without a notification; 15 s by default. */
   idleMs?: number;
   /** The first of the growing pauses after a failure of the service; 5 s by default. */
   retryMs?: number;

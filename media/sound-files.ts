@@ -65,15 +65,13 @@ export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
   return join(folders.inbox, isUploadKey(uploadKey) ? uploadKey : NO_UPLOAD);
 }
 
-/**
- * Publishing the files of a sound. A rendered file is first copied as `.partial`, with its hash in the row, then renamed.
- * Two files cannot be renamed at once: after a crash between the two, the next worker renames the other.
- */
-
 /** Moves a file, replacing the one at its new path. */
 export type MoveFile = (from: string, to: string) => Promise<void>;
 
 /**
+ * Publishing, first half: a rendered file is copied as `.partial`, with its hash in the row, then renamed. Two files cannot be
+ * renamed at once: after a crash between the two, the next worker renames the other.
+ *
  * Copies a rendered file next to the published ones, and syncs it to the disk. The caller holds the sound's row: another
  * attempt would write the same file.
  */

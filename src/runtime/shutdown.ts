@@ -28,7 +28,7 @@ type Step = { name: string; stop: (limitMs: number) => unknown; limitMs: number 
 const TOTAL_LIMIT_MS = 4800;
 /** Allowed for stopping after the drain. */
 const AFTER_DRAIN_MS = 1800;
-/** Only reached by a part that hangs: each has its own shorter limit. */
+/** Only reached by a part that hangs. */
 const PART_LIMIT_MS = 3000;
 /** Foundations stop within milliseconds, unless the database hangs. */
 const FOUNDATION_LIMIT_MS = 300;

@@ -62,8 +62,8 @@ export function openEvents(
     eventStreams: streams,
     listChanges: (cursor, limit) => listPenaltyChanges(requestDb, cursor, limit),
     locateEvent: async (cursor) => {
-      const log = await readEventLog(requestDb);
-      return cursor === undefined ? log.newestId : locateCursor(cursor, log).id;
+      const events = await readEventLog(requestDb);
+      return cursor === undefined ? events.newestId : locateCursor(cursor, events).id;
     },
   };
 }

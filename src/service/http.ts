@@ -206,15 +206,15 @@ function startExports(
     mutex: createMutex('running export'),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
-  const checkTokens = () => exports.checkTokens(now());
   // Every second too, since a token expires without a notification.
-  onStopPart(
-    'tokens of exports',
-    startLoop({ name: 'checking the tokens of exports', everyMs: CHECK_MS, work: checkTokens, log }).stop,
-  );
-  for (const table of ['api_tokens', 'users'] as const) {
-    changes.onChange(table, () => void checkTokens().catch(() => undefined));
-  }
+  const checks = startLoop({
+    name: 'checking the tokens of exports',
+    everyMs: CHECK_MS,
+    work: () => exports.checkTokens(now()),
+    log,
+  });
+  onStopPart('tokens of exports', checks.stop);
+  for (const table of ['api_tokens', 'users'] as const) changes.onChange(table, checks.wake);
   onStopPart('exports', exports.stop, { serves: true });
   return exports;
 }

@@ -54,7 +54,7 @@ export function startWebhooks(context: Context): void {
       save: (id, progress, deliveries) => saveProgress(db, id, { progress, deliveries }),
       onSent: (sent) => onSent(isDelivered(sent)),
     });
-    if (!signal.aborted) await once(signal, 'abort');
+    await once(signal, 'abort');
     await delivery.stop();
     delivery = undefined;
   };
