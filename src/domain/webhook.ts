@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type EventCursor, formatEventCursor, tryParseEventCursor } from './penalty-event.ts';
+import { type EventCursor, formatEventCursor, tryParseEventCursor } from './event.ts';
 
 export const MAX_WEBHOOKS = 50;
 export const MAX_WEBHOOK_URL_LENGTH = 2048;

@@ -1,13 +1,13 @@
-import type { PenaltyEvent } from '../queries/penalties/events.ts';
+import type { StoredEvent } from '../queries/penalties/events.ts';
 
 /** Events as the database had them at one moment, oldest first. */
 export type EventBatch = {
-  events: readonly PenaltyEvent[];
+  events: readonly StoredEvent[];
   /**
    * Whether an event was read too long ago to be sent: it has to be read again, because somebody may have been erased
    * meanwhile. Never true of the first one, so that a slow database delays events but does not stop them.
    */
-  isStale: (event: PenaltyEvent) => boolean;
+  isStale: (event: StoredEvent) => boolean;
   /** Everything up to this id has been read. */
   readUpTo: number;
 };
@@ -25,7 +25,7 @@ const FRESH_FOR_MS = 1000;
  */
 export async function readEventBatch(
   { afterId, newestId, limit }: { afterId: number; newestId: number; limit: number },
-  read: (range: { upToId: number; limit: number }) => Promise<readonly PenaltyEvent[]>,
+  read: (range: { upToId: number; limit: number }) => Promise<readonly StoredEvent[]>,
 ): Promise<EventBatch> {
   const readAtMs = performance.now();
   const upToId = Math.min(newestId, afterId + MAX_PASSED);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { notifyAll } from '../db/listeners.ts';
-import { listPenaltyEvents, type PenaltyEvent, readEventLog } from '../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog, type StoredEvent } from '../queries/penalties/events.ts';
 import { startLoop } from '../runtime/loop.ts';
 
 /** Reads the outbox for all parts of a process. */
@@ -11,7 +11,7 @@ export type EventReader = {
   /** The newest event that subscribers have received. */
   newestId: () => number;
   /** Calls back with all new events in order, silent ones included. @returns a function that unsubscribes. */
-  subscribe: (listener: (events: readonly PenaltyEvent[]) => void) => () => void;
+  subscribe: (listener: (events: readonly StoredEvent[]) => void) => () => void;
   /** Reads soon: events were recorded. */
   invalidate: () => void;
   stop: () => void;
@@ -25,14 +25,14 @@ const REFRESH_MS = 5000;
 
 /** Reads events that are recorded from now on. @throws what the first read throws. */
 export async function createEventReader(db: Db, log: Logger): Promise<EventReader> {
-  const listeners = new Set<(events: readonly PenaltyEvent[]) => void>();
+  const listeners = new Set<(events: readonly StoredEvent[]) => void>();
   const { epoch, newestId: firstId } = await readEventLog(db);
   let newestId = firstId;
 
   async function read(signal: AbortSignal): Promise<void> {
     let isMore = true;
     while (isMore && !signal.aborted) {
-      const events = await listPenaltyEvents(db, newestId, { limit: BATCH });
+      const events = await listStoredEvents(db, newestId, { limit: BATCH });
       newestId = events.at(-1)?.id ?? newestId;
       // They are not read again, so every listener has to get them now, even if another one fails.
       if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });

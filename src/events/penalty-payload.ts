@@ -1,8 +1,8 @@
+import { type EventCursor, formatEventCursor } from '../domain/event.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
-import { type EventCursor, formatEventCursor } from '../domain/penalty-event.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { formatTimestamp } from '../domain/text/timestamp.ts';
-import type { PenaltyEvent } from '../queries/penalties/events.ts';
+import type { StoredEvent } from '../queries/penalties/events.ts';
 import type { ExportFields } from '../queries/penalties/export.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
@@ -10,11 +10,11 @@ import type { Penalty } from '../queries/penalties/row.ts';
 export type PenaltyRecord = ReturnType<typeof toRecord>;
 
 /** What happened to a penalty, and the penalty as it was then. */
-export type PenaltyChange = ReturnType<typeof presentChange>;
+export type PenaltyChange = ReturnType<typeof presentEvent>;
 
-/** An event of a penalty, as `/penalties/changes`, the event stream and webhooks send it. */
-export function presentChange(
-  { id, type, occurredAt, isDeleted, penalty }: PenaltyEvent,
+/** An event, as `/penalties/changes`, the event stream and webhooks send it. */
+export function presentEvent(
+  { id, type, occurredAt, isDeleted, penalty }: StoredEvent,
   { epoch }: Pick<EventCursor, 'epoch'>,
 ) {
   return {

@@ -1,14 +1,12 @@
-import { presentServerEvent, presentSoundChange } from '../../api/v1/events/event-models.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
-import { formatEventCursor } from '../domain/penalty-event.ts';
-import { presentChange } from '../events/penalty-payload.ts';
-import { compareServers } from '../events/server-events.ts';
-import { compareSounds } from '../events/sound-changes.ts';
+import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.ts';
+import { formatEventCursor } from '../domain/event.ts';
+import { presentEvent } from '../events/penalty-payload.ts';
 import type { LiveQuery } from '../live/live-query.ts';
 import {
   listPenaltyChanges,
-  listPenaltyEvents,
+  listStoredEvents,
   locateCursor,
   readEventLog,
 } from '../queries/penalties/events.ts';
@@ -25,11 +23,11 @@ export function openEvents(
   const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
   const streams = createEventStreams({
     reader,
-    listEvents: (afterId, range) => listPenaltyEvents(db, afterId, { ...range, withSilent: false }),
+    listEvents: (afterId, range) => listStoredEvents(db, afterId, { ...range, withSilent: false }),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
     cursorOf,
     present: (event) => {
-      const data = presentChange(event, reader);
+      const data = presentEvent(event, reader);
       return { type: event.type, id: data.cursor, data };
     },
     now,
@@ -45,16 +43,12 @@ export function openEvents(
 
   let before = serverList.current();
   serverList.onChange((after) => {
-    for (const event of compareServers(before, after)) {
-      streams.send({ type: event.type, data: presentServerEvent(event) });
-    }
+    serverEvents(before, after).forEach(streams.send);
     before = after;
   });
   let soundsBefore = sounds.current().all;
   sounds.onChange(({ all }) => {
-    for (const change of compareSounds(soundsBefore, all)) {
-      streams.send({ type: 'sound.changed', data: presentSoundChange(change, now()) });
-    }
+    soundEvents(soundsBefore, all, now()).forEach(streams.send);
     soundsBefore = all;
   });
 

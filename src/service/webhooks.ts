@@ -6,7 +6,7 @@ import { startWebhookDelivery, type WebhookDelivery } from '../events/webhooks/d
 import { createEndpointRules } from '../events/webhooks/endpoint.ts';
 import { eventMessage, sendMessage } from '../events/webhooks/message.ts';
 import { createPost } from '../events/webhooks/post.ts';
-import { listPenaltyEvents, readEventLog } from '../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../queries/penalties/events.ts';
 import { saveProgress } from '../queries/webhooks/webhook-deliveries.ts';
 import { countWebhooks, listActiveWebhooks } from '../queries/webhooks/webhooks.ts';
 import type { Config } from '../runtime/config.ts';
@@ -45,7 +45,7 @@ export function startWebhooks(context: Context): void {
       readNewestId: async () => (await readEventLog(db)).newestId,
       listWebhooks: () => listActiveWebhooks(db),
       listEvents: (afterId, { types, ...range }) =>
-        listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
+        listStoredEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
       send: (webhook, event, options) =>
         sendMessage(post, webhook, eventMessage(event, { webhookId: webhook.id, epoch }), {
           now,

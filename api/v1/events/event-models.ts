@@ -1,16 +1,7 @@
 import { t } from 'elysia';
-import { PENALTY_EVENT_TYPES } from '../../../src/domain/penalty-event.ts';
-import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
-import { SERVER_EVENT_TYPES, type ServerEvent } from '../../../src/events/server-events.ts';
-import type { SoundChange } from '../../../src/events/sound-changes.ts';
+import { PENALTY_EVENT_TYPES } from '../../../src/domain/event.ts';
 import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
 import { PenaltyWithLiftModel } from '../penalties/penalty-models.ts';
-import { presentServer, type ServerRecord } from '../servers/server-models.ts';
-
-/** Everybody may follow these. */
-export const PUBLIC_EVENT_TYPES = [...SERVER_EVENT_TYPES, 'sound.changed'] as const;
-export const EVENT_TYPES = [...PENALTY_EVENT_TYPES, ...PUBLIC_EVENT_TYPES] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
 
 const CursorModel = t.String({
   description: 'A position in the order of changes; opaque.',
@@ -55,21 +46,3 @@ export const EventStreamModel = t.String({
     'id: 5f0c9a1b-4211\nevent: penalty.created\ndata: {"cursor":"5f0c9a1b-4211","type":"penalty.created","occurred_at":"2026-11-21T10:00:00+00:00","penalty":{"id":4211}}\n\n',
   ],
 });
-
-type ServerChange = Pick<ServerEvent, 'type'> & { occurred_at: string; server: ServerRecord };
-
-/** An event of a server, as the event stream sends it: without `id`, since no stream resumes from it. */
-export function presentServerEvent({ type, occurredAt, server }: ServerEvent): ServerChange {
-  return { type, occurred_at: formatTimestamp(occurredAt), server: presentServer(server) };
-}
-
-/** A round-end sound that changed, as the event stream sends it. */
-export function presentSoundChange({ steamId64, hasSound, version }: SoundChange, now: Date) {
-  return {
-    type: 'sound.changed',
-    occurred_at: formatTimestamp(now),
-    steamid64: steamId64,
-    has_sound: hasSound,
-    v: version,
-  } as const;
-}

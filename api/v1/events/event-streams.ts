@@ -1,12 +1,11 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
-import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../src/domain/penalty-event.ts';
+import { type EventType, STORED_EVENT_TYPES, type StoredEventType } from '../../../src/domain/event.ts';
 import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
-import type { PenaltyEvent } from '../../../src/queries/penalties/events.ts';
+import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
 import { startLoop } from '../../../src/runtime/loop.ts';
-import type { EventType } from './event-models.ts';
 
 type Options = {
   /** Whose streams are counted together: the id of the token's owner, or a guest's address. */
@@ -24,12 +23,12 @@ type Deps = {
   /** Events of some types after one id and up to another, oldest first, without silent ones. */
   listEvents: (
     afterId: number,
-    range: { upToId: number; types: readonly PenaltyEventType[]; limit: number },
-  ) => Promise<PenaltyEvent[]>;
+    range: { upToId: number; types: readonly StoredEventType[]; limit: number },
+  ) => Promise<StoredEvent[]>;
   /** Which of these tokens are still accepted. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
   cursorOf: (id: number) => string;
-  present: (event: PenaltyEvent) => StreamedEvent;
+  present: (event: StoredEvent) => StreamedEvent;
   now: () => Date;
   log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
@@ -103,11 +102,11 @@ export function createEventStreams({
   wait = pause,
 }: Deps): EventStreams {
   const streams = new Set<Stream>();
-  const frames = new WeakMap<PenaltyEvent, Uint8Array>();
+  const frames = new WeakMap<StoredEvent, Uint8Array>();
   /** When the next batch of older events may be read, by owner. */
   const nextBatchAtMs = new Map<Stream['owner'], number>();
 
-  const frameOf = (event: PenaltyEvent): Uint8Array => {
+  const frameOf = (event: StoredEvent): Uint8Array => {
     const cached = frames.get(event);
     if (cached) return cached;
     const made = eventFrame(present(event));
@@ -159,7 +158,7 @@ export function createEventStreams({
   }
 
   async function sendOlder(stream: Stream): Promise<void> {
-    const types = PENALTY_EVENT_TYPES.filter((type) => stream.types.has(type));
+    const types = STORED_EVENT_TYPES.filter((type) => stream.types.has(type));
     if (types.length === 0) {
       stream.position = reader.newestId();
       return;
@@ -171,13 +170,13 @@ export function createEventStreams({
     );
     for (const event of events) {
       if (!streams.has(stream) || isStale(event)) return;
-      sendPenaltyEvent(stream, event);
+      sendStored(stream, event);
       await roomIn(stream);
     }
     stream.position = readUpTo;
   }
 
-  function sendPenaltyEvent(stream: Stream, event: PenaltyEvent): void {
+  function sendStored(stream: Stream, event: StoredEvent): void {
     if (event.id <= stream.position) return;
     stream.position = event.id;
     if (!event.isSilent && stream.types.has(event.type)) stream.controller.enqueue(frameOf(event));
@@ -237,18 +236,18 @@ export function createEventStreams({
     if (live) for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
   }
 
-  function joinFrames(events: readonly PenaltyEvent[], types: Stream['types']): Uint8Array {
+  function joinFrames(events: readonly StoredEvent[], types: Stream['types']): Uint8Array {
     return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
   }
 
   /** Streams of the same event types share one buffer. */
-  function sendPenaltyEvents(events: readonly PenaltyEvent[]): void {
+  function sendStoreds(events: readonly StoredEvent[]): void {
     const [first] = events;
     const newestId = events.at(-1)?.id ?? 0;
     const pieces = new Map<string, Uint8Array>();
     sendLive((stream) => {
       if (!first || stream.position >= first.id) {
-        for (const event of events) sendPenaltyEvent(stream, event);
+        for (const event of events) sendStored(stream, event);
         return;
       }
       const piece = pieces.get(stream.key) ?? joinFrames(events, stream.types);
@@ -269,7 +268,7 @@ export function createEventStreams({
     }
   }
 
-  const unsubscribe = reader.subscribe(sendPenaltyEvents);
+  const unsubscribe = reader.subscribe(sendStoreds);
   const keepAlive = setInterval(() => {
     const newestId = reader.newestId();
     const frames = { guest: keepAliveFrame(), newest: keepAliveFrame(cursorOf(newestId)) };
@@ -320,7 +319,7 @@ function isFull({ controller }: Stream): boolean {
 }
 
 /** An event as it is sent; without `id` when a stream cannot resume from it. */
-type StreamedEvent = { type: EventType; id?: string; data: unknown };
+export type StreamedEvent = { type: EventType; id?: string; data: unknown };
 
 /** The frame of an event. */
 function eventFrame({ type, id, data }: StreamedEvent): Uint8Array {

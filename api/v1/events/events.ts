@@ -1,9 +1,15 @@
 import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
-import { formatEventCursor, parseEventTypes } from '../../../src/domain/penalty-event.ts';
+import {
+  EVENT_TYPES,
+  type EventType,
+  formatEventCursor,
+  isServerEvent,
+  PUBLIC_EVENT_TYPES,
+  parseEventTypes,
+} from '../../../src/domain/event.ts';
 import { splitList } from '../../../src/domain/text/list.ts';
-import { presentChange } from '../../../src/events/penalty-payload.ts';
-import { SERVER_EVENT_TYPES } from '../../../src/events/server-events.ts';
+import { presentEvent } from '../../../src/events/penalty-payload.ts';
 import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
@@ -13,13 +19,7 @@ import { splitQuery } from '../../http/query.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { limitParameter } from '../parameters.ts';
-import {
-  ChangesModel,
-  EVENT_TYPES,
-  EventStreamModel,
-  type EventType,
-  PUBLIC_EVENT_TYPES,
-} from './event-models.ts';
+import { ChangesModel, EventStreamModel } from './event-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -108,7 +108,7 @@ export const listPenaltyChanges = protectedRoute({
       return {
         json: {
           success: true,
-          data: changes.map((change) => presentChange(change, { epoch })),
+          data: changes.map((change) => presentEvent(change, { epoch })),
           meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
         },
       };
@@ -188,13 +188,12 @@ export type EventsDeps = ChangesDeps & StreamDeps;
  */
 function typesFor(
   token: Pick<ApiToken, 'scopes'>,
-  asked: ReadonlySet<EventType> | undefined,
+  requested: ReadonlySet<EventType> | undefined,
 ): ReadonlySet<EventType> {
-  const ofServers: ReadonlySet<EventType> = new Set(SERVER_EVENT_TYPES);
-  if (asked === undefined) {
+  if (requested === undefined) {
     const mayFollowServers = token.scopes.includes('servers');
-    return new Set<EventType>(EVENT_TYPES.filter((type) => mayFollowServers || !ofServers.has(type)));
+    return new Set(EVENT_TYPES.filter((type) => mayFollowServers || !isServerEvent(type)));
   }
-  if (!asked.isDisjointFrom(ofServers)) requireScope(token, 'servers');
-  return asked;
+  if ([...requested].some(isServerEvent)) requireScope(token, 'servers');
+  return requested;
 }

@@ -1,6 +1,6 @@
 import { t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
-import { formatEventCursor } from '../../../src/domain/penalty-event.ts';
+import { formatEventCursor } from '../../../src/domain/event.ts';
 import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
 import type { ExportFields, PenaltyExport } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, check, index, integer, pgEnum, pgTable, text } from 'drizzle-orm/pg-core';
-import { PENALTY_EVENT_TYPES } from '../../domain/penalty-event.ts';
+import { STORED_EVENT_TYPES } from '../../domain/event.ts';
 import { instant, steamId64 } from './columns.ts';
 import { penaltyStatus, penaltyType } from './penalties.ts';
 
-export const penaltyEventType = pgEnum('penalty_event_type', PENALTY_EVENT_TYPES);
+export const penaltyEventType = pgEnum('penalty_event_type', STORED_EVENT_TYPES);
 
 /**
  * The outbox: one row per change of a penalty, written by triggers in the same transaction, kept for 30 days.

@@ -1,9 +1,9 @@
 import type { Db } from '../../db/client.ts';
 import { NotFound } from '../../domain/errors.ts';
-import type { PenaltyEventType } from '../../domain/penalty-event.ts';
+import type { StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { tryParseMessageId } from '../../domain/webhook.ts';
-import { listPenaltyEvents, readEventLog } from '../../queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../queries/penalties/events.ts';
 import { saveDeliveries } from '../../queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,
@@ -24,7 +24,7 @@ export type WebhookActions = {
    */
   add: (
     db: Db,
-    webhook: { url: string; types?: readonly PenaltyEventType[] | undefined; actor: Actor },
+    webhook: { url: string; types?: readonly StoredEventType[] | undefined; actor: Actor },
   ) => Promise<SigningWebhook>;
   /** Sends a test at once, even to a webhook that is switched off. @throws {NotFound} */
   test: (id: number, actor: Actor) => Promise<Sent>;
@@ -53,7 +53,7 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
     const isOfWebhook = named?.webhookId === webhook.id && named.cursor.epoch === epoch;
     const id = isOfWebhook ? named.cursor.id : 0;
     const range = { limit: 1, upToId: id, types: webhook.types ?? undefined, withSilent: false };
-    const [event] = await listPenaltyEvents(db, id - 1, range);
+    const [event] = await listStoredEvents(db, id - 1, range);
     if (event && event.id > webhook.startsAfter) {
       return eventMessage(event, { webhookId: webhook.id, epoch });
     }

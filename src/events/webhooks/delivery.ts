@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
-import type { PenaltyEvent } from '../../queries/penalties/events.ts';
+import type { StoredEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { startLoop } from '../../runtime/loop.ts';
@@ -25,11 +25,11 @@ export type QueueDeps = {
   listEvents: (
     afterId: number,
     options: { upToId: number; types: SigningWebhook['types']; limit: number },
-  ) => Promise<PenaltyEvent[]>;
+  ) => Promise<StoredEvent[]>;
   /** One attempt. @param options.failures how many attempts at this event have failed. */
   send: (
     webhook: SigningWebhook,
-    event: PenaltyEvent,
+    event: StoredEvent,
     options: { failures: number; signal: AbortSignal },
   ) => Promise<Sent>;
   /** @returns false when the webhook was removed or switched off meanwhile. */
@@ -151,7 +151,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     if (isOver) loop.stop();
   }
 
-  async function deliver(event: PenaltyEvent, signal: AbortSignal): Promise<void> {
+  async function deliver(event: StoredEvent, signal: AbortSignal): Promise<void> {
     const sent = await deps.send(webhook, event, { failures, signal });
     if (signal.aborted && !isDelivered(sent)) return;
     deps.onSent(sent);

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { formatTimestamp } from '../../domain/text/timestamp.ts';
 import { type Delivery, formatMessageId, generateTestMessageId, TEST_TYPE } from '../../domain/webhook.ts';
-import type { PenaltyEvent } from '../../queries/penalties/events.ts';
-import { presentChange } from '../penalty-payload.ts';
+import type { StoredEvent } from '../../queries/penalties/events.ts';
+import { presentEvent } from '../penalty-payload.ts';
 import { type Post, PostFailure } from './post.ts';
 
 export type Message = {
@@ -17,11 +17,11 @@ export type Sent = Delivery & { cause?: Error };
 
 /** The message about an event: the same for every attempt and every manual repetition. */
 export function eventMessage(
-  event: PenaltyEvent,
+  event: StoredEvent,
   { webhookId, epoch }: { webhookId: number; epoch: string },
 ): Message {
   const { type } = event;
-  const data = presentChange(event, { epoch });
+  const data = presentEvent(event, { epoch });
   return {
     id: formatMessageId(webhookId, { epoch, id: event.id }),
     type,

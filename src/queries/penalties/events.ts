@@ -5,7 +5,12 @@ import { retryVictim } from '../../db/retry.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { penaltyEventState, penaltyEvents } from '../../db/schema/penalty-events.ts';
 import { Gone } from '../../domain/errors.ts';
-import { type EventCursor, type PenaltyEventType, tryParseEventCursor } from '../../domain/penalty-event.ts';
+import {
+  type EventCursor,
+  type PenaltyEventType,
+  type StoredEventType,
+  tryParseEventCursor,
+} from '../../domain/event.ts';
 import { dueCondition } from './filter.ts';
 import type { Penalty } from './row.ts';
 
@@ -19,6 +24,9 @@ export type PenaltyEvent = {
   /** As it was after the change. */
   penalty: Penalty;
 };
+
+/** A row of the outbox: changes of penalties so far. */
+export type StoredEvent = PenaltyEvent;
 
 /** The range of event ids that can be read, and the time up to which ended penalties are recorded among them. */
 export type EventLog = {
@@ -83,7 +91,7 @@ export async function listPenaltyChanges(
       const { epoch } = log;
       if (cursor === undefined) return { epoch, changes: [], newestId: log.newestId, hasMore: false };
       const { id } = locateCursor(cursor, log);
-      const changes = await listPenaltyEvents(snapshot, id, { limit });
+      const changes = await listStoredEvents(snapshot, id, { limit });
       const newestId = changes.at(-1)?.id ?? id;
       return { epoch, changes, newestId, hasMore: newestId < log.newestId };
     },
@@ -92,7 +100,7 @@ export async function listPenaltyChanges(
 }
 
 /** The events after an id, oldest first: by default up to the newest, of all types, silent ones included. */
-export async function listPenaltyEvents(
+export async function listStoredEvents(
   db: Db,
   afterId: number,
   {
@@ -103,10 +111,10 @@ export async function listPenaltyEvents(
   }: {
     limit: number;
     upToId?: number;
-    types?: readonly PenaltyEventType[] | undefined;
+    types?: readonly StoredEventType[] | undefined;
     withSilent?: boolean;
   },
-): Promise<PenaltyEvent[]> {
+): Promise<StoredEvent[]> {
   const rows = await db
     .select()
     .from(penaltyEvents)

@@ -3,7 +3,7 @@ import { openDrizzle } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
-import type { EventCursor } from '../../domain/penalty-event.ts';
+import type { EventCursor } from '../../domain/event.ts';
 import { readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
 import { OLDEST_FIRST, type Penalty } from './row.ts';

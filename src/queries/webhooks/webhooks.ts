@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
-import type { PenaltyEventType } from '../../domain/penalty-event.ts';
+import type { StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -31,7 +31,7 @@ export async function createWebhook(
     types,
     now,
     actor,
-  }: { url: string; types: readonly PenaltyEventType[] | undefined; now: Date; actor: Actor },
+  }: { url: string; types: readonly StoredEventType[] | undefined; now: Date; actor: Actor },
 ): Promise<SigningWebhook> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.newWebhook})`);

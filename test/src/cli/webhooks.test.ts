@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { desc } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
-import { listPenaltyEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -53,7 +53,7 @@ describe('webhooks', () => {
     expect(verify(secret, received)).toStrictEqual({ type: 'webhook.test', timestamp, data: {} });
 
     await insertPenalties(db, [{}]);
-    const [event] = await listPenaltyEvents(db, 0, { limit: 1 });
+    const [event] = await listStoredEvents(db, 0, { limit: 1 });
     const messageId = `msg_1_${(await readEventLog(db)).epoch}-${event?.id}`;
     expect(await json('resend', '1', messageId)).toMatchObject({ messageId, status: 204, failure: null });
     expect(receiver.received[1]?.id).toBe(messageId);

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
-import type { PenaltyEventType } from '../../../src/domain/penalty-event.ts';
+import type { StoredEventType } from '../../../src/domain/event.ts';
 import { type EventLog, readEventLog } from '../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
@@ -42,7 +42,7 @@ function aReceiver(): Receiver {
   return receiver;
 }
 
-async function addWebhook(receiver: Receiver, types?: readonly PenaltyEventType[]) {
+async function addWebhook(receiver: Receiver, types?: readonly StoredEventType[]) {
   return actions.add(db, { url: `${receiver.origin}/hook`, types, actor: 'operator' });
 }
 

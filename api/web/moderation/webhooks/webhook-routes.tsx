@@ -1,5 +1,5 @@
 import { Conflict, InvalidInput, NotFound } from '../../../../src/domain/errors.ts';
-import { PENALTY_EVENT_TYPES, type PenaltyEventType } from '../../../../src/domain/penalty-event.ts';
+import { STORED_EVENT_TYPES, type StoredEventType } from '../../../../src/domain/event.ts';
 import { isDelivered } from '../../../../src/domain/webhook.ts';
 import { DiscordWebhookRefused } from '../../../../src/events/webhooks/endpoint.ts';
 import { enableWebhook, removeWebhook } from '../../../../src/queries/webhooks/webhooks.ts';
@@ -79,10 +79,10 @@ async function addOf(deps: WebhooksDeps, visit: MemberVisit): Promise<Response> 
 }
 
 /** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
-function readTypes(form: ReadonlyMap<string, string>): readonly PenaltyEventType[] | undefined {
-  const ticked = PENALTY_EVENT_TYPES.filter((type) => form.has(type));
+function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[] | undefined {
+  const ticked = STORED_EVENT_TYPES.filter((type) => form.has(type));
   if (ticked.length === 0) throw new PageError('webhook-types', 400);
-  return ticked.length === PENALTY_EVENT_TYPES.length ? undefined : ticked;
+  return ticked.length === STORED_EVENT_TYPES.length ? undefined : ticked;
 }
 
 async function sendTest(deps: WebhooksDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {

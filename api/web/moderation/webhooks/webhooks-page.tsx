@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { PENALTY_EVENT_TYPES } from '../../../../src/domain/penalty-event.ts';
+import { STORED_EVENT_TYPES } from '../../../../src/domain/event.ts';
 import { MAX_WEBHOOK_URL_LENGTH, MAX_WEBHOOKS } from '../../../../src/domain/webhook.ts';
 import { listWebhooks, type Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { Card, ProblemLine } from '../../layout/card.tsx';
@@ -108,7 +108,7 @@ function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem 
       </div>
       <fieldset class="flags">
         <legend>{t.types}</legend>
-        {PENALTY_EVENT_TYPES.map((type) => (
+        {STORED_EVENT_TYPES.map((type) => (
           <label class="check">
             <input type="checkbox" name={type} checked={!problem || problem.values.has(type)} />
             <span>{t.typeNames[type]}</span>

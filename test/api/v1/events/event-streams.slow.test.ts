@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
-import { EVENT_TYPES, type EventType } from '../../../../api/v1/events/event-models.ts';
 import { createEventStreams, KEEP_ALIVE_MS } from '../../../../api/v1/events/event-streams.ts';
+import { EVENT_TYPES, type EventType } from '../../../../src/domain/event.ts';
 import { createEventReader } from '../../../../src/events/event-reader.ts';
-import { listPenaltyEvents, type PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, type PenaltyEvent } from '../../../../src/queries/penalties/events.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -22,8 +22,8 @@ const reader = await createEventReader(db, pino({ level: 'silent' }));
 let readAtMs: number | undefined;
 const deps = {
   reader,
-  listEvents: async (afterId: number, range: Parameters<typeof listPenaltyEvents>[2]) => {
-    const events = await listPenaltyEvents(db, afterId, { ...range, withSilent: false });
+  listEvents: async (afterId: number, range: Parameters<typeof listStoredEvents>[2]) => {
+    const events = await listStoredEvents(db, afterId, { ...range, withSilent: false });
     readAtMs ??= performance.now();
     return events;
   },
@@ -95,7 +95,7 @@ test('a client that resumes ahead of this process is not told an earlier cursor'
 });
 
 test('a stream that reads older events for long stays open, and tells how far it is', async () => {
-  const events = await listPenaltyEvents(db, 0, { limit: 3 });
+  const events = await listStoredEvents(db, 0, { limit: 3 });
   const slow = createEventStreams({
     ...deps,
     keepAliveMs: 1,

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
-import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties, insertUser } from '../../../support/database/builders.ts';
@@ -122,7 +122,7 @@ describe('the page of webhooks', () => {
     expect(await lastEntry()).toMatchObject({ action: 'webhook.tested', actorUserId: adminId });
 
     await insertPenalties(db, [{}]);
-    const [event] = await listPenaltyEvents(db, 0, { limit: 1 });
+    const [event] = await listStoredEvents(db, 0, { limit: 1 });
     const message_id = `msg_${webhook.id}_${(await readEventLog(db)).epoch}-${event?.id}`;
     receiver.respond = () => new Response(null, { status: 503 });
     const sent = await admin.follow(await admin.post(`${path}/resend`, { message_id }));

@@ -6,7 +6,7 @@ import { createEventReader, type EventReader } from '../../../../src/events/even
 import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
 import { eventMessage, sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
-import { listPenaltyEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { saveProgress } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   createWebhook,
@@ -99,7 +99,7 @@ function startDelivery(reader: EventReader) {
     readNewestId: async () => (await readEventLog(db)).newestId,
     listWebhooks: () => listActiveWebhooks(db),
     listEvents: (afterId, { types, ...range }) =>
-      listPenaltyEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
+      listStoredEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
     send: (webhook, event, options) =>
       sendMessage(post, webhook, eventMessage(event, { webhookId: webhook.id, epoch: reader.epoch }), {
         now,

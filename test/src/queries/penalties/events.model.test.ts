@@ -2,7 +2,7 @@ import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
 import { connect } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
-import { formatEventCursor } from '../../../../src/domain/penalty-event.ts';
+import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
   listPenaltyChanges,
   type PenaltyEvent,

@@ -3,9 +3,9 @@ import { eq } from 'drizzle-orm';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { penaltyEventState, penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
 import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
-import { formatEventCursor } from '../../../../src/domain/penalty-event.ts';
+import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
-  listPenaltyEvents,
+  listStoredEvents,
   locateCursor,
   prunePenaltyEvents,
   readEventLog,
@@ -31,14 +31,14 @@ async function insertOne(values: Parameters<typeof insertPenalties>[1][number] =
 
 /** Types of all events after the first `skip`, with what tells them apart. */
 async function told(skip = 0) {
-  const events = await listPenaltyEvents(db, 0, { limit: 1000 });
+  const events = await listStoredEvents(db, 0, { limit: 1000 });
   return events.slice(skip).map(({ type, penalty }) => `${type.replace('penalty.', '')} ${penalty.status}`);
 }
 
 describe('events are recorded in the transaction of the change', () => {
   test('a new penalty, as it is after the change', async () => {
     const row = await insertOne({ reason: 'Wallhack', endsAt: minutesAgo(-60), durationMinutes: 70 });
-    const [event] = await listPenaltyEvents(db, 0, { limit: 10 });
+    const [event] = await listStoredEvents(db, 0, { limit: 10 });
     const { source, sourceTable, sourceId, goneAt, ...shown } = row;
     expect(event).toEqual({
       id: 1,
@@ -73,7 +73,7 @@ describe('events are recorded in the transaction of the change', () => {
       'expired EXPIRED',
       'removed EXPIRED',
     ]);
-    const events = await listPenaltyEvents(db, 0, { limit: 1000 });
+    const events = await listStoredEvents(db, 0, { limit: 1000 });
     expect(events.map(({ isDeleted }) => isDeleted).filter(Boolean)).toHaveLength(1);
   });
 
@@ -92,7 +92,7 @@ describe('events are recorded in the transaction of the change', () => {
     await insertOne();
     await insertOne();
     await connection`truncate penalties`;
-    const events = await listPenaltyEvents(db, 2, { limit: 10 });
+    const events = await listStoredEvents(db, 2, { limit: 10 });
     expect(events).toMatchObject([
       { type: 'penalty.removed', isSilent: true, isDeleted: true },
       { type: 'penalty.removed', isSilent: true, isDeleted: true },
@@ -121,7 +121,7 @@ describe('the order of events is the order of commits', () => {
     expect((await readEventLog(db)).newestId).toBe(0);
     goOn();
     await Promise.all([slow, quick]);
-    const events = await listPenaltyEvents(db, 0, { limit: 10 });
+    const events = await listStoredEvents(db, 0, { limit: 10 });
     expect(events.map(({ penalty }) => String(penalty.playerSteamId))).toEqual(['1', aSteamId(2)]);
   });
 
@@ -130,15 +130,15 @@ describe('the order of events is the order of commits', () => {
     let isDone = false;
     const watch = (async () => {
       while (!isDone) {
-        const found = await listPenaltyEvents(db, seen.at(-1) ?? 0, { limit: 1000 });
+        const found = await listStoredEvents(db, seen.at(-1) ?? 0, { limit: 1000 });
         seen.push(...found.map(({ id }) => id));
       }
     })();
     await Promise.all(Array.from({ length: 60 }, (_, n) => insertOne({ playerSteamId: aSteamId(n) })));
     isDone = true;
     await watch;
-    seen.push(...(await listPenaltyEvents(db, seen.at(-1) ?? 0, { limit: 1000 })).map(({ id }) => id));
-    expect(seen).toEqual((await listPenaltyEvents(db, 0, { limit: 1000 })).map(({ id }) => id));
+    seen.push(...(await listStoredEvents(db, seen.at(-1) ?? 0, { limit: 1000 })).map(({ id }) => id));
+    expect(seen).toEqual((await listStoredEvents(db, 0, { limit: 1000 })).map(({ id }) => id));
     expect(seen).toHaveLength(60);
   });
 });
@@ -197,7 +197,7 @@ describe('silent events', () => {
     await insertOne();
     await db.update(penaltySources).set({ completedAt: new Date() });
     await insertOne({ source: 'forum', sourceTable: 'a', sourceId: '2' });
-    const events = await listPenaltyEvents(db, 0, { limit: 10 });
+    const events = await listStoredEvents(db, 0, { limit: 10 });
     expect(events.map(({ isSilent }) => isSilent)).toEqual([true, false, false]);
   });
 
@@ -208,7 +208,7 @@ describe('silent events', () => {
     await insertOne({ ...old, endsAt: minutesAgo(60), status: 'EXPIRED' });
     await insertOne({ ...old, endsAt: minutesAgo(-day), status: 'UNBANNED', liftedAt: minutesAgo(2 * day) });
     await insertOne({ createdAt: minutesAgo(3 * day) });
-    const events = await listPenaltyEvents(db, 0, { limit: 10 });
+    const events = await listStoredEvents(db, 0, { limit: 10 });
     expect(events.map(({ isSilent }) => isSilent)).toEqual([true, false, true, false]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
-import { listPenaltyEvents, recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { listStoredEvents, recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
@@ -20,7 +20,7 @@ async function follow(filter: PenaltyFilter, now: Date) {
     lines += new TextDecoder().decode(batch.value.bytes);
   }
   await close();
-  const changes = await listPenaltyEvents(db, cursor.id, { limit: 10 });
+  const changes = await listStoredEvents(db, cursor.id, { limit: 10 });
   return [lines, ...changes.map(({ type }) => type)];
 }
 

@@ -11,6 +11,28 @@ export const PENALTY_EVENT_TYPES = [
 ] as const;
 export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 
+/** The events of the outbox: webhooks receive them, and streams resume from them. */
+export const STORED_EVENT_TYPES = PENALTY_EVENT_TYPES;
+export type StoredEventType = (typeof STORED_EVENT_TYPES)[number];
+
+/** Everybody may follow these in a stream. They are stored nowhere. */
+export const PUBLIC_EVENT_TYPES = [
+  'server.up',
+  'server.down',
+  'server.map',
+  'server.players',
+  'sound.changed',
+] as const;
+
+/** The events of a stream. */
+export const EVENT_TYPES = [...STORED_EVENT_TYPES, ...PUBLIC_EVENT_TYPES] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Whether a token needs the scope `servers` to follow events of this type. */
+export function isServerEvent(type: EventType): boolean {
+  return type.startsWith('server.');
+}
+
 /**
  * Reads a comma-separated list of types and removes duplicates.
  * @param allowed the types that the caller knows.
