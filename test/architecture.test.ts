@@ -56,7 +56,7 @@ const HOMES: Record<string, string[]> = {
   '@expo-google-fonts/inter': ['src/charts/raster.ts'],
   'swagger-ui-dist': ['api/web/guide/page.tsx'],
   'ipaddr.js': ['src/runtime/address.ts', 'api/http/client-address.ts'],
-  standardwebhooks: ['src/events/webhooks/message.ts', 'api/web/guide/samples.ts'],
+  standardwebhooks: ['src/events/webhooks/message.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],
   'drizzle-kit': ['src/db/drizzle.config.ts'],
   commander: ['src/cli.ts', 'src/cli/'],
@@ -167,13 +167,10 @@ test('SQL is written in its homes alone', async () => {
   expect(speakers).toEqual([]);
 });
 
-/** Programs that a page shows, as text. */
-const SAMPLES = 'api/web/guide/samples.ts';
-
 test('only the configuration reads the environment', async () => {
   const readers: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    if (file === 'src/runtime/config.ts' || isRoot(file) || file === SAMPLES) continue;
+    if (file === 'src/runtime/config.ts' || isRoot(file)) continue;
     if (/process\.env|Bun\.env/.test(await Bun.file(file).text())) readers.push(file);
   }
   expect(readers).toEqual([]);

@@ -1,14 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import {
-  banList,
-  conditionalRequest,
-  firstRequest,
-  requestWithToken,
-  streamRequest,
-  WEBHOOK_RECEIVERS,
-} from '../../api/web/guide/samples.ts';
+import { listSamples } from '../../api/web/guide/page.tsx';
 import { generateWebhookSecret } from '../../src/domain/webhook.ts';
 import { insertPenalties, insertServer } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -23,14 +16,7 @@ await insertServer(db, { name: 'Only Mirage #1' });
 await insertPenalties(db, [{ type: 'ban' }, { type: 'ban' }]);
 const { token } = await aToken(db);
 const { origin: url } = await startTestService({ databaseUrl });
-const samples = [
-  ...firstRequest(url),
-  ...requestWithToken(url),
-  ...banList(url),
-  ...WEBHOOK_RECEIVERS,
-  conditionalRequest(url),
-  streamRequest(url),
-];
+const samples = listSamples(url);
 const folder = createTestFolder();
 afterAll(folder.remove);
 

@@ -1,7 +1,5 @@
 import { afterAll } from 'bun:test';
-import { raw } from 'hono/html';
-import { GUIDES } from '../../../api/web/guide/guide.tsx';
-import type { Guide } from '../../../api/web/guide/parts.tsx';
+import { GUIDES } from '../../../api/web/guide/page.tsx';
 import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { LANGUAGES } from '../../../src/domain/language.ts';
@@ -28,7 +26,7 @@ export function addPseudoLanguage(): void {
     [LANGUAGES, entry],
     [PAGE_TEXTS, translate(PAGE_TEXTS.en)],
     [BOT_TEXTS, { ...Object(translate(texts)), commands: translate(commands, toCommandText) }],
-    [GUIDES, translateGuide(GUIDES.en)],
+    [GUIDES, translateMarkdown(GUIDES.en)],
   ];
   for (const [table, value] of additions) Object.assign(table, { [PSEUDO]: value });
   afterAll(() => {
@@ -76,23 +74,10 @@ function translate(value: unknown, change = toPseudo): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, translate(each, change)]));
 }
 
-function translateGuide({ sections, ...texts }: Guide): unknown {
-  return {
-    ...Object(translate(texts)),
-    sections: sections.map(({ id, title, body }) => ({
-      id,
-      title: toPseudo(title),
-      body: (facts: Parameters<typeof body>[0]) => raw(translateHtml(String(body(facts)))),
-    })),
-  };
-}
-
-/** Programs and names of the API stay. */
-function translateHtml(html: string): string {
-  return html
-    .split(/(<(pre|code)\b.*?<\/\2>|<[^>]*>|&[#\w]+;)/s)
-    .map((part, index) =>
-      index % 3 === 0 ? (part.trim() === '' ? part : toPseudo(part)) : index % 3 === 1 ? part : '',
-    )
+/** Programs, names of the API, addresses and what the guide fills in stay. */
+function translateMarkdown(markdown: string): string {
+  return markdown
+    .split(/(`[^`]*`|\]\([^)]*\)|\{[^}]*\})/)
+    .map((part, index) => (index % 2 === 0 ? accent(part) : part))
     .join('');
 }

@@ -20,6 +20,7 @@ export const en = {
     /** Shown to readers of the other languages. */
     switchToThis: 'Switch to English',
     skipToContent: 'Skip to content',
+    contents: 'Contents',
     nav: {
       label: 'Main',
       servers: 'Servers',

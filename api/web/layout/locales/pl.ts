@@ -12,6 +12,7 @@ export const pl: Texts = {
   shell: {
     switchToThis: 'Zmień język na polski',
     skipToContent: 'Przejdź do treści',
+    contents: 'Spis treści',
     nav: {
       label: 'Menu główne',
       servers: 'Serwery',

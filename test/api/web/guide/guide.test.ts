@@ -1,15 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  banList,
-  browserRequest,
-  conditionalRequest,
-  firstRequest,
-  requestWithToken,
-  streamRequest,
-  WEBHOOK_RECEIVERS,
-} from '../../../../api/web/guide/samples.ts';
+import { listSamples } from '../../../../api/web/guide/page.tsx';
 import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
 import { sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
@@ -47,15 +39,7 @@ function shown(page: string, id: string): string {
     .replaceAll('&amp;', '&');
 }
 
-const samples = [
-  ...firstRequest(url),
-  ...requestWithToken(url),
-  ...banList(url),
-  conditionalRequest(url),
-  streamRequest(url),
-  ...WEBHOOK_RECEIVERS,
-  browserRequest(url),
-];
+const samples = listSamples(url);
 
 test('both languages show every sample, letter by letter', () => {
   for (const page of pages) {
