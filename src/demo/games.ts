@@ -1,7 +1,12 @@
 import type { Person } from './people.ts';
 import { createRandom, type Random } from './random.ts';
 import { countDemoPlayers, DEMO_SERVERS, type DemoServer } from './servers.ts';
-import { type SimulatedGameServer, startSimulatedGameServer } from './simulated-game-server.ts';
+import {
+  respondNormally,
+  type SimulatedGameServer,
+  startSimulatedGameServer,
+  staySilent,
+} from './simulated-game-server.ts';
 
 export type DemoGames = {
   /** `host:port` of each running game, by the slug of its server. */
@@ -32,7 +37,7 @@ export async function startDemoGames(
     const { hostname, maxPlayers, bots, delayMs } = plan;
     const server = await startSimulatedGameServer({
       game: { hostname, maxPlayers, bots, map: plan.maps[0] ?? 'de_dust2' },
-      manner: { delayMs },
+      delayMs,
     });
     const game = { plan, server, random: createRandom(seed + 100 + number), mapEndsAt: startedAt };
     startMap(game, startedAt);
@@ -58,7 +63,7 @@ function advanceGame(game: Game, people: readonly Person[], at: Date, startedAt:
   const { plan, server, random } = game;
   if (plan.isUnsteady) {
     const into = (at.getTime() - startedAt) % UNSTEADY_PERIOD_MS;
-    server.manner.responses = into >= DOWN_FROM_MS && into < DOWN_UNTIL_MS ? 'silent' : 'normal';
+    server.respond = into >= DOWN_FROM_MS && into < DOWN_UNTIL_MS ? staySilent : respondNormally;
   }
   if (at.getTime() >= game.mapEndsAt) startMap(game, at.getTime());
 

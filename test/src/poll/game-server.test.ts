@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { createSocket } from 'node:dgram';
 import {
-  type SimulatedGame,
   type SimulatedGameServer,
-  type SimulatedManner,
   startSimulatedGameServer,
+  staySilent,
 } from '../../../src/demo/simulated-game-server.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
+import { aBannedPacket, requireChallenge, splitIntoParts } from '../../support/game-server/a2s.ts';
 import { INVISIBLE_NAMES } from '../../support/invisible-names.ts';
 
 const running: SimulatedGameServer[] = [];
@@ -15,9 +15,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()));
 });
 
-async function aServer(
-  options: { host?: string; game?: Partial<SimulatedGame>; manner?: Partial<SimulatedManner> } = {},
-) {
+async function aServer(options: Parameters<typeof startSimulatedGameServer>[0] = {}) {
   const server = await startSimulatedGameServer(options);
   running.push(server);
   return server;
@@ -61,16 +59,16 @@ describe('a server that answers', () => {
     if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(1);
   });
 
-  test.each(['both', 'players', 'none'] as const)(
-    'is understood with challenges for %s',
-    async (challenges) => {
-      const server = await aServer({ game: { players: [aPlayer('Ala', 1)] }, manner: { challenges } });
-      expect(await ask(server)).toMatchObject({
-        hasResponded: true,
-        state: { players: [{ name: 'Ala', score: 1 }] },
-      });
-    },
-  );
+  test.each(['both', 'players'] as const)('is understood with challenges for %s', async (challenges) => {
+    const server = await aServer({
+      game: { players: [aPlayer('Ala', 1)] },
+      respond: requireChallenge(challenges),
+    });
+    expect(await ask(server)).toMatchObject({
+      hasResponded: true,
+      state: { players: [{ name: 'Ala', score: 1 }] },
+    });
+  });
 
   test('leaves nameless entries out of the players and in the count', async () => {
     const nameless = INVISIBLE_NAMES.map((name) => aPlayer(name));
@@ -113,7 +111,7 @@ describe('a server that answers', () => {
   test('that never tells its players is online with none', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
-      manner: { responses: 'info-only' },
+      respond: (response, { isInfo }) => (isInfo ? [response] : []),
     });
     expect(await ask(server, 600)).toMatchObject({
       hasResponded: true,
@@ -122,7 +120,10 @@ describe('a server that answers', () => {
   });
 
   test('is asked again when a request got lost', async () => {
-    const server = await aServer({ game: { players: [aPlayer('Ala', 4)] }, manner: { loseRequests: 1 } });
+    const server = await aServer({
+      game: { players: [aPlayer('Ala', 4)] },
+      respond: (response) => (server.requests.info === 1 ? [] : [response]),
+    });
     expect(await ask(server, 1500)).toMatchObject({
       hasResponded: true,
       state: { players: [{ name: 'Ala', score: 4 }] },
@@ -145,13 +146,13 @@ describe('a server that answers', () => {
 
 describe('a poll is missed', () => {
   test('when nothing comes back', async () => {
-    const server = await aServer({ manner: { responses: 'silent' } });
+    const server = await aServer({ respond: staySilent });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
     expect(server.requests.info).toBeGreaterThan(1);
   });
 
   test('when the answer is too slow', async () => {
-    const server = await aServer({ manner: { delayMs: 700 } });
+    const server = await aServer({ delayMs: 700 });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
   });
 
@@ -170,26 +171,34 @@ describe('a poll is missed', () => {
   });
 
   test('when the server banned our address, told apart from a time-out', async () => {
-    const server = await aServer({ manner: { responses: 'banned' } });
+    const server = await aServer({ respond: () => [aBannedPacket()] });
     expect(await ask(server)).toEqual({ hasResponded: false, reason: 'banned-by-server' });
   });
 
-  test.each(['garbage', 'empty'] as const)('when the answer is %s', async (answers) => {
-    const server = await aServer({ manner: { responses: answers } });
+  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', ''])('when the answer is %p', async (answer) => {
+    const server = await aServer({ respond: () => [Buffer.from(answer)] });
     expect(await ask(server, 1000)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
   test('when the A2S_INFO response is cut before the end of the player counts', async () => {
     const server = await aServer({ game: { hostname: 'Cut', map: 'de_nuke' } });
-    const wholeBytes = await infoBytesOf(server);
+    let wholeBytes = 0;
+    const cutTo = (sizeBytes?: number) => {
+      server.respond = (response, { isInfo }) => {
+        if (isInfo) wholeBytes = response.length;
+        return [isInfo ? response.subarray(0, sizeBytes) : response];
+      };
+    };
+    cutTo();
+    await ask(server);
     const required = wholeBytes - '.dl..1.41.2.5\0\xb1..secure,simulated\0........'.length;
     for (let infoBytes = 6; infoBytes < required; infoBytes++) {
-      server.manner.infoBytes = infoBytes;
+      cutTo(infoBytes);
       const outcome = await ask(server);
       expect([infoBytes, outcome]).toEqual([infoBytes, { hasResponded: false, reason: 'malformed' }]);
     }
     for (let infoBytes = required; infoBytes <= wholeBytes; infoBytes++) {
-      server.manner.infoBytes = infoBytes;
+      cutTo(infoBytes);
       expect(await ask(server)).toMatchObject({
         hasResponded: true,
         state: { map: 'de_nuke', maxPlayers: 24 },
@@ -198,8 +207,7 @@ describe('a poll is missed', () => {
   });
 
   test('when an answer that came in parts is cut', async () => {
-    const server = await aServer({ manner: { splitAboveBytes: 40 } });
-    server.manner.infoBytes = 50;
+    const server = await aServer({ respond: (response) => splitIntoParts(response.subarray(0, 50)) });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
@@ -221,7 +229,7 @@ describe('a poll is missed', () => {
   );
 
   test('when we stop asking, at once', async () => {
-    const server = await aServer({ manner: { responses: 'silent' } });
+    const server = await aServer({ respond: staySilent });
     const stopping = new AbortController();
     const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });
     setTimeout(() => stopping.abort(), 50);
@@ -232,7 +240,7 @@ describe('a poll is missed', () => {
 test.skipIf(process.platform !== 'linux')(
   'responses of another sender are not mistaken for the server’s',
   async () => {
-    const server = await aServer({ manner: { responses: 'silent' } });
+    const server = await aServer({ respond: staySilent });
     const liar = createSocket('udp4');
     const query = ask(server, 400);
     // The ports that a query may come from: an attacker would have to guess, so the test reads them from the system's table.
@@ -249,17 +257,4 @@ async function udpPorts(): Promise<number[]> {
   return [...table.matchAll(/0100007F:([0-9A-F]{4}) 0100007F/g)].map(([, port]) =>
     Number.parseInt(port ?? '', 16),
   );
-}
-
-/** Length of the whole A2S_INFO datagram, requested without the client. */
-function infoBytesOf(server: SimulatedGameServer): Promise<number> {
-  return new Promise((settle) => {
-    server.manner.challenges = 'none';
-    const socket = createSocket('udp4');
-    socket.on('message', (datagram) => {
-      socket.close();
-      settle(datagram.length);
-    });
-    socket.send(Buffer.from('\xff\xff\xff\xffTSource Engine Query\0', 'latin1'), server.port, '127.0.0.1');
-  });
 }

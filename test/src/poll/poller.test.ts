@@ -6,10 +6,10 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { openLeaders } from '../../../src/db/leader.ts';
 import { serverSamples, serverSnapshots } from '../../../src/db/schema/servers.ts';
 import {
-  type SimulatedGame,
+  respondNormally,
   type SimulatedGameServer,
-  type SimulatedManner,
   startSimulatedGameServer,
+  staySilent,
 } from '../../../src/demo/simulated-game-server.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { delayAfter } from '../../../src/poll/poll-schedule.ts';
@@ -19,6 +19,7 @@ import { removeServer, setServerHidden } from '../../../src/queries/servers/serv
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { aBannedPacket } from '../../support/game-server/a2s.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
@@ -31,9 +32,7 @@ afterEach(async () => {
   await database.connection`truncate servers cascade`;
 });
 
-async function aGameServer(
-  options: { game?: Partial<SimulatedGame>; manner?: Partial<SimulatedManner> } = {},
-) {
+async function aGameServer(options: Parameters<typeof startSimulatedGameServer>[0] = {}) {
   const game = await startSimulatedGameServer(options);
   stops.push(game.stop);
   return game;
@@ -121,7 +120,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
   const { id, slug } = await aListedServer(game);
   const { messagesOf, lines } = await startPoller();
   await waitFor(async () => (await snapshotOf(id))?.isOnline);
-  game.manner.responses = 'garbage';
+  game.respond = () => [Buffer.from('garbage')];
   const once = await waitFor(async () => {
     const row = await snapshotOf(id);
     return row?.missedPolls === 1 && row;
@@ -141,7 +140,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
     players: [],
   });
   await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 3);
-  game.manner.responses = 'normal';
+  game.respond = respondNormally;
   await waitFor(async () => (await snapshotOf(id))?.isOnline);
   await waitFor(() => messagesOf(slug).length >= 3);
   expect(messagesOf(slug)).toEqual(['server is online', 'server is offline', 'server is online']);
@@ -149,7 +148,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
 });
 
 test('a server that banned our address is told apart, once', async () => {
-  const game = await aGameServer({ manner: { responses: 'banned' } });
+  const game = await aGameServer({ respond: () => [aBannedPacket()] });
   const { id, slug } = await aListedServer(game);
   const { messagesOf } = await startPoller();
   await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 2);
@@ -176,7 +175,7 @@ test('finds added, shown, hidden and removed servers', async () => {
 });
 
 test('a late response of the old address of a server that moved is not saved', async () => {
-  const old = await aGameServer({ game: { map: 'de_old' }, manner: { delayMs: 700 } });
+  const old = await aGameServer({ game: { map: 'de_old' }, delayMs: 700 });
   const current = await aGameServer({ game: { map: 'de_new' } });
   const { id, slug } = await aListedServer(old);
   const { poller } = await startPoller({ intervalSeconds: 60 });
@@ -187,9 +186,7 @@ test('a late response of the old address of a server that moved is not saved', a
 });
 
 test('a silent server delays no other, and is never asked twice at a time', async () => {
-  const silent = await Promise.all(
-    Array.from({ length: 20 }, () => aGameServer({ manner: { responses: 'silent' } })),
-  );
+  const silent = await Promise.all(Array.from({ length: 20 }, () => aGameServer({ respond: staySilent })));
   const quick = await aGameServer();
   for (const game of silent) await aListedServer(game);
   const { id } = await aListedServer(quick);
@@ -241,9 +238,7 @@ test.each(['cut', 'freeze'] as const)(
 );
 
 test('stops, whatever is under way', async () => {
-  const games = await Promise.all(
-    Array.from({ length: 10 }, () => aGameServer({ manner: { responses: 'silent' } })),
-  );
+  const games = await Promise.all(Array.from({ length: 10 }, () => aGameServer({ respond: staySilent })));
   for (const game of games) await aListedServer(game);
   const { poller } = await startPoller({ intervalSeconds: 15 });
   await waitFor(() => poller.health().running === 10);

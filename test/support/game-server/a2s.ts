@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import type { Respond } from '../../../src/demo/simulated-game-server.ts';
 
 /** Packets of game servers byte by byte, and a server that sends whatever a test wants. https://developer.valvesoftware.com/wiki/Server_queries */
 
@@ -56,6 +57,21 @@ export function aPlayersPacket(
 /** A request for a challenge. */
 export function aChallengePacket(challenge: number): Buffer {
   return Buffer.concat([SINGLE, Buffer.from('A'), uint32(challenge)]);
+}
+
+/** The response of a server that has banned the client's address. */
+export function aBannedPacket(): Buffer {
+  return Buffer.concat([SINGLE, Buffer.from('lBanned by server\0')]);
+}
+
+/** Makes a simulated server respond only to requests with its challenge: both of them in CS2. */
+export function requireChallenge(requests: 'both' | 'players'): Respond {
+  const challenge = 0x1234_5678;
+  return (response, { isInfo, bytes }) => {
+    const shown = isInfo ? bytes.subarray(25, 29) : bytes.subarray(5, 9);
+    const isRequired = requests === 'both' || !isInfo;
+    return isRequired && !shown.equals(uint32(challenge)) ? [aChallengePacket(challenge)] : [response];
+  };
 }
 
 /** One part of a split response. */
