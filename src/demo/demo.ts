@@ -1,6 +1,8 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { openSoundFolders } from '../../media/sound-files.ts';
+import { storeUpload } from '../../media/uploads.ts';
 import { connect, type Db } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
@@ -9,16 +11,12 @@ import { Conflict } from '../domain/errors.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { findRoundSounds } from '../queries/round-sounds/round-sounds.ts';
 import { listServerStatuses } from '../queries/servers/servers.ts';
-import {
-  createApiToken,
-  findLiveApiToken,
-  listLiveApiTokens,
-  revokeApiToken,
-} from '../queries/users/api-tokens.ts';
+import { createApiToken, findLiveApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
 import type { Config } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { startLoop } from '../runtime/loop.ts';
+import { runService } from '../service/service.ts';
 import {
   DEMO_SEED,
   fillHistory,
@@ -40,78 +38,51 @@ export type Demo = {
   stop: () => Promise<void>;
 };
 
-/** Passed in by the composition root: the demo is the same program on other data. */
-export type DemoDeps = {
-  runService: (
-    config: Config,
-    log: Logger,
-    options: { demoPeople: Record<keyof typeof DEMO_PEOPLE, SteamId64> },
-  ) => Promise<{ stop: () => Promise<void> }>;
-  /** Queues a file as a round-end sound, like an upload. */
-  uploadSound: (
-    db: Db,
-    config: Config,
-    upload: { steamId64: SteamId64; fileName: string; bytes: Blob },
-  ) => Promise<unknown>;
-};
-
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
-const TOKEN_NAME = 'demo';
 /** The people that visitors can sign in as, by their position; the owner has every flag and the token. */
-const DEMO_PEOPLE = { owner: 15, admin: 1, moderator: MODERATOR, member: MEMBER } as const;
+const OWNER = 15;
+const ADMIN = 1;
 
 /**
  * Starts the service on a made-up community with simulated game servers.
  * @param signal aborts the start at its next step.
  * @throws {InvalidInput} when the port is taken; {@link Conflict} when a demo runs on this data already.
  */
-export async function startDemo(
-  { runService, uploadSound }: DemoDeps,
-  { config, log, signal }: { config: Config; log: Logger; signal: AbortSignal },
-): Promise<Demo> {
-  const stops: (() => unknown)[] = [];
-  const stop = async () => {
-    for (const stopPart of stops.splice(0).reverse()) {
-      try {
-        await stopPart();
-      } catch (error) {
-        log.error({ err: error }, 'a part of the demo did not stop');
-      }
-    }
-  };
+export async function startDemo(config: Config, log: Logger, signal: AbortSignal): Promise<Demo> {
+  const stack = new AsyncDisposableStack();
   let address: DatabaseAddress | undefined;
   try {
     const port = await probePort(config.host, { setting: 'PORT', port: config.port });
     const opened = await openMigratedDatabase(config, {
       log,
-      onClose: (_, close) => stops.push(close),
+      onClose: (_, close) => stack.defer(close),
       signal,
       pool: { max: 2 },
     });
-    const { database } = opened;
+    const { db } = opened.database;
     address = opened.address;
     const session = connect(address.url, { max: 1, applicationName: 'demo', keepsSession: true });
-    stops.push(() => session.end({ timeout: 1 }));
+    stack.defer(() => session.end({ timeout: 1 }));
     const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
     if (lock?.isHeld !== true) {
       throw new Conflict(`A demo runs on ${config.dataDir} already: stop it or set another DATA_DIR`);
     }
-    await seedCommunity(database.db, new Date());
+    await seedCommunity(db, new Date());
     signal.throwIfAborted();
-    await fillHistory(database.db, new Date());
+    await fillHistory(db, new Date());
     const people = listDemoPeople();
-    const personOf = (role: keyof typeof DEMO_PEOPLE): Person => {
-      const person = people[DEMO_PEOPLE[role]];
-      if (!person) throw new Error(`the demo has no ${role}`);
+    const personAt = (position: number): Person => {
+      const person = people[position];
+      if (!person) throw new Error(`the demo has nobody at ${position}`);
       return person;
     };
-    const idOf = (role: keyof typeof DEMO_PEOPLE) => personOf(role).steamId64;
+    const idAt = (position: number) => personAt(position).steamId64;
     const games = await startDemoGames(people, { now: new Date(), seed: DEMO_SEED });
-    stops.push(games.stop);
-    await saveDemoAddresses(database.db, games.addresses);
+    stack.defer(games.stop);
+    await saveDemoAddresses(db, games.addresses);
     const advance = async () => games.advance(new Date());
-    stops.push(startLoop({ name: 'playing', everyMs: TICK_MS, work: advance, log }).stop);
+    stack.defer(startLoop({ name: 'playing', everyMs: TICK_MS, work: advance, log }).stop);
     signal.throwIfAborted();
 
     const service = await runService(
@@ -119,29 +90,21 @@ export async function startDemo(
       log,
       {
         demoPeople: {
-          owner: idOf('owner'),
-          admin: idOf('admin'),
-          moderator: idOf('moderator'),
-          member: idOf('member'),
+          owner: idAt(OWNER),
+          admin: idAt(ADMIN),
+          moderator: idAt(MODERATOR),
+          member: idAt(MEMBER),
         },
       },
     );
-    stops.push(service.stop);
-    const tokenOwner = personOf('owner');
-    const token = await findOrCreateToken(database.db, tokenOwner, join(config.dataDir, 'api-token'));
-    const { ready, latest } = await findRoundSounds(database.db, tokenOwner.steamId64);
-    if (!ready && !latest) {
-      const bytes = new Blob([buildDemoTune()]);
-      await uploadSound(database.db, config, {
-        steamId64: tokenOwner.steamId64,
-        fileName: 'winning round.wav',
-        bytes,
-      });
-    }
-    await waitForFirstPolls(database.db, signal);
-    return { port, token, tokenOwner, stop };
+    stack.defer(service.stop);
+    const tokenOwner = personAt(OWNER);
+    const token = await findOrCreateToken(db, tokenOwner, join(config.dataDir, 'api-token'));
+    await addSound(db, config, tokenOwner.steamId64);
+    await waitForFirstPolls(db, signal);
+    return { port, token, tokenOwner, stop: () => stack.disposeAsync() };
   } catch (error) {
-    await stop();
+    await stack.disposeAsync();
     throw address ? toOpenFailure(error, address) : error;
   }
 }
@@ -149,17 +112,23 @@ export async function startDemo(
 /** The demo stores its token next to its database, so that it stays the same across restarts. */
 async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<string> {
   const now = new Date();
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (kept !== '' && (await findLiveApiToken(db, hashApiToken(kept), now))) return kept;
+  const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (stored !== '' && (await findLiveApiToken(db, hashApiToken(stored), now))) return stored;
   const user = await saveUser(db, owner.steamId64, { actor: 'operator' });
-  for (const { id, name } of await listLiveApiTokens(db, user.id, now)) {
-    if (name === TOKEN_NAME) await revokeApiToken(db, id, { now, actor: 'operator' });
-  }
-  const { token } = await createApiToken(db, user.id, { name: TOKEN_NAME, now, actor: 'operator' });
+  const { token } = await createApiToken(db, user.id, { name: 'demo', now, actor: 'operator' });
   await writeFile(file, `${token}\n`, { mode: 0o600 });
-  // writeFile sets the mode of new files only.
-  await chmod(file, 0o600);
   return token;
+}
+
+/** Uploads a tune as somebody's round-end sound, unless they have one. */
+async function addSound(db: Db, config: Config, steamId64: SteamId64): Promise<void> {
+  const { ready, latest } = await findRoundSounds(db, steamId64);
+  if (ready || latest) return;
+  const tune = new Blob([buildDemoTune()]);
+  await storeUpload(db, await openSoundFolders(config), {
+    upload: { steamId64, fileName: 'winning round.wav', bytes: tune.stream(), actor: 'operator' },
+    maxBytes: tune.size,
+  });
 }
 
 /** Waits up to four seconds for the servers to be online, so that the printed links show them. */
@@ -179,39 +148,31 @@ const NOTES_HZ = [220, 261.63, 329.63, 440, 523.25, 659.26, 880, 659.26, 523.25,
 const NOTE_SECONDS = 0.3;
 const HEADER_BYTES = 44;
 
-/** A short tune as a WAV file (mono, 16 bit), the round-end sound of the demo's owner. */
-function buildDemoTune(): Uint8Array<ArrayBuffer> {
-  const samplesPerNote = Math.round(SAMPLE_RATE * NOTE_SECONDS);
+/** A short tune as a WAV file (PCM, mono, 16 bit). @see http://soundfile.sapp.org/doc/WaveFormat/ */
+function buildDemoTune(): Buffer<ArrayBuffer> {
+  const samplesPerNote = SAMPLE_RATE * NOTE_SECONDS;
   const dataBytes = NOTES_HZ.length * samplesPerNote * 2;
-  const view = new DataView(new ArrayBuffer(HEADER_BYTES + dataBytes));
-  writeHeader(view, dataBytes);
+  const wav = Buffer.alloc(HEADER_BYTES + dataBytes);
+  wav.write('RIFF', 0);
+  wav.writeUInt32LE(HEADER_BYTES - 8 + dataBytes, 4);
+  wav.write('WAVEfmt ', 8);
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(SAMPLE_RATE, 24);
+  wav.writeUInt32LE(SAMPLE_RATE * 2, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write('data', 36);
+  wav.writeUInt32LE(dataBytes, 40);
   NOTES_HZ.forEach((hertz, note) => {
     for (let i = 0; i < samplesPerNote; i++) {
       const seconds = i / SAMPLE_RATE;
       const phase = 2 * Math.PI * hertz * seconds;
       const pluck = Math.exp(-4 * seconds) * Math.min(seconds / 0.005, 1);
       const sample = (Math.sin(phase) + 0.4 * Math.sin(2 * phase) + 0.2 * Math.sin(3 * phase)) * pluck * 0.5;
-      view.setInt16(HEADER_BYTES + (note * samplesPerNote + i) * 2, Math.round(sample * 32_000), true);
+      wav.writeInt16LE(Math.round(sample * 32_000), HEADER_BYTES + (note * samplesPerNote + i) * 2);
     }
   });
-  return new Uint8Array(view.buffer);
-}
-
-/** RIFF WAVE, PCM. @see http://soundfile.sapp.org/doc/WaveFormat/ */
-function writeHeader(view: DataView, dataBytes: number): void {
-  const writeText = (at: number, text: string) => {
-    for (let i = 0; i < text.length; i++) view.setUint8(at + i, text.charCodeAt(i));
-  };
-  writeText(0, 'RIFF');
-  view.setUint32(4, HEADER_BYTES - 8 + dataBytes, true);
-  writeText(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, SAMPLE_RATE, true);
-  view.setUint32(28, SAMPLE_RATE * 2, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  writeText(36, 'data');
-  view.setUint32(40, dataBytes, true);
+  return wav;
 }

@@ -34,7 +34,7 @@ export async function startDemoGames(
   const startedAt = now.getTime();
   const games: Game[] = [];
   for (const [number, plan] of DEMO_SERVERS.entries()) {
-    const { hostname, maxPlayers, bots, delayMs } = plan;
+    const { hostname, maxPlayers, bots = 0, delayMs } = plan;
     const server = await startSimulatedGameServer({
       game: { hostname, maxPlayers, bots, map: plan.maps[0] ?? 'de_dust2' },
       delayMs,

@@ -1,13 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../media/sound-files.ts';
-import { storeUpload } from '../../media/uploads.ts';
 import { Conflict, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { type Config, parseConfig } from '../runtime/config.ts';
 import { createLogger } from '../runtime/log.ts';
-import { runService } from '../service/service.ts';
 import { toDemoConfig } from './config.ts';
-import { type Demo, type DemoDeps, startDemo } from './demo.ts';
+import { type Demo, startDemo } from './demo.ts';
 import { DEMO_SERVERS } from './servers.ts';
 
 /** `bun run demo`: the service on made-up data, with simulated game servers. */
@@ -30,7 +27,7 @@ try {
   }
   if (config.redisUrl !== undefined) console.log('REDIS_URL is set: limits are kept in that Redis.');
   const log = createLogger(config.logLevel);
-  const demo = await startDemo({ runService, uploadSound }, { config, log, signal: stopping.signal });
+  const demo = await startDemo(config, log, stopping.signal);
   console.log(describe(demo, config));
   await stopped;
   console.log('\nStopping …');
@@ -44,13 +41,6 @@ try {
   if (!stopping.signal.aborted) throw error;
 }
 process.exit(0);
-
-async function uploadSound(...[db, config, upload]: Parameters<DemoDeps['uploadSound']>) {
-  return storeUpload(db, await openSoundFolders(config), {
-    upload: { ...upload, bytes: upload.bytes.stream(), actor: 'operator' },
-    maxBytes: upload.bytes.size,
-  });
-}
 
 function describe({ port, token, tokenOwner }: Demo, config: Config) {
   const { host, dataDir } = config;

@@ -51,6 +51,8 @@ const REASONS: Record<PenaltyType, readonly string[]> = {
   warn: split(WARN_REASONS),
 };
 const LIFTS = split(LIFT_REASONS);
+const NOT_LIFTED = { liftedAt: null, liftedByName: null, liftedBySteamId: null, liftReason: null };
+const SOON_OVER: readonly PenaltyType[] = ['ban', 'mute', 'gag'];
 
 /** Penalties of every type, status and age, oldest first; the same for the same seed and moment. */
 export function createPenalties(people: readonly Person[], options: Options): NewPenalty[] {
@@ -62,15 +64,12 @@ export function createPenalties(people: readonly Person[], options: Options): Ne
     const endsAt = new Date(now.getTime() + (number + 1) * 2.5 * MINUTE_MS);
     rows.push({
       ...createPenalty(people, random, options),
-      ...pickOf(['ban', 'mute', 'gag'] as const, number),
+      type: SOON_OVER[number % SOON_OVER.length] ?? 'ban',
       status: 'ACTIVE',
       durationMinutes: 60,
       createdAt: new Date(endsAt.getTime() - 60 * MINUTE_MS),
       endsAt,
-      liftedAt: null,
-      liftedByName: null,
-      liftedBySteamId: null,
-      liftReason: null,
+      ...NOT_LIFTED,
     });
   }
   rows.push(...createMemberPenalties(people, random, options));
@@ -83,16 +82,15 @@ function createMemberPenalties(people: readonly Person[], random: Random, option
   if (!member) return [];
   const { now } = options;
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
-  const notLifted = { liftedAt: null, liftedByName: null, liftedBySteamId: null, liftReason: null };
   const days = (from: number, to: number) => ({
     createdAt: daysFromNow(from),
     endsAt: daysFromNow(to),
     durationMinutes: (to - from) * 1440,
   });
   const rows: Partial<NewPenalty>[] = [
-    { type: 'gag', status: 'ACTIVE', reason: 'Spam na czacie', ...days(-1, 6), ...notLifted },
-    { type: 'warn', status: 'ACTIVE', reason: 'Afk', ...days(-3, 27), ...notLifted },
-    { type: 'mute', status: 'EXPIRED', reason: 'Muzyka przez mikrofon', ...days(-60, -53), ...notLifted },
+    { type: 'gag', status: 'ACTIVE', reason: 'Spam na czacie', ...days(-1, 6), ...NOT_LIFTED },
+    { type: 'warn', status: 'ACTIVE', reason: 'Afk', ...days(-3, 27), ...NOT_LIFTED },
+    { type: 'mute', status: 'EXPIRED', reason: 'Muzyka przez mikrofon', ...days(-60, -53), ...NOT_LIFTED },
     {
       type: 'ban',
       status: 'UNBANNED',
@@ -112,10 +110,6 @@ function createMemberPenalties(people: readonly Person[], random: Random, option
     playerSteamId: member.steamId64,
     ...row,
   }));
-}
-
-function pickOf(types: readonly PenaltyType[], number: number): { type: PenaltyType } {
-  return { type: types[number % types.length] ?? 'ban' };
 }
 
 function createPenalty(people: readonly Person[], random: Random, { serverIds, now }: Options): NewPenalty {

@@ -37,13 +37,3 @@ export function createRandom(seed: number): Random {
     },
   };
 }
-
-/** A number from 0 to below 1, the same for the same inputs. */
-export function hashToShare(...inputs: number[]): number {
-  let state = 0x811c_9dc5;
-  for (const input of inputs) {
-    state = Math.imul(state ^ (input | 0), 0x0100_0193);
-    state = Math.imul(state ^ (state >>> 13), 0x5bd1_e995);
-  }
-  return ((state ^ (state >>> 15)) >>> 0) / 4_294_967_296;
-}

@@ -1,5 +1,3 @@
-import { hashToShare } from './random.ts';
-
 /** A server of the demo and its simulated game. */
 export type DemoServer = {
   slug: string;
@@ -13,18 +11,15 @@ export type DemoServer = {
   popularity: number;
   /** Delay of each response in milliseconds, which becomes its ping. */
   delayMs: number;
-  bots: number;
+  bots?: number;
   /** A server without the plugin that makes CS2 send player names; they are empty. */
-  isStock: boolean;
+  isStock?: boolean;
   /** Goes down and comes back, again and again. */
-  isUnsteady: boolean;
+  isUnsteady?: boolean;
 };
-
-const ORDINARY = { bots: 0, isStock: false, isUnsteady: false };
 
 export const DEMO_SERVERS: readonly DemoServer[] = [
   {
-    ...ORDINARY,
     slug: 'mirage-24-7',
     name: 'Mirage 24/7',
     hostname: '[PL] Mirage 24/7 | 128 tick | klany, rangi, sklep',
@@ -36,7 +31,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 12,
   },
   {
-    ...ORDINARY,
     slug: 'retake',
     name: 'Retake',
     hostname: 'Odbijanie bombsite’ów ★ Retakes ★ SVIP od 1 lvl',
@@ -48,7 +42,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 14,
   },
   {
-    ...ORDINARY,
     slug: 'deathmatch',
     name: 'Deathmatch FFA',
     hostname: '[EU] FFA Deathmatch | HS only po 22:00',
@@ -60,7 +53,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 31,
   },
   {
-    ...ORDINARY,
     slug: 'awp-lego',
     name: 'AWP Lego',
     hostname: 'AWP LEGO 2 ♥ Только снайперы',
@@ -72,7 +64,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 38,
   },
   {
-    ...ORDINARY,
     slug: 'surf',
     name: 'Surf — początkujący',
     hostname: 'Surf Tier 1–3 | timer | rankingi',
@@ -85,7 +76,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     isUnsteady: true,
   },
   {
-    ...ORDINARY,
     slug: 'jailbreak',
     name: 'Jailbreak „Cela”',
     hostname: 'JailBreak CELA • 60 slotów • prowadzący z mikro',
@@ -97,7 +87,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 15,
   },
   {
-    ...ORDINARY,
     slug: 'arena-1v1',
     name: '竞技场 1v1 Arena',
     hostname: '1v1 竞技场 | アリーナ | 아레나',
@@ -109,7 +98,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     delayMs: 62,
   },
   {
-    ...ORDINARY,
     slug: 'community-5v5',
     name: 'Community 5v5',
     hostname: 'Counter-Strike 2',
@@ -133,8 +121,8 @@ const QUARTER_HOUR_MS = 900_000;
 export function countDemoPlayers(server: DemoServer, at: Date): number {
   const quarter = Math.floor(at.getTime() / QUARTER_HOUR_MS);
   const into = at.getTime() / QUARTER_HOUR_MS - quarter;
-  const seed = Bun.hash.crc32(server.slug);
-  const noise = hashToShare(seed, quarter) * (1 - into) + hashToShare(seed, quarter + 1) * into;
+  const noiseAt = (moment: number) => Number(Bun.hash(`${server.slug} ${moment}`)) / 2 ** 64;
+  const noise = noiseAt(quarter) * (1 - into) + noiseAt(quarter + 1) * into;
   const hour = at.getUTCHours() + at.getUTCMinutes() / 60;
   // Highest at 19:00 UTC, lowest twelve hours later.
   const evening = (1 + Math.cos(((hour - 19) / 12) * Math.PI)) / 2;
