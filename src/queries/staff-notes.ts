@@ -1,7 +1,6 @@
 import { and, count, desc, eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { users } from '../db/schema/accounts.ts';
-import { staffNotes } from '../db/schema/staff-notes.ts';
+import { staffNotes, users } from '../db/schema/accounts.ts';
 import { Forbidden, InvalidInput } from '../domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';

@@ -1,6 +1,6 @@
 import { and, eq, gt, lt, lte, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../db/client.ts';
-import { steamBans, steamCalls } from '../db/schema/steam.ts';
+import { steamBans, steamCalls } from '../db/schema/accounts.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
 

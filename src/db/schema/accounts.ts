@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, date, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
 import type { FlagSource, UserFlag } from '../../domain/rights/user-flags.ts';
 import { instant, snowflake, steamId64 } from './columns.ts';
@@ -111,3 +111,56 @@ export const usedNonces = pgTable(
   },
   (table) => [index('used_nonces_expires').on(table.expiresAt)],
 );
+
+/** What moderators and admins note about players, with or without an account. */
+export const staffNotes = pgTable(
+  'staff_notes',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    /** Whom it is about. */
+    steamId64: steamId64('steamid64').notNull(),
+    /** Null: an author whose account was deleted. */
+    authorUserId: integer('author_user_id').references(() => users.id, { onDelete: 'set null' }),
+    text: text('text').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    index('staff_notes_player').on(table.steamId64, table.createdAt),
+    index('staff_notes_author').on(table.authorUserId),
+  ],
+);
+
+/** The people who were erased, as a keyed hash of their SteamID64. */
+export const erasedPeople = pgTable('erased_people', {
+  /** HMAC-SHA256 of the SteamID64, hexadecimal, by the secret `erasure_secret` of the settings. */
+  idHash: text('id_hash').primaryKey(),
+  /** A hash of that secret, to tell which one it was. */
+  secretId: text('secret_id').notNull(),
+  /**
+   * Whether their penalties stay anonymous. If not, the row only stops writes that were running, and is deleted after
+   * an hour.
+   */
+  staysAnonymous: boolean('stays_anonymous').notNull().default(true),
+  /** The last erasure. */
+  erasedAt: instant('erased_at').notNull().defaultNow(),
+});
+
+/** Steam's bans of players who were looked up, cached for a day. */
+export const steamBans = pgTable(
+  'steam_bans',
+  {
+    steamId64: steamId64('steamid64').primaryKey(),
+    vacBans: integer('vac_bans').notNull(),
+    gameBans: integer('game_bans').notNull(),
+    daysSinceLastBan: integer('days_since_last_ban').notNull(),
+    isCommunityBanned: boolean('is_community_banned').notNull(),
+    checkedAt: instant('checked_at').notNull(),
+  },
+  (table) => [index('steam_bans_checked').on(table.checkedAt)],
+);
+
+/** The number of calls for Steam's bans by all processes together, by day in UTC. */
+export const steamCalls = pgTable('steam_calls', {
+  day: date('day', { mode: 'string' }).primaryKey().default(sql`(now() at time zone 'UTC')::date`),
+  calls: integer('calls').notNull(),
+});

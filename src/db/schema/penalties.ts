@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   check,
   date,
   index,
@@ -12,8 +13,10 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
+import { STORED_EVENT_TYPES } from '../../domain/event.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES, PENALTY_YEARS } from '../../domain/penalty.ts';
 import { instant, steamId64 } from './columns.ts';
+import { servers } from './servers.ts';
 
 export const penaltyType = pgEnum('penalty_type', PENALTY_TYPES);
 export const penaltyStatus = pgEnum('penalty_status', PENALTY_STATUSES);
@@ -126,5 +129,115 @@ export const penaltyTallies = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.scope, table.serverId, table.adminSteamId, table.period, table.bucket] }),
+  ],
+);
+
+export const penaltyEventType = pgEnum('penalty_event_type', STORED_EVENT_TYPES);
+
+/**
+ * The outbox: one row per change of a penalty, written by triggers in the same transaction, kept for 30 days.
+ * The columns after `isDeleted` are the penalty as it was after the change.
+ */
+export const penaltyEvents = pgTable(
+  'penalty_events',
+  {
+    /** Ascending in commit order: once an id was read, no lower one appears. */
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    type: penaltyEventType('type').notNull(),
+    /** When it was recorded. */
+    occurredAt: instant('occurred_at').notNull(),
+    /** Listed among the changes, but not notified: from a source's first import, or long past. */
+    isSilent: boolean('is_silent').notNull(),
+    /** The row is gone from `penalties`, not only from its source. */
+    isDeleted: boolean('is_deleted').notNull().default(false),
+    penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
+    penaltyType: penaltyType('penalty_type').notNull(),
+    /** As of `expiredUpTo` in {@link penaltyEventState}, not by the reader's clock. */
+    status: penaltyStatus('status').notNull(),
+    playerName: text('player_name').notNull(),
+    playerSteamId: steamId64('player_steamid').notNull(),
+    adminName: text('admin_name').notNull(),
+    adminSteamId: steamId64('admin_steamid').notNull(),
+    reason: text('reason').notNull(),
+    durationMinutes: integer('duration_minutes').notNull(),
+    serverId: integer('server_id').notNull(),
+    createdAt: instant('created_at').notNull(),
+    endsAt: instant('ends_at'),
+    liftedAt: instant('lifted_at'),
+    liftedByName: text('lifted_by_name'),
+    liftedBySteamId: steamId64('lifted_by_steamid'),
+    liftReason: text('lift_reason'),
+  },
+  (table) => [
+    // For erasure and data export, which look for a person in each role.
+    index('penalty_events_player').on(table.playerSteamId),
+    index('penalty_events_admin').on(table.adminSteamId),
+    index('penalty_events_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
+  ],
+);
+
+/** One row. */
+export const penaltyEventState = pgTable(
+  'penalty_event_state',
+  {
+    isOnly: boolean('is_only').primaryKey().default(true),
+    /** Part of every cursor, so that a cursor of another database is recognised. */
+    epoch: text('epoch').notNull(),
+    /** Penalties that ended by this time have been recorded as expired. */
+    expiredUpTo: instant('expired_up_to').notNull(),
+    /** The newest event that was pruned; 0: none. */
+    prunedUpTo: bigint('pruned_up_to', { mode: 'number' }).notNull().default(0),
+  },
+  (table) => [check('penalty_event_state_only', sql`${table.isOnly}`)],
+);
+
+/** The systems that penalties are imported from. */
+export const PENALTY_SOURCE_KINDS = ['simpleadmin', 'sourcebans', 'iks', 'ndjson'] as const;
+
+/** The origin of each `penalties.source`, so that another database does not overwrite its rows; no credentials. */
+export const penaltySources = pgTable('penalty_sources', {
+  name: text('name').primaryKey(),
+  kind: text('kind', { enum: PENALTY_SOURCE_KINDS }).notNull(),
+  /** `host:port/database`, or the path of a file; `''` for lines of JSON. */
+  address: text('address').notNull(),
+  /** The prefix of its table names, for sources that have one. */
+  prefix: text('prefix').notNull().default(''),
+  /** When its first import was completed; until then its penalties cause no notifications. */
+  completedAt: instant('completed_at'),
+});
+
+/** The ids that a penalty source uses for one of our servers. */
+export const serverAliases = pgTable(
+  'server_aliases',
+  {
+    source: text('source').notNull(),
+    sourceServerId: text('source_server_id').notNull(),
+    serverId: integer('server_id')
+      .notNull()
+      .references(() => servers.id, { onDelete: 'cascade' }),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.sourceServerId] })],
+);
+
+/**
+ * The searchable names of players: names in their penalties and nicknames of users, maintained by triggers.
+ */
+export const playerNames = pgTable(
+  'player_names',
+  {
+    steamId64: steamId64('steamid64').notNull(),
+    /** True: the nickname of a user. False: a name in a penalty. */
+    isNickname: boolean('is_nickname').notNull(),
+    /** The first 256 characters of the name. */
+    name: text('name').notNull(),
+    /** The name after `foldText`. */
+    folded: text('folded').notNull(),
+    /** Hashes of each three consecutive characters of `folded`, and of the whole. */
+    grams: integer('grams').array().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.steamId64, table.isNickname, table.name] }),
+    // Every search reads the whole pending list: a short one.
+    index('player_names_grams').using('gin', table.grams).with({ gin_pending_list_limit: 512 }),
   ],
 );

@@ -1,7 +1,7 @@
 import { bigint, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
 import type { DeliveryFailure, SwitchOffReason } from '../../domain/webhook.ts';
 import { instant } from './columns.ts';
-import { penaltyEventType } from './penalty-events.ts';
+import { penaltyEventType } from './penalties.ts';
 
 /** Endpoints that receive changes of penalties. */
 export const webhooks = pgTable('webhooks', {

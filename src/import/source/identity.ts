@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import type { PENALTY_SOURCE_KINDS } from '../../db/schema/penalty-sources.ts';
+import type { PENALTY_SOURCE_KINDS } from '../../db/schema/penalties.ts';
 import { Conflict } from '../../domain/errors.ts';
 import {
   findPenaltySource,

@@ -1,8 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
-import { penalties } from '../../db/schema/penalties.ts';
-import { penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { PenaltyEventType } from '../../domain/event.ts';
 import { byPenaltyType } from '../../domain/penalty.ts';

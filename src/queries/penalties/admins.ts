@@ -1,8 +1,13 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { likePart } from '../../db/like.ts';
-import { penalties, penaltyTallies, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { playerNames } from '../../db/schema/player-names.ts';
+import {
+  penalties,
+  penaltyTallies,
+  playerNames,
+  TALLY_PERIODS,
+  TALLY_SCOPES,
+} from '../../db/schema/penalties.ts';
 import { byPenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';

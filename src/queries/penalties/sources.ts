@@ -1,7 +1,6 @@
 import { and, asc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { penalties } from '../../db/schema/penalties.ts';
-import { penaltySources, serverAliases } from '../../db/schema/penalty-sources.ts';
+import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { recordAudit } from '../audit-log.ts';

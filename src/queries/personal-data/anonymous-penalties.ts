@@ -2,8 +2,7 @@ import { eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
-import { penalties, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { penaltyEvents } from '../../db/schema/penalty-events.ts';
+import { penalties, penaltyEvents, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 

@@ -1,11 +1,9 @@
 import { eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/retry.ts';
-import { userFlags, users } from '../../db/schema/accounts.ts';
+import { staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
-import { staffNotes } from '../../db/schema/staff-notes.ts';
-import { steamBans } from '../../db/schema/steam.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';

@@ -1,15 +1,11 @@
 import { asc, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, openDrizzle } from '../../db/client.ts';
-import { apiTokens, sessions, userFlags, users } from '../../db/schema/accounts.ts';
+import { apiTokens, sessions, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
 import { discordFeeds, discordMembers } from '../../db/schema/discord.ts';
-import { penalties, penaltyTallies } from '../../db/schema/penalties.ts';
-import { penaltyEvents } from '../../db/schema/penalty-events.ts';
-import { playerNames } from '../../db/schema/player-names.ts';
+import { penalties, penaltyEvents, penaltyTallies, playerNames } from '../../db/schema/penalties.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
-import { staffNotes } from '../../db/schema/staff-notes.ts';
-import { steamBans } from '../../db/schema/steam.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { and, eq, ne, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
-import { erasedPeople } from '../../db/schema/erased-people.ts';
+import { erasedPeople } from '../../db/schema/accounts.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { findOrSaveSetting, findSetting } from '../settings.ts';

@@ -1,6 +1,6 @@
 import { asc, eq } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
-import { serverAliases } from '../../db/schema/penalty-sources.ts';
+import { serverAliases } from '../../db/schema/penalties.ts';
 import { serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';

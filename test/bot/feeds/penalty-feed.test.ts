@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq, inArray } from 'drizzle-orm';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
-import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
+import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';

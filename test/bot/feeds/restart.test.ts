@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createBot } from '../../../bot/bot.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
-import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalty-events.ts';
+import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';

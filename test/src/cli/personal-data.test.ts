@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../src/db/schema/accounts.ts';
-import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
+import { erasedPeople, users } from '../../../src/db/schema/accounts.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';

@@ -2,7 +2,7 @@ import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import pino from 'pino';
-import { erasedPeople } from '../../../src/db/schema/erased-people.ts';
+import { erasedPeople } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { importIks } from '../../../src/import/iks.ts';

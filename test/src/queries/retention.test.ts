@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { apiTokens, sessions, usedNonces, users } from '../../../src/db/schema/accounts.ts';
+import { apiTokens, sessions, steamBans, usedNonces, users } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
-import { steamBans } from '../../../src/db/schema/steam.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

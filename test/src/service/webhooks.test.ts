@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
-import { penaltySources } from '../../../src/db/schema/penalty-sources.ts';
+import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import type { StoredEventType } from '../../../src/domain/event.ts';
 import { type EventLog, readEventLog } from '../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';

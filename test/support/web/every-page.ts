@@ -1,10 +1,9 @@
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
-import { apiTokens } from '../../../src/db/schema/accounts.ts';
+import { apiTokens, staffNotes } from '../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import { staffNotes } from '../../../src/db/schema/staff-notes.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
 import { aPenalty, aSteamId, insertServer, insertUser } from '../database/builders.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';

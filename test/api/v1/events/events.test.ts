@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
-import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
+import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   aSteamId,

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { steamBans, steamCalls } from '../../../../src/db/schema/steam.ts';
+import { steamBans, steamCalls } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { serverAliases } from '../../../../src/db/schema/penalty-sources.ts';
+import { serverAliases } from '../../../../src/db/schema/penalties.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
-import { penaltySources, serverAliases } from '../../../../src/db/schema/penalty-sources.ts';
+import { penaltySources, serverAliases } from '../../../../src/db/schema/penalties.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';

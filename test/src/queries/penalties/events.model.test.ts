@@ -1,7 +1,7 @@
 import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
 import { connect } from '../../../../src/db/client.ts';
-import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
+import { penaltyEventState } from '../../../../src/db/schema/penalties.ts';
 import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
   listPenaltyChanges,

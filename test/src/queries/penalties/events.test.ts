@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
-import { penaltyEventState, penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
-import { penaltySources } from '../../../../src/db/schema/penalty-sources.ts';
+import {
+  penalties,
+  penaltyEventState,
+  penaltyEvents,
+  penaltySources,
+} from '../../../../src/db/schema/penalties.ts';
 import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
   listStoredEvents,

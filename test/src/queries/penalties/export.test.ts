@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { penaltyEventState } from '../../../../src/db/schema/penalty-events.ts';
+import { penaltyEventState } from '../../../../src/db/schema/penalties.ts';
 import { listStoredEvents, recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';

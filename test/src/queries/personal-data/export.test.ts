@@ -1,16 +1,24 @@
 import { expect, test } from 'bun:test';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
-import { apiTokens, sessions, userFlags, users } from '../../../../src/db/schema/accounts.ts';
+import {
+  apiTokens,
+  erasedPeople,
+  sessions,
+  staffNotes,
+  steamBans,
+  userFlags,
+  users,
+} from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { discordFeeds, discordMembers } from '../../../../src/db/schema/discord.ts';
-import { erasedPeople } from '../../../../src/db/schema/erased-people.ts';
-import { penalties, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
-import { penaltyEvents } from '../../../../src/db/schema/penalty-events.ts';
-import { playerNames } from '../../../../src/db/schema/player-names.ts';
+import {
+  penalties,
+  penaltyEvents,
+  penaltyTallies,
+  playerNames,
+} from '../../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { staffNotes } from '../../../../src/db/schema/staff-notes.ts';
-import { steamBans } from '../../../../src/db/schema/steam.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../../src/queries/personal-data/export.ts';
 import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
