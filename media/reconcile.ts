@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import type { Rendition, SoundFolders } from '../src/domain/round-sound.ts';
-import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-voices.ts';
+import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
   findRoundSoundById,
   findRoundSounds,

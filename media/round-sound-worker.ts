@@ -1,13 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDatabaseOutage } from '../src/db/client.ts';
-import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
+  claimQueuedSound,
   claimVoicelessSound,
   lockVoicelessSound,
   releaseVoicelessSound,
   saveVoice,
-} from '../src/queries/round-sounds/round-sound-voices.ts';
+} from '../src/queries/round-sounds/round-sound-queue.ts';
 import { lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { hashFile } from '../src/runtime/folder.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';

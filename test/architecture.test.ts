@@ -49,7 +49,7 @@ const HOMES: Record<string, string[]> = {
   'fluent-ffmpeg': ['media/ffmpeg/native.ts'],
   postgres: ['src/db/client.ts'],
   mysql2: ['src/import/source/mysql.ts'],
-  'bun:sqlite': ['src/import/source/sqlite.worker.ts', 'src/db/embedded/lock.ts'],
+  'bun:sqlite': ['src/import/source/sqlite.worker.ts', 'src/db/embedded/data-folder.ts'],
   'prom-client': ['src/runtime/metrics.ts'],
   '@ffmpeg/core': ['media/ffmpeg/embedded.worker.ts', 'media/ffmpeg/ffmpeg-core.d.ts'],
   '@resvg/resvg-js': ['src/charts/raster.ts'],
@@ -58,7 +58,6 @@ const HOMES: Record<string, string[]> = {
   'ipaddr.js': ['src/runtime/address.ts', 'api/http/client-address.ts'],
   standardwebhooks: ['src/events/webhooks/message.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],
-  'drizzle-kit': ['src/db/drizzle.config.ts'],
   commander: ['src/cli.ts', 'src/cli/'],
 };
 

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { claimNonce } from '../../src/queries/users/used-nonces.ts';
+import { claimNonce } from '../../src/queries/users/sessions.ts';
 import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
 import { fetchSteamProfile } from '../../src/steam/persona-names.ts';
 import { createVanityResolver } from '../../src/steam/vanity-names.ts';

@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import { tryParseServerAddress } from '../domain/server-address.ts';
 import { queryGameServer } from '../poll/game-server.ts';
-import { type ServerChanges, saveServerChanges } from '../queries/servers/server-changes.ts';
 import {
   addServer,
   listAllServerStatuses,
   removeServer,
   requireServer,
+  type ServerChanges,
+  saveServerChanges,
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';

@@ -1,7 +1,6 @@
 import { fillPlaceholders, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
-import { connectionOf, type Reads } from './client.ts';
-import { nameStatement } from './connection/statement-names.ts';
+import { connectionOf, nameStatement, type Reads } from './client.ts';
 
 /** The values of one row in the order of selection, as the driver returns them. */
 export type Values = readonly unknown[];
@@ -103,4 +102,12 @@ export function columnsOf<Name extends string>(subquery: string, { at }: Selecti
 export function buildStatement(query: SQL, given: PlaceholderValues): { text: string; parameters: string[] } {
   const { sql: text, params } = dialect.sqlToQuery(query);
   return { text, parameters: fillPlaceholders(params, given).map(String) };
+}
+
+/** The shortest text that the index of names can find, in characters. */
+export const MIN_INDEXED_LENGTH = 3;
+
+/** The pattern of LIKE for texts that contain this one, in which `%`, `_` and backslashes are escaped. */
+export function likePart(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { notifyAll } from '../db/changes.ts';
 import type { Db } from '../db/client.ts';
-import { notifyAll } from '../db/listeners.ts';
 import { listStoredEvents, readEventLog, type StoredEvent } from '../queries/penalties/events.ts';
 import { startLoop } from '../runtime/loop.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { notifyAll } from '../db/listeners.ts';
+import { notifyAll } from '../db/changes.ts';
 import { startLoop } from '../runtime/loop.ts';
 
 /** The result of a small query, kept in memory and up to date; it stays available while the database is down. */

@@ -1,5 +1,5 @@
 import type { Db } from '../db/client.ts';
-import { listPlayedMaps, type PlayedMaps } from '../queries/servers/maps.ts';
+import { listPlayedMaps, type PlayedMaps } from '../queries/servers/samples.ts';
 import { createStaleCache } from './stale-cache.ts';
 
 const FRESH_MS = 60_000;

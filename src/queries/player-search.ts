@@ -1,12 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Reads } from '../db/client.ts';
-import { likePart, MIN_INDEXED_LENGTH } from '../db/like.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties, playerNames } from '../db/schema/penalties.ts';
-import { arrayLiteral, hiddenPlaceholder, type Select, selectFrom, selectionOf } from '../db/select.ts';
+import {
+  arrayLiteral,
+  hiddenPlaceholder,
+  likePart,
+  MIN_INDEXED_LENGTH,
+  type Select,
+  selectFrom,
+  selectionOf,
+} from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
-import { activeBanOf } from './penalties/is-banned.ts';
+import { activeBanOf } from './penalties/filter.ts';
 
 /** A player that a search by name found, with or without an account. */
 export type FoundPlayer = {

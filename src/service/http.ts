@@ -14,8 +14,7 @@ import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import { listActivePenalties } from '../queries/penalties/active.ts';
 import { openPenaltyExport } from '../queries/penalties/export.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
-import { findPenalty } from '../queries/penalties/penalty.ts';
-import { listPenaltyServers } from '../queries/penalties/penalty-servers.ts';
+import { findPenalty } from '../queries/penalties/row.ts';
 import { searchPlayers } from '../queries/player-search.ts';
 import {
   countUnfinishedSounds,
@@ -23,8 +22,9 @@ import {
   listReadySounds,
   type ReadyRoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
+import { listPenaltyServers } from '../queries/servers/servers.ts';
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
-import { saveConfiguredFlags } from '../queries/users/configured-flags.ts';
+import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { findUser, listUsersByDiscordId, listUsersBySteamId } from '../queries/users/users.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
 import { startLoop } from '../runtime/loop.ts';

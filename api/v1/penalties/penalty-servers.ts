@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import type { PenaltyServer } from '../../../src/queries/penalties/penalty-servers.ts';
+import type { PenaltyServer } from '../../../src/queries/servers/servers.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { STRICT, successModel } from '../models.ts';
 

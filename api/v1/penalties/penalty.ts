@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { presentWithLift } from '../../../src/events/penalty-payload.ts';
-import type { PenaltyDetails } from '../../../src/queries/penalties/penalty.ts';
+import type { PenaltyDetails } from '../../../src/queries/penalties/row.ts';
 import { shownNameOf } from '../../../src/queries/servers/servers.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';

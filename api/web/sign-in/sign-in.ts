@@ -1,8 +1,11 @@
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { type ConfiguredPeople, listConfiguredFlags } from '../../../src/queries/users/configured-flags.ts';
-import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
+import {
+  type ConfiguredPeople,
+  listConfiguredFlags,
+  saveSignIn,
+} from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ProviderFailed } from '../pages-deps.ts';
 import { type ReadDestination, withDestination } from '../request/destination.ts';

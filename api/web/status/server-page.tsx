@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { type Series, uptimeOf } from '../../../src/charts/series.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
-import type { PlayedMaps } from '../../../src/queries/servers/maps.ts';
+import type { PlayedMaps } from '../../../src/queries/servers/samples.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';

@@ -1,6 +1,5 @@
-import type { Connection } from '../client.ts';
+import { type Connection, nameOfStatement } from '../client.ts';
 import type { Work } from './pool.ts';
-import { nameOfStatement } from './statement-names.ts';
 
 /** Called with the name and duration of each query; a whole transaction counts as one, named `transaction`. */
 export type OnQuery = (name: string, seconds: number) => void;

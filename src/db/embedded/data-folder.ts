@@ -1,11 +1,11 @@
+import { Database, SQLiteError } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { canEnter, findServerAccount, runAs, type ServerAccount } from './account.ts';
-import { withFileLock } from './lock.ts';
 
 /** The paths of a server's data and programs, and the account they run as. */
 export type Cluster = Binaries & {
@@ -132,4 +132,47 @@ function describeFailure(output: string): string {
 /** Held while a process initialises, starts or stops the server. */
 export function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
   return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
+}
+
+/** The shortest pause before the next try; it is random up to twice as long, so that two waiters do not stay in step. */
+const RETRY_MS = 15;
+
+/**
+ * Runs work under an exclusive lock on a file, between processes and within one.
+ *
+ * It is SQLite's lock on an empty database: the system releases it when the holder ends, however that happens, and it
+ * works on Linux, macOS and Windows alike.
+ * @param file created when missing, and never removed.
+ * @throws {Unavailable} when others have held it for `limitMs`; SQLite's error when the file cannot be made or opened.
+ */
+export async function withFileLock<T>(
+  file: string,
+  { limitMs }: { limitMs: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  const deadlineMs = performance.now() + limitMs;
+  for (;;) {
+    using lock = new Database(file, { readwrite: true, create: true });
+    if (tryBegin(lock, file)) return await work();
+    if (performance.now() > deadlineMs) {
+      throw new Unavailable(`Another process has held ${file} for ${Math.round(limitMs / 1000)} s`);
+    }
+    await Bun.sleep(RETRY_MS * (1 + Math.random()));
+  }
+}
+
+/** @returns false while it is held elsewhere. */
+function tryBegin(lock: Database, file: string): boolean {
+  try {
+    // Nothing is written to disk, so that it works on a full one.
+    lock.run('pragma journal_mode = memory');
+    lock.run('begin exclusive');
+    return true;
+  } catch (error) {
+    const code = error instanceof SQLiteError ? error.code : undefined;
+    // The file is not one of ours: no holder of the lock writes to it.
+    if (code === 'SQLITE_NOTADB') truncateSync(file);
+    else if (code !== 'SQLITE_BUSY') throw error;
+    return false;
+  }
 }

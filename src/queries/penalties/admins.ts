@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { likePart } from '../../db/like.ts';
 import {
   penalties,
   penaltyTallies,
@@ -8,6 +7,7 @@ import {
   TALLY_PERIODS,
   TALLY_SCOPES,
 } from '../../db/schema/penalties.ts';
+import { likePart } from '../../db/select.ts';
 import { byPenaltyType } from '../../domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';

@@ -1,7 +1,6 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { lockPenalties } from '../../db/locks.ts';
-import { retryVictim } from '../../db/retry.ts';
+import { lockPenalties, retryVictim } from '../../db/locks.ts';
 import { penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
 import { Gone } from '../../domain/errors.ts';
 import {

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { retryVictim } from '../../db/retry.ts';
+import { retryVictim } from '../../db/locks.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { dueCondition } from './filter.ts';
 

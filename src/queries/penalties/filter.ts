@@ -111,3 +111,8 @@ export function statusCondition(status: PenaltyStatus): SQL {
   if (status === 'EXPIRED') return sql`(${penalties.status} = 'EXPIRED' or ${dueCondition(now)})`;
   return sql`(${penalties.status} = 'ACTIVE' and (${penalties.endsAt} is null or ${penalties.endsAt} > ${now}))`;
 }
+
+/** An active ban of a player at the placeholder `now`, in a form that can use the index of active penalties. */
+export function activeBanOf(player: SQLWrapper): SQL {
+  return sql`${penalties.playerSteamId} = ${player} and ${typeCondition(['ban'])} and ${statusCondition('ACTIVE')}`;
+}

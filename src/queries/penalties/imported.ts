@@ -1,6 +1,6 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { Connection, Db, Transaction } from '../../db/client.ts';
-import { retryVictim } from '../../db/retry.ts';
+import { retryVictim } from '../../db/locks.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';

@@ -11,8 +11,7 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
-import { tallyCondition } from './anonymous-penalties.ts';
-import { discordEntriesCondition, findDiscordIds } from './discord-ids.ts';
+import { discordEntriesCondition, findDiscordIds, tallyCondition } from './erasure.ts';
 import { findErasure, holdOffErasures } from './tombstones.ts';
 
 /** A person's data as JSON, read only as fast as it is consumed. */

@@ -1,6 +1,6 @@
-import { asc, eq } from 'drizzle-orm';
-import { type Db, prepareOnce } from '../../db/client.ts';
-import { serverAliases } from '../../db/schema/penalties.ts';
+import { and, asc, eq, ne, sql } from 'drizzle-orm';
+import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
+import { penaltyTallies, serverAliases, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -184,4 +184,60 @@ export async function listServerAliases(db: Db, source: string): Promise<Map<str
 /** Saves which of our servers an id of a source stands for; an existing alias stays, as an operator may have changed it. */
 export async function saveServerAlias(db: Db, alias: typeof serverAliases.$inferInsert): Promise<void> {
   await db.insert(serverAliases).values(alias).onConflictDoNothing();
+}
+
+/** Absent values stay unchanged. */
+export type ServerChanges = Partial<Pick<Server, 'name' | 'address' | 'mode' | 'region' | 'position'>>;
+
+/**
+ * Changes a server; its history, slug and penalties are kept.
+ * @throws {InvalidInput} for a name or address that is not allowed.
+ * @throws {NotFound} when no server has this slug; {@link Conflict} when the address belongs to another one.
+ */
+export async function saveServerChanges(
+  db: Db,
+  slug: string,
+  { changes, actor }: { changes: ServerChanges; actor: Actor },
+): Promise<Server> {
+  const values = { ...changes, ...(changes.name !== undefined && { name: parseServerName(changes.name) }) };
+  const { address } = values;
+  if (address !== undefined) parseServerAddress(address);
+  return db.transaction(async (tx) => {
+    const [server] = await tx.select().from(servers).where(eq(servers.slug, slug)).for('update');
+    if (!server) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    const holder = address === undefined ? undefined : await findServerByAddress(tx, address);
+    if (holder && holder.id !== server.id) {
+      throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);
+    }
+    const [changed = server] = await tx
+      .update(servers)
+      .set(values)
+      .where(eq(servers.id, server.id))
+      .returning();
+    await recordAudit(tx, { actor, action: 'server.changed', subject: slug, details: values });
+    return changed;
+  });
+}
+
+/** A server that penalties name; without name for one that is no longer here, without slug for that and a hidden one. */
+export type PenaltyServer = { id: number; name: string | null; slug: string | null; penalties: number };
+
+/** Every server that a penalty names, by id, with the number of its penalties. */
+export async function listPenaltyServers(db: Reads): Promise<PenaltyServer[]> {
+  const { serverId, counts, scope, period } = penaltyTallies;
+  const total = sql<number>`(select sum(count)::int from unnest(${counts}) as count)`;
+  const rows = await db
+    .select({ id: serverId, server: servers, penalties: total })
+    .from(penaltyTallies)
+    .leftJoin(servers, eq(servers.id, serverId))
+    .where(
+      and(eq(scope, TALLY_SCOPES.server), eq(period, TALLY_PERIODS.ever), ne(serverId, 0), sql`${total} > 0`),
+    )
+    .orderBy(asc(serverId));
+  return rows.map(({ id, server, penalties }) => ({
+    id,
+    name: server && shownNameOf(server),
+    slug: server && !server.isHidden ? server.slug : null,
+    penalties,
+  }));
 }

@@ -12,7 +12,7 @@ import {
   type UserFlag,
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { activeBanOf } from '../penalties/is-banned.ts';
+import { activeBanOf } from '../penalties/filter.ts';
 import { lockFlags, saveFlagRound } from './user-flags.ts';
 
 /** Somebody whose roles on Discord have to be read or changed. */

@@ -1,6 +1,6 @@
 import { and, desc, eq, gt, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { sessions, users } from '../../db/schema/accounts.ts';
+import { sessions, usedNonces, users } from '../../db/schema/accounts.ts';
 import { hasErrorCode } from '../../domain/error-causes.ts';
 import { NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -132,4 +132,18 @@ export async function listOpenSessions(db: Db, userId: number, now: Date): Promi
     .from(sessions)
     .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now)))
     .orderBy(desc(sessions.seenAt), desc(sessions.createdAt));
+}
+
+/**
+ * Claims a value that may be used once; false when it was used before. Of two concurrent attempts, in any processes,
+ * exactly one succeeds.
+ * @param expiresAt after this the value is invalid anyway, so that the row may be deleted.
+ */
+export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promise<boolean> {
+  const claimed = await db
+    .insert(usedNonces)
+    .values({ nonce, expiresAt })
+    .onConflictDoNothing()
+    .returning({ nonce: usedNonces.nonce });
+  return claimed.length === 1;
 }

@@ -1,10 +1,9 @@
 import { and, count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
-import { likePart, MIN_INDEXED_LENGTH } from '../../db/like.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { penalties, playerNames } from '../../db/schema/penalties.ts';
-import { arrayLiteral } from '../../db/select.ts';
+import { arrayLiteral, likePart, MIN_INDEXED_LENGTH } from '../../db/select.ts';
 import { isDiscordId } from '../../domain/discord-id.ts';
 import { Blocked, Forbidden, NotFound } from '../../domain/errors.ts';
 import { tryParseSteamReference } from '../../domain/profile-address.ts';
@@ -12,7 +11,7 @@ import type { Actor } from '../../domain/rights/actor.ts';
 import type { UserFlagColumn } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
-import { activeBanOf } from '../penalties/is-banned.ts';
+import { activeBanOf } from '../penalties/filter.ts';
 import { liveTokenCount } from './api-tokens.ts';
 
 export type User = typeof users.$inferSelect;

@@ -14,8 +14,7 @@ import {
 import { createServerList } from '../../../src/live/server-list.ts';
 import { delayAfter } from '../../../src/poll/poll-schedule.ts';
 import { createPoller, type Poller } from '../../../src/poll/poller.ts';
-import { saveServerChanges } from '../../../src/queries/servers/server-changes.ts';
-import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
+import { removeServer, saveServerChanges, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';

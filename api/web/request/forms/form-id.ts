@@ -1,6 +1,6 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
-import { claimNonce } from '../../../../src/queries/users/used-nonces.ts';
+import { claimNonce } from '../../../../src/queries/users/sessions.ts';
 import type { MemberVisit } from '../visit.ts';
 
 /** The hidden field with the UUID of a form that must not be processed twice. */

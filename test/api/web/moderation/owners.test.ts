@@ -3,8 +3,11 @@ import { eq } from 'drizzle-orm';
 import { userFlags } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
-import { saveConfiguredFlags } from '../../../../src/queries/users/configured-flags.ts';
-import { saveUser, type UserChanges } from '../../../../src/queries/users/user-changes.ts';
+import {
+  saveConfiguredFlags,
+  saveUser,
+  type UserChanges,
+} from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';

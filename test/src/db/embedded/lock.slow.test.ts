@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFileLock } from '../../../../src/db/embedded/lock.ts';
+import { withFileLock } from '../../../../src/db/embedded/data-folder.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';

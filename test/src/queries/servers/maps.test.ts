@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
 import { serverMapPeriods } from '../../../../src/db/schema/servers.ts';
-import { listPlayedMaps } from '../../../../src/queries/servers/maps.ts';
 import { saveServerPolls } from '../../../../src/queries/servers/polls.ts';
-import { thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { listPlayedMaps, thinServerSamples } from '../../../../src/queries/servers/samples.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
