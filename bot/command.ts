@@ -1,8 +1,7 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
 import type { MentionCommand } from './command-mentions.ts';
 import type { MessageView } from './embeds/message.ts';
-import type { Texts } from './locales/en.ts';
-import type { BotPermission } from './locales/feed-en.ts';
+import type { BotPermission, Texts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
 
 /** Who caused an interaction, and where; read from that interaction, so it is current. */

@@ -6,7 +6,7 @@ import { type Command, type CommandOptions, type Invoker, Refusal } from '../com
 import type { MentionCommand } from '../command-mentions.ts';
 import { feedList, feedSettings, type ListedFeed, permissionList } from '../embeds/feed-list.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
-import type { FeedTexts } from '../locales/feed-en.ts';
+import type { Texts } from '../locales/en.ts';
 import {
   choiceOption,
   FOR_MANAGERS,
@@ -72,7 +72,7 @@ export const feedCommand: Command<FeedDeps> = {
     option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts),
 };
 
-function labelOf(texts: { feed: FeedTexts }, subject: FeedSubject): string {
+function labelOf(texts: Texts, subject: FeedSubject): string {
   return texts.feed.subjects[subject];
 }
 
@@ -161,6 +161,6 @@ function done(text: string): MessageView {
   return noticeMessage(`📣 ${text}`, COLOURS.online);
 }
 
-function refusal(explain: (words: FeedTexts) => string): Refusal {
+function refusal(explain: (words: Texts['feed']) => string): Refusal {
   return new Refusal((texts) => noticeMessage(explain(texts.feed)));
 }

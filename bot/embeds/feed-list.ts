@@ -4,8 +4,7 @@ import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import type { Invoker } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { LIMITS } from '../discord-limits.ts';
-import type { Texts } from '../locales/en.ts';
-import type { BotPermission, FeedTexts } from '../locales/feed-en.ts';
+import type { BotPermission, Texts } from '../locales/en.ts';
 import { escapeText, joinLines } from '../text.ts';
 import { COLOURS, type MessageView, noticeMessage } from './message.ts';
 
@@ -29,7 +28,8 @@ export function feedList(
         title: `📣 ${words.listTitle}`,
         color: isMute ? COLOURS.warning : COLOURS.neutral,
         description:
-          joinLines(lines, { max: LIMITS.embedDescription - warning.length, more: words.more }) + warning,
+          joinLines(lines, { max: LIMITS.embedDescription - warning.length, more: texts.server.more }) +
+          warning,
       },
     ],
     components: [],
@@ -37,7 +37,7 @@ export function feedList(
 }
 
 /** Permissions by the names they have in Discord's settings. */
-export function permissionList(lacking: readonly BotPermission[], { permissions }: FeedTexts): string {
+export function permissionList(lacking: readonly BotPermission[], { permissions }: Texts['feed']): string {
   return lacking.map((permission) => `**${permissions[permission]}**`).join(', ');
 }
 
@@ -55,7 +55,7 @@ export function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): 
     ...(subject === 'penalties'
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
       : []),
-    serverName === undefined ? words.allServers : escapeText(serverName, { max: 64 }),
+    serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 }),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
   ];

@@ -26,7 +26,7 @@ export function feedServers(
   const lines = isOne
     ? [detailsOf(change, first, texts)]
     : servers.map((server) => `**${nameOf(server)}** · ${detailsOf(change, server, texts)}`);
-  const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.feed.more });
+  const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.server.more });
   const { emoji, colour } = LOOKS[change];
   const isCall = change === 'players';
   const headline = isOne

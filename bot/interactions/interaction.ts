@@ -9,7 +9,7 @@ import {
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
 import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from '../command.ts';
-import type { BotPermission } from '../locales/feed-en.ts';
+import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';

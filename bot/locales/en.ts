@@ -1,7 +1,7 @@
+import type { FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
-import { feedCommandEn, feedEn, postingPermissionsEn } from './feed-en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', other: 'bans' },
@@ -10,6 +10,7 @@ const NOUNS = {
   silence: { one: 'silence', other: 'silences' },
   warn: { one: 'warning', other: 'warnings' },
   penalty: { one: 'penalty', other: 'penalties' },
+  newPenalty: { one: 'new penalty', other: 'new penalties' },
   player: { one: 'player', other: 'players' },
   server: { one: 'server', other: 'servers' },
   vacBan: { one: 'VAC ban', other: 'VAC bans' },
@@ -32,6 +33,16 @@ const inForce = (participle: string) => ({
   during: (duration: string) => `${participle} for ${duration}`,
   permanently: `${participle} permanently`,
 });
+/** Before the word "feed". */
+const feedName: Record<FeedSubject, string> = { penalties: 'penalty', servers: 'server' };
+const permissions = {
+  viewChannel: 'View Channel',
+  sendMessages: 'Send Messages',
+  sendMessagesInThreads: 'Send Messages in Threads',
+  embedLinks: 'Embed Links',
+};
+/** The permissions needed to post messages with embeds. */
+const postingPermissions = `“${permissions.viewChannel}”, “${permissions.sendMessages}” (in a thread “${permissions.sendMessagesInThreads}”) and “${permissions.embedLinks}”`;
 
 /** Every text of the bot in English; the other languages have this shape. */
 export const en = {
@@ -70,7 +81,27 @@ export const en = {
       },
     },
     checkBans: { name: 'Check bans' },
-    feed: feedCommandEn,
+    feed: {
+      name: 'feed',
+      description: 'Post penalty or server updates in this channel as they happen',
+      start: {
+        name: 'start',
+        description: 'Post updates in this channel from now on',
+        options: {
+          what: { name: 'what', description: 'What to post about' },
+          types: { name: 'types', description: 'Penalties: only these types, such as ban, mute' },
+          server: { name: 'server', description: 'Only this server' },
+          players: { name: 'players', description: 'Servers: post when a server has this many players' },
+          role: { name: 'role', description: 'Servers: the role to mention when it does' },
+        },
+      },
+      list: { name: 'list', description: 'The feeds of this Discord server' },
+      stop: {
+        name: 'stop',
+        description: 'Stop a feed in this channel',
+        options: { what: { name: 'what', description: 'Which feed' } },
+      },
+    },
   },
 
   server: {
@@ -85,7 +116,7 @@ export const en = {
     offline: 'Offline',
     offlineSince: (when: string) => `Offline, last seen ${when}`,
     neverSeen: 'Offline, never seen online',
-    full: ({ players, maxPlayers, since }: FullServer) =>
+    full: ({ players, maxPlayers, since }: { players: number; maxPlayers: number; since: string }) =>
       `Full: ${players}/${count(maxPlayers, 'player')} since ${since}`,
     notPolled: 'Not polled yet',
     nobody: 'Nobody is playing right now.',
@@ -96,7 +127,17 @@ export const en = {
     chartAlt: ({ peak, peakAt, average, gaps }: ChartFacts) =>
       `Chart of players over the last 24 hours: at most ${peak} (${peakAt}), ${average} on average${gaps ? '; with gaps where the server was offline (they count as 0)' : ''}.`,
     allServers: 'Servers',
-    totals: ({ online, servers, players, capacity }: ServerTotals) =>
+    totals: ({
+      online,
+      servers,
+      players,
+      capacity,
+    }: {
+      online: number;
+      servers: number;
+      players: number;
+      capacity: number;
+    }) =>
       `${online.toLocaleString('en')} of ${count(servers, 'server')} online · ${players.toLocaleString('en')}/${count(capacity, 'player')}`,
     presence: (players: number, servers: number) =>
       `${count(players, 'player')} on ${count(servers, 'server')}`,
@@ -106,7 +147,7 @@ export const en = {
     noLongerListed: 'This server is no longer listed.',
     live: 'Updates automatically',
     updatesForbidden: (channel: string) =>
-      `The live status you pinned in ${channel} no longer updates: I may not edit it. Give me ${postingPermissionsEn} there, then pin it again.`,
+      `The live status you pinned in ${channel} no longer updates: I may not edit it. Give me ${postingPermissions} there, then pin it again.`,
   },
 
   chart: {
@@ -156,7 +197,8 @@ export const en = {
     lifted: 'Lifted',
     liftedBy: (admin: string) => `by ${admin}`,
     liftReason: (reason: string) => `“${reason}”`,
-    page: ({ page, lastPage, total }: Paging) => `Page ${page} of ${lastPage} · ${count(total, 'penalty')}`,
+    page: ({ page, lastPage, total }: { page: number; lastPage: number; total: number }) =>
+      `Page ${page} of ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filter by type',
     filterStatus: 'Filter by status',
     everyType: 'All types',
@@ -194,7 +236,55 @@ export const en = {
     choose: 'Choose a player',
   },
 
-  feed: feedEn,
+  /** What feeds post, and what `/feed` responds. */
+  feed: {
+    subjects: { penalties: 'Penalties', servers: 'Servers' } as Record<FeedSubject, string>,
+    player: 'Player',
+    unknownPlayer: 'unknown player',
+    summaryTitle: (amount: number) => count(amount, 'newPenalty'),
+    summary: ({ since, counts }: { since: string; counts: string }) =>
+      `${counts}\nThe first came ${since}. There were too many to post one by one.`,
+    lastSeen: (when: string) => `Last seen ${when}`,
+    down: (name: string) => `${name} is offline`,
+    downMany: (amount: number) => `${count(amount, 'server')} offline`,
+    up: (name: string) => `${name} is back online`,
+    upMany: (amount: number) => `${count(amount, 'server')} back online`,
+    reached: ({ amount, name }: { amount: number; name: string }) => `${count(amount, 'player')} on ${name}`,
+    reachedMany: 'Players wanted: these servers are filling up',
+
+    started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
+      `Done. This channel now gets updates on ${subject}; ${stop} ends them.`,
+    changed: (subject: FeedSubject) =>
+      `Done. The ${feedName[subject]} feed in this channel now has these settings:`,
+    stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
+    listTitle: 'Feeds',
+    none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
+    allTypes: 'all types',
+    playersAtLeast: (amount: number) => `${count(amount, 'player')} or more`,
+    startedBy: (mention: string) => `started by ${mention}`,
+    lacksHere: (permissions: string) => `I’m missing permissions in this channel: ${permissions}.`,
+    permissions,
+
+    manageGuildRequired: 'Only members with “Manage Server” can set up feeds.',
+    cannotPost: (permissions: string) =>
+      `I can’t post here. Give me these permissions in this channel: ${permissions}.`,
+    cannotMention: (role: string) =>
+      `I can’t mention ${role}. Allow anyone to mention it, or give me “Mention @everyone, @here, and All Roles” in this channel.`,
+    notEveryone: 'A feed mentions one role, never everyone. Choose another role.',
+    unknownType: ({ text, allowed }: { text: string; allowed: string }) =>
+      `**${text}** isn’t a type of penalty. The types are: ${allowed}.`,
+    forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
+    forServersOnly: 'The options `players` and `role` are for servers. Leave them out, or choose servers.',
+    roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
+    noSuchFeed: (subject: FeedSubject) => `This channel has no ${feedName[subject]} feed.`,
+
+    switchedOff: ({ subject, channel, reason }: { subject: FeedSubject; channel: string; reason: string }) =>
+      `The ${feedName[subject]} feed in ${channel} has been switched off. ${reason}`,
+    channelGone: (start: string) =>
+      `The channel no longer exists. You can start the feed in another one with ${start}.`,
+    permissionLost: (start: string) =>
+      `I can no longer post there. Give me ${postingPermissions} there, then start the feed again with ${start}.`,
+  },
 
   buttons: {
     refresh: 'Refresh',
@@ -230,7 +320,7 @@ export const en = {
       `Only moderators can check other people. For your own record, run ${banCheck} without options.`,
     notYours: 'These buttons are for the person who asked. Run the command yourself.',
     pinRequiresModerateMembers: 'Only moderators can pin the live status.',
-    cannotPost: `I can’t post here. Give me ${postingPermissionsEn} in this channel.`,
+    cannotPost: `I can’t post here. Give me ${postingPermissions} in this channel.`,
     pinned: 'Done. The message below updates automatically; delete it to stop.',
     outdated: 'This message is out of date. Please use the command again.',
     tooFast: (when: string) => `Slow down, please. Try again ${when}.`,
@@ -243,6 +333,5 @@ export const en = {
 
 export type Texts = typeof en;
 export type ChartFacts = { peak: string; peakAt: string; average: string; gaps: boolean };
-export type ServerTotals = { online: number; servers: number; players: number; capacity: number };
-export type FullServer = { players: number; maxPlayers: number; since: string };
-export type Paging = { page: number; lastPage: number; total: number };
+/** The permissions that the bot needs in the channel of a feed. */
+export type BotPermission = keyof typeof permissions;

@@ -1,9 +1,9 @@
+import type { FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
 import { polishPenaltyStatus } from '../../src/domain/text/polish-status.ts';
-import type { Texts } from './en.ts';
-import { feedCommandPl, feedPl, postingPermissionsPl } from './feed-pl.ts';
+import type { BotPermission, Texts } from './en.ts';
 
 const NOUNS = {
   ban: { one: 'ban', few: 'bany', other: 'banów' },
@@ -12,9 +12,13 @@ const NOUNS = {
   silence: { one: 'pełne wyciszenie', few: 'pełne wyciszenia', other: 'pełnych wyciszeń' },
   warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
   penalty: { one: 'kara', few: 'kary', other: 'kar' },
+  newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
   player: { one: 'gracz', other: 'graczy' },
   vacBan: { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' },
   gameBan: { one: 'ban w grze', few: 'bany w grze', other: 'banów w grze' },
+  /** After "from": `od 1 gracza`, `od 5 graczy`. */
+  ofPlayer: { one: 'gracza', other: 'graczy' },
+  server: { one: 'serwer', few: 'serwery', other: 'serwerów' },
   /** After "of": `z 1 serwera`, `z 5 serwerów`. */
   ofServer: { one: 'serwera', other: 'serwerów' },
   /** After "on": `na 1 serwerze`, `na 5 serwerach`. */
@@ -43,6 +47,16 @@ const inForce = (type: PenaltyType) => ({
   during: (duration: string) => `${penaltyTypes[type]} na ${duration.replace(/(godzin|minut)a\b/g, '$1ę')}`,
   permanently: `${penaltyTypes[type]} na stałe`,
 });
+/** After "about": `o karach`. */
+const about: Record<FeedSubject, string> = { penalties: 'karach', servers: 'serwerach' };
+const permissions: Record<BotPermission, string> = {
+  viewChannel: 'Wyświetlanie kanału',
+  sendMessages: 'Wysyłanie wiadomości',
+  sendMessagesInThreads: 'Wysyłanie wiadomości w wątkach',
+  embedLinks: 'Umieszczanie linków',
+};
+/** The permissions needed to post messages with embeds. */
+const postingPermissions = `„${permissions.viewChannel}”, „${permissions.sendMessages}” (w wątku „${permissions.sendMessagesInThreads}”) i „${permissions.embedLinks}”`;
 
 /** Every text of the bot in Polish. */
 export const pl: Texts = {
@@ -75,7 +89,27 @@ export const pl: Texts = {
       },
     },
     checkBans: { name: 'Sprawdź bany' },
-    feed: feedCommandPl,
+    feed: {
+      name: 'powiadomienia',
+      description: 'Powiadomienia o karach albo serwerach na tym kanale, na bieżąco',
+      start: {
+        name: 'włącz',
+        description: 'Włącz powiadomienia na tym kanale',
+        options: {
+          what: { name: 'co', description: 'O czym powiadamiać ten kanał' },
+          types: { name: 'rodzaje', description: 'Kary: tylko te rodzaje, na przykład ban, mute' },
+          server: { name: 'serwer', description: 'Tylko ten serwer' },
+          players: { name: 'gracze', description: 'Serwery: powiadom, gdy na którymś jest tylu graczy' },
+          role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć' },
+        },
+      },
+      list: { name: 'lista', description: 'Powiadomienia na tym serwerze Discord' },
+      stop: {
+        name: 'wyłącz',
+        description: 'Wyłącz powiadomienia na tym kanale',
+        options: { what: { name: 'co', description: 'Które powiadomienia' } },
+      },
+    },
   },
 
   server: {
@@ -109,7 +143,7 @@ export const pl: Texts = {
     noLongerListed: 'Tego serwera nie ma już na liście.',
     live: 'Aktualizuje się automatycznie',
     updatesForbidden: (channel) =>
-      `Stan na żywo, który przypięto na kanale ${channel}, już się nie aktualizuje: nie mogę edytować tej wiadomości. Nadaj mi tam uprawnienia ${postingPermissionsPl}, a potem przypnij go ponownie.`,
+      `Stan na żywo, który przypięto na kanale ${channel}, już się nie aktualizuje: nie mogę edytować tej wiadomości. Nadaj mi tam uprawnienia ${postingPermissions}, a potem przypnij go ponownie.`,
   },
 
   chart: {
@@ -196,7 +230,50 @@ export const pl: Texts = {
     choose: 'Wybierz gracza',
   },
 
-  feed: feedPl,
+  feed: {
+    subjects: { penalties: 'Kary', servers: 'Serwery' },
+    player: 'Gracz',
+    unknownPlayer: 'nieznany gracz',
+    summaryTitle: (amount) => count(amount, 'newPenalty'),
+    summary: ({ since, counts }) => `${counts}\nPierwsza: ${since}. Tylu kar naraz nie pokazuję pojedynczo.`,
+    lastSeen: (when) => `Ostatnio widziany ${when}`,
+    down: (name) => `${name} jest offline`,
+    downMany: (amount) => `Offline: ${count(amount, 'server')}`,
+    up: (name) => `${name} jest znów online`,
+    upMany: (amount) => `Znów online: ${count(amount, 'server')}`,
+    reached: ({ amount, name }) => `${name}: ${count(amount, 'player')}`,
+    reachedMany: 'Te serwery się zapełniają',
+
+    started: ({ subject, stop }) =>
+      `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem ${stop}.`,
+    changed: (subject) => `Gotowe. Ustawienia powiadomień o ${about[subject]} na tym kanale:`,
+    stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
+    listTitle: 'Powiadomienia',
+    none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,
+    allTypes: 'wszystkie rodzaje',
+    playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
+    startedBy: (mention) => `włączone przez: ${mention}`,
+    lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
+    permissions,
+
+    manageGuildRequired: 'Tylko osoby z uprawnieniem „Zarządzanie serwerem” mogą ustawiać powiadomienia.',
+    cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
+    cannotMention: (role) =>
+      `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
+    notEveryone: 'W powiadomieniu można oznaczyć jedną rolę, nigdy wszystkich. Wybierz inną.',
+    unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
+    forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
+    forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',
+    roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
+    noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
+
+    switchedOff: ({ subject, channel, reason }) =>
+      `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. ${reason}`,
+    channelGone: (start) =>
+      `Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
+    permissionLost: (start) =>
+      `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia ${postingPermissions}, a potem włącz powiadomienia poleceniem ${start}.`,
+  },
 
   buttons: {
     refresh: 'Odśwież',
@@ -231,7 +308,7 @@ export const pl: Texts = {
       `Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem ${banCheck} bez opcji.`,
     notYours: 'Z tych przycisków korzysta tylko osoba, która wywołała polecenie. Wywołaj je samodzielnie.',
     pinRequiresModerateMembers: 'Tylko moderatorzy mogą przypiąć stan na żywo.',
-    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissionsPl}.`,
+    cannotPost: `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia ${postingPermissions}.`,
     pinned: 'Gotowe. Wiadomość poniżej aktualizuje się automatycznie; usuń ją, aby to wyłączyć.',
     outdated: 'Ta wiadomość jest nieaktualna. Wywołaj polecenie jeszcze raz.',
     tooFast: (when) => `Nie tak szybko. Spróbuj ponownie ${when}.`,
