@@ -27,19 +27,22 @@ export type Invoker = {
   guildLocalization: Localization;
 };
 
-/** A role that was chosen as an option. */
-export type ChosenRole = { id: string; isMentionable: boolean };
-
-/** Options of a command by name; those not given are absent. */
+/** The options of all commands, by the names and with the types that they are registered with. */
 export type CommandOptions = {
   /** Such as `start` in `/feed start`. */
-  subcommand: string | undefined;
-  roles: Readonly<Record<string, ChosenRole>>;
-  numbers: Readonly<Record<string, number>>;
-  strings: Readonly<Record<string, string>>;
-  booleans: Readonly<Record<string, boolean>>;
-  /** Discord ids. */
-  users: Readonly<Record<string, string>>;
+  subcommand?: string;
+  name?: string;
+  steamid?: string;
+  player?: string;
+  /** A Discord id. */
+  user?: string;
+  show?: boolean;
+  what?: string;
+  types?: string;
+  server?: string;
+  players?: number;
+  /** `isMentionable`: by everyone. */
+  role?: { id: string; isMentionable: boolean };
 };
 
 /** A button that was pressed, or a choice in a menu. */
@@ -64,7 +67,7 @@ export type CommandResponse = {
   kind: 'public' | 'ephemeral' | 'update';
   /** Exempt from the limit for data: it sends messages, for which Discord may make the bot wait. */
   sendsMessages?: true;
-  /** @throws {Refusal} with the message that the invoker gets instead. */
+  /** @throws {Refusal} with what the invoker gets instead. */
   render: () => Promise<MessageView> | MessageView;
 };
 
@@ -74,8 +77,8 @@ export type Choice = { name: string; value: string };
 /** A slash command, or a command of the user context menu. */
 export type Command<Deps> = {
   /** What is registered with Discord. */
-  define: () => CommandDefinition;
-  execute: Execute<Deps>;
+  define: () => RESTPostAPIApplicationCommandsJSONBody;
+  execute: (deps: Deps, invoker: Invoker, options: CommandOptions) => CommandResponse;
   /**
    * Suggestions for an option, at most 25.
    * @param option the name of the option that is being typed.
@@ -89,14 +92,12 @@ export type Command<Deps> = {
   components?: Components<Deps>;
 };
 
-export type CommandDefinition = RESTPostAPIApplicationCommandsJSONBody;
-export type Execute<Deps> = (deps: Deps, invoker: Invoker, options: CommandOptions) => CommandResponse;
 export type HandlePress<Deps> = (deps: Deps, invoker: Invoker, press: ComponentPress) => CommandResponse;
 
 /** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
 export type Components<Deps> = Readonly<Record<string, HandlePress<Deps>>>;
 
-type Explain = (texts: Texts, mention: MentionCommand) => MessageView;
+type Explain = (texts: Texts, mention: MentionCommand) => string | MessageView;
 
 /** A refused command: tells the invoker why, in their language, visible to them alone. */
 export class Refusal extends Error {

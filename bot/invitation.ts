@@ -1,10 +1,16 @@
 import type { REST } from '@discordjs/rest';
-import { OAuth2Scopes } from 'discord.js';
+import { OAuth2Scopes, PermissionFlagsBits } from 'discord.js';
 import type { Config } from '../src/runtime/config.ts';
-import { botPermissions } from './permissions.ts';
-import { readApplication, toDiscordFailure } from './register.ts';
+import { readApplication, toDiscordFailure } from './rest.ts';
 
 type Settings = Pick<Config['discord'], 'guildId' | 'roles'>;
+
+/** What the bot needs in the channels of live status messages and feeds. Commands need no permission. */
+const CHANNEL_PERMISSIONS =
+  PermissionFlagsBits.ViewChannel |
+  PermissionFlagsBits.SendMessages |
+  PermissionFlagsBits.SendMessagesInThreads |
+  PermissionFlagsBits.EmbedLinks;
 
 /**
  * The address at which an admin of a guild adds the bot, with the permissions that the configured features need.
@@ -15,12 +21,14 @@ export function invitationTo({
   guildId,
   roles,
 }: Settings & { applicationId: string }): string {
+  const givesRoles = roles !== undefined && roles.gives.length > 0;
+  const permissions = CHANNEL_PERMISSIONS | (givesRoles ? PermissionFlagsBits.ManageRoles : 0n);
   const url = new URL('https://discord.com/oauth2/authorize');
   url.search = String(
     new URLSearchParams({
       client_id: applicationId,
       scope: `${OAuth2Scopes.Bot} ${OAuth2Scopes.ApplicationsCommands}`,
-      permissions: String(botPermissions({ givesRoles: roles !== undefined && roles.gives.length > 0 })),
+      permissions: String(permissions),
       ...(guildId !== undefined && { guild_id: guildId }),
     }),
   );

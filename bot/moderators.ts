@@ -1,7 +1,13 @@
 import type { REST } from '@discordjs/rest';
+import { PermissionFlagsBits } from 'discord.js';
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
-import { readApplication } from './register.ts';
+import { readApplication } from './rest.ts';
+
+/** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */
+export const MODERATOR_PERMISSION = PermissionFlagsBits.ModerateMembers;
+/** What lets a member manage feeds: "Manage Server" in Discord's settings, `MANAGE_GUILD` in its API. */
+export const MANAGER_PERMISSION = PermissionFlagsBits.ManageGuild;
 
 export type ModeratorRule = {
   /** Starts the check of the application, at the first login; without effect when `guildId` is set. */

@@ -5,19 +5,18 @@ import {
   ApplicationCommandType,
   ApplicationIntegrationType,
   InteractionContextType,
-  RESTJSONErrorCodes,
+  type RESTPostAPIApplicationCommandsJSONBody,
   Routes,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import { isDiscordId } from '../src/domain/discord-id.ts';
-import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
+import { InvalidInput } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
-import type { CommandDefinition } from './command.ts';
 import type { CommandIds } from './command-mentions.ts';
 import { COMMANDS } from './commands/commands.ts';
-import { isDiscordError, isDiscordRefusal } from './rest.ts';
+import { isDiscordRefusal, readApplication, toDiscordFailure } from './rest.ts';
 
 type RegisterDeps = { rest: REST; db: Db };
 
@@ -137,22 +136,6 @@ function isId(id: unknown): id is string {
   return typeof id === 'string' && isDiscordId(id);
 }
 
-/**
- * The bot's own application; public means that anybody may add it to a guild of their own.
- * @throws {Unavailable} for a response without an id · what the REST client throws.
- * @see https://docs.discord.com/developers/resources/application#application-object
- */
-export async function readApplication(rest: REST): Promise<{ applicationId: string; isPublic: boolean }> {
-  const application = await rest.get(Routes.currentApplication());
-  if (typeof application !== 'object' || application === null || !('id' in application)) {
-    throw new Unavailable("Discord's response lacks the id of the application");
-  }
-  return {
-    applicationId: String(application.id),
-    isPublic: !('bot_public' in application && application.bot_public === false),
-  };
-}
-
 async function removeOtherScope(
   rest: REST,
   registered: string,
@@ -175,8 +158,8 @@ function routeOf(applicationId: string, scope: string): `/${string}` {
 }
 
 /** Where a global command may be used: in guilds, and in direct messages with the bot unless it needs a permission. */
-function withContexts(definition: CommandDefinition) {
-  const needsPermission = 'default_member_permissions' in definition;
+function withContexts(definition: RESTPostAPIApplicationCommandsJSONBody) {
+  const needsPermission = definition.default_member_permissions !== undefined;
   return {
     ...definition,
     contexts: needsPermission
@@ -188,29 +171,4 @@ function withContexts(definition: CommandDefinition) {
 
 function hashOf(definitions: unknown): string {
   return createHash('sha256').update(JSON.stringify(definitions)).digest('hex');
-}
-
-/** The error for an operator whose request Discord refused, or who cannot reach it. */
-export function toDiscordFailure(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof Unavailable) return error;
-  if ('status' in error && error.status === 401) {
-    return new InvalidInput(
-      'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again',
-      {
-        cause: error,
-      },
-    );
-  }
-  if (isDiscordRefusal(error) && error.status < 500) {
-    const hint = isDiscordError(error, RESTJSONErrorCodes.MissingAccess)
-      ? ': invite the application to the guild of DISCORD_GUILD_ID first'
-      : '';
-    return new InvalidInput(`Discord rejected the request (${error.message})${hint}`, { cause: error });
-  }
-  if ('code' in error || 'status' in error || error.name === 'AbortError') {
-    return new Unavailable(`Discord cannot be reached (${error.message})`, {
-      cause: error,
-    });
-  }
-  return error;
 }

@@ -1,5 +1,6 @@
 import { REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
-import { DiscordAPIError, type RESTJSONErrorCodes } from 'discord.js';
+import { DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
+import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
 
 /**
  * A client of Discord's REST API outside of interactions.
@@ -33,4 +34,39 @@ export function isDiscordError(
  */
 export function isDiscordRefusal(error: unknown): error is DiscordAPIError {
   return error instanceof DiscordAPIError || error instanceof RestAPIError;
+}
+
+/**
+ * The bot's own application; public means that anybody may add it to a guild of their own.
+ * @throws {Unavailable} for a response without an id · what the REST client throws.
+ * @see https://docs.discord.com/developers/resources/application#application-object
+ */
+export async function readApplication(rest: REST): Promise<{ applicationId: string; isPublic: boolean }> {
+  const application = await rest.get(Routes.currentApplication());
+  if (typeof application !== 'object' || application === null || !('id' in application)) {
+    throw new Unavailable("Discord's response lacks the id of the application");
+  }
+  return {
+    applicationId: String(application.id),
+    isPublic: !('bot_public' in application && application.bot_public === false),
+  };
+}
+
+/** The error for an operator whose request Discord refused, or who cannot reach it. */
+export function toDiscordFailure(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Unavailable) return error;
+  if ('status' in error && error.status === 401) {
+    const message = 'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again';
+    return new InvalidInput(message, { cause: error });
+  }
+  if (isDiscordRefusal(error) && error.status < 500) {
+    const hint = isDiscordError(error, RESTJSONErrorCodes.MissingAccess)
+      ? ': invite the application to the guild of DISCORD_GUILD_ID first'
+      : '';
+    return new InvalidInput(`Discord rejected the request (${error.message})${hint}`, { cause: error });
+  }
+  if ('code' in error || 'status' in error || error.name === 'AbortError') {
+    return new Unavailable(`Discord cannot be reached (${error.message})`, { cause: error });
+  }
+  return error;
 }

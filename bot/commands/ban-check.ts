@@ -1,4 +1,9 @@
-import { ApplicationCommandType, userMention } from 'discord.js';
+import {
+  ApplicationCommandType,
+  ContextMenuCommandBuilder,
+  SlashCommandBuilder,
+  userMention,
+} from 'discord.js';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import { type SteamId64, tryParseSteamId } from '../../src/domain/steam-id.ts';
@@ -9,6 +14,8 @@ import {
   type RecordedPenalty,
 } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId, type User } from '../../src/queries/users/users.ts';
+import { withTimeLimit } from '../../src/runtime/time-limit.ts';
+import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import {
   type Command,
   type CommandResponse,
@@ -16,41 +23,57 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import { PENALTIES_PER_PAGE, recordMessage } from '../embeds/player-record.ts';
-import { readFilter } from '../embeds/player-record-controls.ts';
-import { findLead, type RecordFilter, type RecordView } from '../embeds/player-record-view.ts';
+import type { MessageView } from '../embeds/message.ts';
+import {
+  findLead,
+  PENALTIES_PER_PAGE,
+  type RecordFilter,
+  type RecordView,
+  readFilter,
+  recordMessage,
+  type SteamBansView,
+} from '../embeds/player-record.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
+import { MODERATOR_PERMISSION } from '../moderators.ts';
 import type { LinkReader } from '../site-pages.ts';
-import { booleanOption, FOR_MODERATORS, localized, stringOption, userOption } from './definition.ts';
-import { completePlayer, repeatForCandidate } from './player-choice.ts';
-import { loadSteamBans, type SteamBansDeps } from './steam-bans.ts';
-import { requireMaySee, requireOwnSteamId, resolveSteamOptions, type SubjectDeps } from './subject.ts';
+import { localized } from './definition.ts';
 import {
+  completePlayer,
   moderateMembersRequired,
   type PersonCommand,
+  repeatForCandidate,
+  requireMaySee,
+  requireOwnSteamId,
+  resolveSteamOptions,
   respondAboutPerson,
+  type SubjectDeps,
   showsDiscord,
-} from './visibility.ts';
+} from './subject.ts';
 
-export type BanCheckDeps = SubjectDeps & { appealUrl: string | undefined } & SteamBansDeps;
+export type BanCheckDeps = SubjectDeps & {
+  appealUrl: string | undefined;
+  /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
+  lookUpSteamBans?: LookUpSteamBans | undefined;
+};
+
+/** How long a message waits for Steam. A response that comes later is cached for the next command. */
+const STEAM_WITHIN_MS = 700;
 
 /**
  * `/ban-check steamid? user? player? show?`: the invoker's own record; for moderators anyone's. It has no default
  * permission, since everyone may use it.
  */
 export const banCheckCommand: Command<BanCheckDeps> = {
-  define: () => ({
-    ...localized((commands) => commands.banCheck),
-    type: ApplicationCommandType.ChatInput,
-    options: [
-      stringOption((commands) => commands.banCheck.options.steamid),
-      userOption((commands) => commands.banCheck.options.user),
-      stringOption((commands) => commands.banCheck.options.player, { autocomplete: true }),
-      booleanOption((commands) => commands.banCheck.options.show),
-    ],
-  }),
+  define: () =>
+    localized(new SlashCommandBuilder(), ({ banCheck }) => banCheck)
+      .addStringOption((option) => localized(option, ({ banCheck }) => banCheck.options.steamid))
+      .addUserOption((option) => localized(option, ({ banCheck }) => banCheck.options.user))
+      .addStringOption((option) =>
+        localized(option, ({ banCheck }) => banCheck.options.player).setAutocomplete(true),
+      )
+      .addBooleanOption((option) => localized(option, ({ banCheck }) => banCheck.options.show))
+      .toJSON(),
   execute: (deps, invoker, options) =>
     respondAboutPerson('ban-check', { invoker, options }, (command) => renderFirstPage(deps, command)),
   autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
@@ -71,22 +94,20 @@ export const banCheckCommand: Command<BanCheckDeps> = {
       kind: 'ephemeral',
       render: () => renderState(deps, invoker, { steamId }, { isPublic: false }),
     }),
-    'ban-check.player': repeatForCandidate((deps, invoker, options) =>
-      banCheckCommand.execute(deps, invoker, options),
-    ),
+    'ban-check.player': repeatForCandidate((...command) => banCheckCommand.execute(...command)),
   },
 };
 
 /** "Check bans" in the user context menu: the record of the linked player. */
 export const checkBansCommand: Command<BanCheckDeps> = {
-  define: () => ({
-    type: ApplicationCommandType.User,
-    name: BOT_TEXTS[DEFAULT_LANGUAGE].commands.checkBans.name,
-    name_localizations: localizationsOf(({ commands }) => commands.checkBans.name),
-    default_member_permissions: FOR_MODERATORS,
-  }),
-  execute: (deps, invoker, options) =>
-    respondAboutPerson('ban-check', { invoker, options }, (command) => renderFirstPage(deps, command)),
+  define: () =>
+    new ContextMenuCommandBuilder()
+      .setType(ApplicationCommandType.User)
+      .setName(BOT_TEXTS[DEFAULT_LANGUAGE].commands.checkBans.name)
+      .setNameLocalizations(localizationsOf(({ commands }) => commands.checkBans.name))
+      .setDefaultMemberPermissions(MODERATOR_PERMISSION)
+      .toJSON(),
+  execute: (...command) => banCheckCommand.execute(...command),
 };
 
 async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
@@ -105,12 +126,12 @@ async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Prom
  */
 async function resolveSubject(deps: BanCheckDeps, command: PersonCommand): Promise<SteamId64> {
   const { invoker, options, kind } = command;
-  const discordId = options.users.user;
+  const discordId = options.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
     if (!invoker.canModerateMembers) throw moderateMembersRequired();
     const user = await findUserByDiscordId(deps.db, discordId);
     if (user && showsDiscord(user, invoker, kind)) return user.steamId64;
-    throw new Refusal(({ refusals }) => noticeMessage(refusals.notLinkedUser(userMention(discordId))));
+    throw new Refusal(({ refusals }) => refusals.notLinkedUser(userMention(discordId)));
   }
   const subject = discordId === undefined ? await resolveSteamOptions(deps, command) : undefined;
   return subject ?? requireOwnSteamId(deps, invoker);
@@ -129,7 +150,7 @@ function updateRecord(
     kind: 'update',
     render: () => {
       const isOwn = messageOwnerId === undefined || messageOwnerId === invoker.discordId;
-      if (!isOwn) throw new Refusal(({ refusals }) => noticeMessage(refusals.notYours));
+      if (!isOwn) throw new Refusal(({ refusals }) => refusals.notYours);
       return renderState(deps, invoker, state, { isPublic: !isEphemeral });
     },
   };
@@ -143,7 +164,7 @@ async function renderState(
   { isPublic }: { isPublic: boolean },
 ): Promise<MessageView> {
   const subject = tryParseSteamId(steamId ?? '');
-  if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+  if (subject === undefined) throw new Refusal(({ refusals }) => refusals.outdated);
   await requireMaySee(deps, invoker, subject);
   return renderRecord(deps, subject, { invoker, isPublic, page: tryParsePositive(page) ?? 1, ...filter });
 }
@@ -175,6 +196,19 @@ export async function renderRecord(
     reader: readerOf(invoker, user, isPublic),
     appealUrl: deps.appealUrl,
   });
+}
+
+/**
+ * Loads Steam's bans for a message. Never rejects.
+ * @returns `unknown` when Steam does not respond in time; undefined without `STEAM_API_KEY`.
+ */
+export async function loadSteamBans(
+  { lookUpSteamBans }: BanCheckDeps,
+  steamId64: SteamId64,
+): Promise<SteamBansView | undefined> {
+  if (!lookUpSteamBans) return undefined;
+  const bans = await withTimeLimit(lookUpSteamBans(steamId64), STEAM_WITHIN_MS).catch(() => undefined);
+  return bans ?? 'unknown';
 }
 
 /** Who follows the links of a message about a player. @param user undefined: the player has no account. */

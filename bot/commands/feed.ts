@@ -1,22 +1,27 @@
-import { ApplicationCommandType } from 'discord.js';
+import {
+  channelMention,
+  roleMention,
+  SlashCommandBuilder,
+  type SlashCommandStringOption,
+  userMention,
+} from 'discord.js';
 import type { Db } from '../../src/db/client.ts';
 import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
+import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
+import { InvalidInput } from '../../src/domain/errors.ts';
+import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
+import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import { foldText } from '../../src/domain/text/fold-text.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import { type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { type Choice, type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
-import { feedList, feedSettings, type ListedFeed, permissionList } from '../embeds/feed-list.ts';
+import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
-import type { Texts } from '../locales/en.ts';
-import {
-  choiceOption,
-  FOR_MANAGERS,
-  integerOption,
-  localized,
-  roleOption,
-  stringOption,
-  subcommand,
-} from './definition.ts';
-import { completePenaltyTypes, parsePenaltyTypes } from './penalty-types.ts';
+import type { BotPermission, Texts } from '../locales/en.ts';
+import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
+import { MANAGER_PERMISSION } from '../moderators.ts';
+import { escapeText, joinLines } from '../text.ts';
+import { localized } from './definition.ts';
 import { completeServer, findServer, type ServerChoiceDeps } from './server-choice.ts';
 
 export type FeedDeps = ServerChoiceDeps & {
@@ -34,35 +39,39 @@ const MAX_PLAYERS = 255;
  * happen; for members with Manage Server.
  */
 export const feedCommand: Command<FeedDeps> = {
-  define: () => ({
-    ...localized((commands) => commands.feed),
-    type: ApplicationCommandType.ChatInput,
-    default_member_permissions: FOR_MANAGERS,
-    options: [
-      subcommand(
-        (commands) => commands.feed.start,
-        [
-          choiceOption((commands) => commands.feed.start.options.what, FEED_SUBJECTS, labelOf),
-          stringOption((commands) => commands.feed.start.options.types, { autocomplete: true }),
-          stringOption((commands) => commands.feed.start.options.server, { autocomplete: true }),
-          integerOption((commands) => commands.feed.start.options.players, { min: 1, max: MAX_PLAYERS }),
-          roleOption((commands) => commands.feed.start.options.role),
-        ],
-      ),
-      subcommand((commands) => commands.feed.list),
-      subcommand(
-        (commands) => commands.feed.stop,
-        [choiceOption((commands) => commands.feed.stop.options.what, FEED_SUBJECTS, labelOf)],
-      ),
-    ],
-  }),
+  define: () =>
+    localized(new SlashCommandBuilder(), ({ feed }) => feed)
+      .setDefaultMemberPermissions(MANAGER_PERMISSION)
+      .addSubcommand((subcommand) =>
+        localized(subcommand, ({ feed }) => feed.start)
+          .addStringOption((option) => subjectOption(option, ({ feed }) => feed.start.options.what))
+          .addStringOption((option) =>
+            localized(option, ({ feed }) => feed.start.options.types).setAutocomplete(true),
+          )
+          .addStringOption((option) =>
+            localized(option, ({ feed }) => feed.start.options.server).setAutocomplete(true),
+          )
+          .addIntegerOption((option) =>
+            localized(option, ({ feed }) => feed.start.options.players)
+              .setMinValue(1)
+              .setMaxValue(MAX_PLAYERS),
+          )
+          .addRoleOption((option) => localized(option, ({ feed }) => feed.start.options.role)),
+      )
+      .addSubcommand((subcommand) => localized(subcommand, ({ feed }) => feed.list))
+      .addSubcommand((subcommand) =>
+        localized(subcommand, ({ feed }) => feed.stop).addStringOption((option) =>
+          subjectOption(option, ({ feed }) => feed.stop.options.what),
+        ),
+      )
+      .toJSON(),
   execute: (deps, invoker, options) => ({
     kind: 'ephemeral',
     render: () => {
       const manager = requireManager(invoker);
       if (options.subcommand === 'list') return list(deps, manager);
-      const subject = FEED_SUBJECTS.find((each) => each === options.strings.what);
-      if (subject === undefined) throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+      const subject = FEED_SUBJECTS.find((each) => each === options.what);
+      if (subject === undefined) throw new Refusal(({ refusals }) => refusals.outdated);
       return options.subcommand === 'stop'
         ? stop(deps, manager, subject)
         : start(deps, manager, subject, options);
@@ -72,8 +81,19 @@ export const feedCommand: Command<FeedDeps> = {
     option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts),
 };
 
-function labelOf(texts: Texts, subject: FeedSubject): string {
-  return texts.feed.subjects[subject];
+/** The required option that says what a feed is about. */
+function subjectOption(
+  option: SlashCommandStringOption,
+  pick: Parameters<typeof localized>[1],
+): SlashCommandStringOption {
+  const choices = FEED_SUBJECTS.map((value) => ({
+    name: BOT_TEXTS[DEFAULT_LANGUAGE].feed.subjects[value],
+    name_localizations: localizationsOf(({ feed }) => feed.subjects[value]),
+    value,
+  }));
+  return localized(option, pick)
+    .setRequired(true)
+    .addChoices(...choices);
 }
 
 type Manager = Invoker & { guildId: string };
@@ -90,40 +110,35 @@ async function start(
   deps: FeedDeps,
   manager: Manager,
   subject: FeedSubject,
-  { strings, numbers, roles }: CommandOptions,
+  { types, server, players, role }: CommandOptions,
 ): Promise<MessageView> {
-  const { types } = strings;
-  const server = strings.server?.trim();
-  const { players } = numbers;
-  const { role } = roles;
-  const before = await findFeed(deps, manager, subject);
-  const playersAtLeast = players ?? before?.playersAtLeast ?? null;
+  const { guildId, channelId, discordId, botLacks } = manager;
   if (subject !== 'penalties' && types !== undefined) throw refusal((words) => words.forPenaltiesOnly);
-  if (subject !== 'servers' && (players !== undefined || role))
+  if (subject !== 'servers' && (players !== undefined || role)) {
     throw refusal((words) => words.forServersOnly);
-  if (role && playersAtLeast === null) throw refusal((words) => words.roleNeedsPlayers);
-  if (role?.id === manager.guildId) throw refusal((words) => words.notEveryone);
-  if (manager.botLacks.length > 0) {
-    throw refusal((words) => words.cannotPost(permissionList(manager.botLacks, words)));
   }
+  if (role?.id === guildId) throw refusal((words) => words.notEveryone);
+  if (botLacks.length > 0) throw refusal((words) => words.cannotPost(permissionList(botLacks, words)));
   if (role && !role.isMentionable && !manager.botCanMentionRoles) {
-    throw refusal((words) => words.cannotMention(`<@&${role.id}>`));
+    throw refusal((words) => words.cannotMention(roleMention(role.id)));
   }
-  const { isNew } = await startDiscordFeed(deps.db, {
+  const { id, isNew } = await startDiscordFeed(deps.db, {
     subject,
-    channelId: manager.channelId,
-    guildId: manager.guildId,
-    startedBy: manager.discordId,
+    channelId,
+    guildId,
+    startedBy: discordId,
     locale: manager.guildLocalization.locale,
-    penaltyTypes: types === undefined ? (before?.penaltyTypes ?? null) : parsePenaltyTypes(types),
-    serverId: server === undefined ? (before?.serverId ?? null) : findServer(deps, server).id,
-    playersAtLeast,
-    roleId: role?.id ?? before?.roleId ?? null,
+    ...(types !== undefined && { penaltyTypes: parsePenaltyTypes(types) }),
+    ...(server !== undefined && { serverId: findServer(deps, server.trim()).id }),
+    ...(players !== undefined && { playersAtLeast: players }),
+    ...(role && { roleId: role.id }),
+  }).catch((error) => {
+    throw error instanceof InvalidInput ? refusal((words) => words.roleNeedsPlayers) : error;
   });
   deps.onFeedsChanged();
   const { texts } = manager.localization;
   const { feed: words } = texts;
-  const feed = await findFeed(deps, manager, subject);
+  const feed = (await listGuildFeeds(deps.db, guildId)).find((each) => each.id === id);
   const settings = feed ? `\n${feedSettings(feed, texts)}` : '';
   const text = isNew
     ? words.started({ subject, stop: deps.mention('feed stop', texts) })
@@ -131,27 +146,12 @@ async function start(
   return done(`${text}${settings}`);
 }
 
-async function findFeed(
-  { db }: FeedDeps,
-  { guildId, channelId }: Manager,
-  subject: FeedSubject,
-): Promise<ListedFeed | undefined> {
-  const feeds = await listGuildFeeds(db, guildId);
-  return feeds.find((each) => each.channelId === channelId && each.subject === subject);
-}
-
-async function list({ db, mention }: FeedDeps, manager: Manager): Promise<MessageView> {
-  const feeds = await listGuildFeeds(db, manager.guildId);
-  return feedList(feeds, manager, { texts: manager.localization.texts, mention });
-}
-
 async function stop(
   { db, onFeedsChanged }: FeedDeps,
   { channelId, discordId, localization }: Manager,
   subject: FeedSubject,
 ): Promise<MessageView> {
-  const actor = { discordId };
-  const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor });
+  const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor: { discordId } });
   if (!wasThere) throw refusal((words) => words.noSuchFeed(subject));
   onFeedsChanged();
   return done(localization.texts.feed.stopped(subject));
@@ -162,5 +162,99 @@ function done(text: string): MessageView {
 }
 
 function refusal(explain: (words: Texts['feed']) => string): Refusal {
-  return new Refusal((texts) => noticeMessage(explain(texts.feed)));
+  return new Refusal((texts) => explain(texts.feed));
+}
+
+type ListedFeed = Awaited<ReturnType<typeof listGuildFeeds>>[number];
+
+/** The feeds of a guild. If the invoker's channel has a feed, also the permissions that the bot lacks there. */
+async function list(
+  { db, mention }: FeedDeps,
+  { guildId, channelId, botLacks, localization: { texts } }: Manager,
+): Promise<MessageView> {
+  const feeds = await listGuildFeeds(db, guildId);
+  const { feed: words } = texts;
+  if (feeds.length === 0) return noticeMessage(words.none(mention('feed start', texts)), COLOURS.neutral);
+  const isMute = botLacks.length > 0 && feeds.some((feed) => feed.channelId === channelId);
+  const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
+  const lines = feeds.map((feed) => feedLine(feed, texts));
+  return {
+    embeds: [
+      {
+        title: `📣 ${words.listTitle}`,
+        color: isMute ? COLOURS.warning : COLOURS.neutral,
+        description:
+          joinLines(lines, { max: LIMITS.embedDescription - warning.length, more: texts.server.more }) +
+          warning,
+      },
+    ],
+    components: [],
+  };
+}
+
+/** Permissions by the names they have in Discord's settings. */
+function permissionList(lacking: readonly BotPermission[], { permissions }: Texts['feed']): string {
+  return lacking.map((permission) => `**${permissions[permission]}**`).join(', ');
+}
+
+function feedLine(feed: ListedFeed, texts: Texts): string {
+  const { channelId, startedBy } = feed;
+  const starter =
+    startedBy === UNKNOWN_DISCORD_ID ? '' : ` · ${texts.feed.startedBy(userMention(startedBy))}`;
+  return `${channelMention(channelId)} ${feedSettings(feed, texts)}${starter}`;
+}
+
+/** What a feed posts: `**Penalties**: Ban · all servers`. */
+function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string {
+  const { subject, penaltyTypes, playersAtLeast, roleId, serverName } = feed;
+  const details = [
+    ...(subject === 'penalties'
+      ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
+      : []),
+    serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 }),
+    ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
+    ...(roleId === null ? [] : [roleMention(roleId)]),
+  ];
+  return `**${words.subjects[subject]}**: ${details.join(' · ')}`;
+}
+
+/**
+ * Parses comma-separated types of penalties, by their names in the API or in any language of the bot.
+ * @returns each once, in the order of PENALTY_TYPES; null for an empty text, which means all.
+ * @throws {Refusal} that quotes the unknown type and lists the types.
+ */
+function parsePenaltyTypes(text: string): PenaltyType[] | null {
+  const words = wordsOf(text).filter((word) => word !== '');
+  const types = words.map((word) => {
+    const type = findType(word);
+    if (type !== undefined) return type;
+    const quoted = escapeText(word, { max: 64, fallback: '?' });
+    throw refusal((texts) => texts.unknownType({ text: quoted, allowed: PENALTY_TYPES.join(', ') }));
+  });
+  return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
+}
+
+/** Suggests each type that a comma-separated list does not have yet, as the completion of its last entry. */
+function completePenaltyTypes(typed: string, { record }: Texts): Choice[] {
+  const words = wordsOf(typed);
+  const last = foldText(words.at(-1) ?? '');
+  const before = [...new Set(words.slice(0, -1).flatMap((word) => findType(word) ?? []))];
+  return PENALTY_TYPES.filter(
+    (type) => !before.includes(type) && namesOf(type).some((name) => name.startsWith(last)),
+  ).map((type) => ({
+    name: [...before, type].map((each) => record.types[each]).join(', '),
+    value: [...before, type].join(', '),
+  }));
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
+}
+
+function findType(word: string): PenaltyType | undefined {
+  return PENALTY_TYPES.find((type) => namesOf(type).includes(foldText(word)));
+}
+
+function namesOf(type: PenaltyType): string[] {
+  return [type, ...Object.values(BOT_TEXTS).map(({ record }) => record.types[type])].map(foldText);
 }

@@ -1,9 +1,8 @@
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
-import { Refusal } from '../command.ts';
+import { type Choice, Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { noticeMessage } from '../embeds/message.ts';
 import { inDisplayOrder, serverChoice } from '../embeds/server-list.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText } from '../text.ts';
@@ -16,11 +15,7 @@ export function listViews({ servers }: ServerChoiceDeps): ServerView[] {
 }
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
-export function completeServer(
-  deps: ServerChoiceDeps,
-  typed: string,
-  texts: Texts,
-): { name: string; value: string }[] {
+export function completeServer(deps: ServerChoiceDeps, typed: string, texts: Texts): Choice[] {
   const part = foldText(typed.trim());
   return listViews(deps)
     .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
@@ -39,7 +34,5 @@ export function findServer({ servers }: ServerChoiceDeps, text: string): ServerV
     servers.findBySlug(text.toLowerCase()) ??
     servers.current().find(({ server }) => foldText(server.name) === foldText(text));
   if (status) return toServerView(status);
-  throw new Refusal(({ refusals }) =>
-    noticeMessage(refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' }))),
-  );
+  throw new Refusal(({ refusals }) => refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' })));
 }

@@ -1,4 +1,4 @@
-import { ApplicationCommandType } from 'discord.js';
+import { SlashCommandBuilder } from 'discord.js';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type Command,
@@ -9,14 +9,13 @@ import {
   Refusal,
 } from '../command.ts';
 import { type Attachment, COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
-import { playerList } from '../embeds/player-list.ts';
-import { serverCard } from '../embeds/server-card.ts';
+import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import type { LiveStatus } from '../live-status/live-status.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { SitePages } from '../site-pages.ts';
-import { localized, stringOption } from './definition.ts';
+import { localized } from './definition.ts';
 import { completeServer, findServer, listViews, type ServerChoiceDeps } from './server-choice.ts';
 
 export type ServerDeps = ServerChoiceDeps & {
@@ -57,16 +56,17 @@ const serverComponents: Components<ServerDeps> = {
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command<ServerDeps> = {
-  define: () => ({
-    ...localized((commands) => commands.server),
-    type: ApplicationCommandType.ChatInput,
-    options: [stringOption((commands) => commands.server.options.name, { autocomplete: true })],
-  }),
-  execute: (deps, { canModerateMembers, guildId, guildLocalization }, { strings }) => ({
+  define: () =>
+    localized(new SlashCommandBuilder(), ({ server }) => server)
+      .addStringOption((option) =>
+        localized(option, ({ server }) => server.options.name).setAutocomplete(true),
+      )
+      .toJSON(),
+  execute: (deps, { canModerateMembers, guildId, guildLocalization }, options) => ({
     kind: 'public',
     render: () => {
       const offersPin = canModerateMembers && guildId !== undefined;
-      const name = strings.name?.trim();
+      const name = options.name?.trim();
       if (!name) return renderList(deps, guildLocalization, offersPin);
       return renderCard(deps, findServer(deps, name), guildLocalization, offersPin);
     },
@@ -98,9 +98,9 @@ async function pin(
   { args: [arg], messageId }: ComponentPress,
 ): Promise<MessageView> {
   if (!invoker.canModerateMembers || invoker.guildId === undefined) {
-    throw new Refusal(({ refusals }) => noticeMessage(refusals.pinRequiresModerateMembers));
+    throw new Refusal(({ refusals }) => refusals.pinRequiresModerateMembers);
   }
-  if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => noticeMessage(refusals.cannotPost));
+  if (invoker.botLacks.length > 0) throw new Refusal(({ refusals }) => refusals.cannotPost);
   const serverId = arg === 'all' ? undefined : requireServer(deps, arg).id;
   await deps.pinLiveStatus(invoker, { serverId, pressedMessageId: messageId });
   return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
@@ -128,5 +128,5 @@ function requireServer({ servers }: ServerDeps, arg: string | undefined): Server
   const id = tryParsePositive(arg);
   const status = id === undefined ? undefined : servers.findById(id);
   if (status) return toServerView(status);
-  throw new Refusal(({ server }) => noticeMessage(server.noLongerListed));
+  throw new Refusal(({ server }) => server.noLongerListed);
 }

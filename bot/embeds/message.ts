@@ -9,6 +9,7 @@ import {
 } from 'discord.js';
 import { steamProfileUrl } from '../../src/domain/profile-address.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
@@ -62,6 +63,11 @@ export function linkButton(label: string, url: string): APIButtonComponent {
 /** Buttons that open a page about a player on this site, and their profile at Steam. */
 export function playerLinks({ buttons }: Texts, steamId: SteamId64, page: string): APIButtonComponent[] {
   return [linkButton(buttons.site, page), linkButton(buttons.profile, steamProfileUrl(steamId))];
+}
+
+/** A button that opens the record of a player, for the one who presses it. */
+export function recordButton(steamId: SteamId64, { buttons }: Texts): APIButtonComponent {
+  return button(buttons.record, toCustomId('record.open', steamId), { emoji: '📜' });
 }
 
 /** One row: up to five buttons, or one menu. */

@@ -1,16 +1,67 @@
 import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
-import { countsOnlineTime, liftReasonOf, PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
+import {
+  countsOnlineTime,
+  liftReasonOf,
+  PENALTY_SEVERITY,
+  PENALTY_STATUSES,
+  PENALTY_TYPES,
+  type PenaltyStatus,
+  type PenaltyType,
+} from '../../src/domain/penalty.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import type { SteamBans } from '../../src/queries/steam-bans.ts';
 import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import type { LinkReader, SitePages } from '../site-pages.ts';
 import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
-import { COLOURS, type MessageView } from './message.ts';
-import { adminOf, lifterOf, STATUS_LOOKS, severityEmoji } from './penalty.ts';
-import { recordControls } from './player-record-controls.ts';
-import type { PenaltyView, RecordView } from './player-record-view.ts';
-import { steamBansLine } from './steam-bans.ts';
+import {
+  button,
+  COLOURS,
+  linkButton,
+  type MessageView,
+  menuRow,
+  playerLinks,
+  type Row,
+  row,
+} from './message.ts';
+import { adminOf, lifterOf, type PenaltyView, STATUS_LOOKS, severityEmoji } from './penalty.ts';
+
+/** Steam's own bans of a player, or that they are unavailable. */
+export type SteamBansView =
+  | Pick<SteamBans, 'vacBans' | 'gameBans' | 'daysSinceLastBan' | 'isCommunityBanned'>
+  | 'unknown';
+
+export type RecordFilter = { type?: PenaltyType | undefined; status?: PenaltyStatus | undefined };
+
+/** One page of a player's penalties. */
+export type RecordView = {
+  playerName: string;
+  steamId: SteamId64;
+  /** Whether they have an account here. */
+  isMember: boolean;
+  /** Of all penalties, whatever the filter. */
+  counts: Record<PenaltyType, number>;
+  /** Of all active penalties, whatever the filter. */
+  active: Record<PenaltyType, number>;
+  /** The most severe active penalty, whatever the filter and the page. */
+  lead: PenaltyView | undefined;
+  /** Undefined: omitted. */
+  steamBans: SteamBansView | undefined;
+  filter: RecordFilter;
+  /** How many match the filter. */
+  total: number;
+  page: number;
+  lastPage: number;
+  penalties: PenaltyView[];
+};
 
 export const PENALTIES_PER_PAGE = 5;
+/** Stands for "no filter" in a `custom_id`, and as the value of a menu's entry. */
+const NO_FILTER = '-';
+
+/** From so many penalties on, a record can be filtered. */
+const FILTERED_FROM = 5;
 
 type Options = {
   texts: Texts;
@@ -160,4 +211,96 @@ export function countsLine(counts: Record<PenaltyType, number>, texts: Texts): s
   return PENALTY_TYPES.filter((type) => counts[type] > 0)
     .map((type) => texts.record.count(type, counts[type]))
     .join(' · ');
+}
+
+/** Steam's own bans in one line; "none" only when Steam confirmed it. */
+export function steamBansLine(bans: SteamBansView, { steamBans: words }: Texts): string {
+  if (bans === 'unknown') return words.unknown;
+  const { vacBans, gameBans, daysSinceLastBan, isCommunityBanned } = bans;
+  const parts = [
+    vacBans > 0 && words.vac(vacBans),
+    gameBans > 0 && words.game(gameBans),
+    isCommunityBanned && words.community,
+  ].filter((word) => word !== false);
+  if (parts.length === 0) return words.none;
+  const hasDate = vacBans + gameBans > 0;
+  return `⚠️ ${parts.join(' · ')}${hasDate ? ` (${words.last(daysSinceLastBan)})` : ''}`;
+}
+
+/** Buttons for the pages of a record, menus for its filters, and links. @param page about the player on this site. */
+function recordControls(
+  record: RecordView,
+  { texts, page, appealUrl }: { texts: Texts; page: string; appealUrl: string | undefined },
+): Row[] {
+  const { steamId, lastPage, counts } = record;
+  const penalties = PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0);
+  return [
+    ...(lastPage === 1 ? [] : [pager(record, texts)]),
+    ...(penalties < FILTERED_FROM ? [] : filters(record, texts)),
+    row(
+      ...playerLinks(texts, steamId, page),
+      ...(appealUrl === undefined ? [] : [linkButton(texts.buttons.appeal, appealUrl)]),
+    ),
+  ];
+}
+
+function pager({ steamId, page, lastPage, filter }: RecordView, { buttons }: Texts): Row {
+  // The first argument distinguishes two buttons that lead to the same page: Discord refuses equal custom ids.
+  const goTo = (which: string, target: number) =>
+    toCustomId('record.page', which, steamId, target, ...toArguments(filter));
+  const isFirst = page <= 1;
+  const isLast = page >= lastPage;
+  return row(
+    button(buttons.first, goTo('first', 1), { emoji: '⏮️', isDisabled: isFirst }),
+    button(buttons.previous, goTo('previous', Math.max(1, page - 1)), { emoji: '◀️', isDisabled: isFirst }),
+    button(buttons.next, goTo('next', Math.min(lastPage, page + 1)), { emoji: '▶️', isDisabled: isLast }),
+    button(buttons.last, goTo('last', lastPage), { emoji: '⏭️', isDisabled: isLast }),
+  );
+}
+
+function filters({ steamId, filter, counts }: RecordView, { record: words }: Texts): Row[] {
+  const state = toArguments(filter);
+  return [
+    menuRow(toCustomId('record.type', steamId, ...state), words.filterType, [
+      { label: words.everyType, value: NO_FILTER, default: filter.type === undefined },
+      ...PENALTY_TYPES.map((type) => ({
+        label: `${words.types[type]} (${counts[type]})`,
+        value: type,
+        default: filter.type === type,
+      })),
+    ]),
+    menuRow(toCustomId('record.status', steamId, ...state), words.filterStatus, [
+      { label: words.everyStatus, value: NO_FILTER, default: filter.status === undefined },
+      ...PENALTY_STATUSES.map((status) => ({
+        label: words.statuses[status],
+        value: status,
+        default: filter.status === status,
+        emoji: { name: STATUS_LOOKS[status].emoji },
+      })),
+    ]),
+  ];
+}
+
+/** The filter as two arguments of a `custom_id`. */
+function toArguments({ type, status }: RecordFilter): [string, string] {
+  return [type ?? NO_FILTER, status ?? NO_FILTER];
+}
+
+/** The filter in two arguments of a `custom_id`; an unknown value is no filter. */
+export function readFilter(type: string | undefined, status: string | undefined): RecordFilter {
+  return {
+    type: PENALTY_TYPES.find((each) => each === type),
+    status: PENALTY_STATUSES.find((each) => each === status),
+  };
+}
+
+/** The active penalty of the most severe type; among several, the one that lasts longest. */
+export function findLead(active: readonly PenaltyView[]): PenaltyView | undefined {
+  const endOf = (penalty: PenaltyView) =>
+    penalty.endsAt?.getTime() ??
+    (countsOnlineTime(penalty) ? Number.MAX_SAFE_INTEGER : Number.POSITIVE_INFINITY);
+  const [lead] = active.toSorted(
+    (a, b) => PENALTY_SEVERITY[a.type] - PENALTY_SEVERITY[b.type] || endOf(b) - endOf(a) || b.id - a.id,
+  );
+  return lead;
 }

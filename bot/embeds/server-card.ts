@@ -1,21 +1,19 @@
-import type { APIEmbedField } from 'discord.js';
-import type { ServerView } from '../../src/live/server-view.ts';
+import { type APIButtonComponent, type APIEmbedField, TimestampStyles } from 'discord.js';
+import { isFull, type ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import type { SitePages } from '../site-pages.ts';
-import { code, escapeText, joinLines } from '../text.ts';
-import { type Attachment, button, linkButton, type MessageView, type Row, row } from './message.ts';
-import {
-  colourOf,
-  fullLine,
-  noPlayersLine,
-  offlineLine,
-  pinButton,
-  playerLine,
-  playersButton,
-  updatedLine,
-} from './server-parts.ts';
+import { absoluteAndRelativeTime, code, cut, escapeText, joinLines, relativeTime } from '../text.ts';
+import { type Attachment, button, COLOURS, linkButton, type MessageView, type Row, row } from './message.ts';
+
+/** How much of a player's name is shown, before escaping; Steam allows 32 characters. */
+const MAX_NAME_CHARACTERS = 50;
+
+/** So few that even the longest lines fit on a page: a player who is cut from a page would be on no other. */
+const PLAYERS_PER_PAGE = 32;
+/** Leaves room in the description for the text around the list. */
+const MAX_LIST_CHARACTERS = 3800;
 
 type CardOptions = {
   texts: Texts;
@@ -114,4 +112,86 @@ function playersValue(server: ServerView, texts: Texts): string {
 function occupancy({ playersCount, maxPlayers }: ServerView): string {
   if (maxPlayers <= 0) return String(playersCount);
   return `${playersCount}/${maxPlayers} (${Math.round((playersCount / maxPlayers) * 100)}%)`;
+}
+
+/** Everyone on a server, page by page. @param page past the last one: the last. */
+export function playerList(server: ServerView, page: number, { texts }: { texts: Texts }): MessageView {
+  const lastPage = Math.max(1, Math.ceil(server.players.length / PLAYERS_PER_PAGE));
+  const current = Math.min(Math.max(1, page), lastPage);
+  const players = server.players.slice((current - 1) * PLAYERS_PER_PAGE, current * PLAYERS_PER_PAGE);
+  const list = joinLines(players.map(playerLine), { max: MAX_LIST_CHARACTERS, more: texts.server.more });
+  const goTo = (target: number) => toCustomId('server.players', server.id, target, 'turn');
+  const pager = row(
+    button(texts.buttons.previous, goTo(Math.max(1, current - 1)), { emoji: '◀️', isDisabled: current === 1 }),
+    button(texts.buttons.next, goTo(current + 1), { emoji: '▶️', isDisabled: current === lastPage }),
+  );
+  return {
+    embeds: [
+      {
+        title: cut(texts.server.playersOf(escapeText(server.name, { max: 100 })), LIMITS.embedTitle),
+        color: colourOf(server),
+        description: [
+          offlineLine(server, texts),
+          players.length > 0 ? list : noPlayersLine(server, texts),
+          updatedLine(server, texts),
+        ]
+          .filter((part) => part !== '')
+          .join('\n\n'),
+      },
+    ],
+    components: lastPage === 1 ? [] : [pager],
+  };
+}
+
+/** The colour for a server's state. */
+function colourOf(server: ServerView): number {
+  if (!server.isOnline) return COLOURS.offline;
+  return isFull(server) ? COLOURS.full : COLOURS.online;
+}
+
+/** Why an offline server has no details; empty for an online one. */
+function offlineLine(server: ServerView, { server: words }: Texts): string {
+  if (server.isOnline) return '';
+  if (server.updatedAt === undefined) return `⚪ ${words.notPolled}`;
+  return `🔴 ${server.seenAt ? words.offlineSince(relativeTime(server.seenAt)) : words.neverSeen}`;
+}
+
+/** For a full server the number of players, and since when it has been full; empty for others. */
+function fullLine(server: ServerView, { server: words }: Texts): string {
+  const { playersCount: players, maxPlayers, fullSince } = server;
+  if (!isFull(server) || fullSince === undefined) return '';
+  const since = absoluteAndRelativeTime(fullSince, TimestampStyles.ShortTime);
+  return `🟠 ${words.full({ players, maxPlayers, since })}`;
+}
+
+/** How old the data is; empty before the first poll. */
+export function updatedLine({ updatedAt }: Pick<ServerView, 'updatedAt'>, { server: words }: Texts): string {
+  return updatedAt ? words.updated(relativeTime(updatedAt)) : '';
+}
+
+/**
+ * Score and name of one player: at most 114 characters, since escaping at most doubles the name, and a score is a 32-bit
+ * integer.
+ */
+function playerLine({ name, score }: ServerView['players'][number]): string {
+  return `\`${String(score).padStart(4)}\` ${escapeText(name, { max: MAX_NAME_CHARACTERS, fallback: '?' })}`;
+}
+
+/** Why no players are listed; empty for an offline server. */
+function noPlayersLine({ isOnline, playersCount }: ServerView, { server: words }: Texts): string {
+  if (!isOnline) return '';
+  return playersCount > 0 ? words.namesUnknown : words.nobody;
+}
+
+/** A button that shows all players of a server. */
+function playersButton(server: ServerView, { buttons }: Texts): APIButtonComponent {
+  return button(buttons.players, toCustomId('server.players', server.id, 1), {
+    emoji: '👥',
+    isDisabled: server.players.length === 0,
+  });
+}
+
+/** A button that posts a live status message; moderators alone may use it. @param what a server's id, or `all`. */
+export function pinButton(what: number | 'all', { buttons }: Texts): APIButtonComponent {
+  return button(buttons.pin, toCustomId('server.pin', what), { emoji: '📌' });
 }

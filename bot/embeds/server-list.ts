@@ -7,7 +7,7 @@ import type { Texts } from '../locales/en.ts';
 import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
-import { pinButton, updatedLine } from './server-parts.ts';
+import { pinButton, updatedLine } from './server-card.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;

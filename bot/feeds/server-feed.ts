@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
 import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
-import { toServerView } from '../../src/live/server-view.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type FeedServer,
   finishFeedServers,
@@ -10,12 +10,15 @@ import {
   saveFeedServers,
 } from '../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import { feedServers } from '../embeds/feed-servers.ts';
+import { LIMITS } from '../discord-limits.ts';
+import { COLOURS, linkButton, row } from '../embeds/message.ts';
+import { linksRow } from '../embeds/server-card.ts';
+import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { toNonce } from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
-import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
-import { compareServer, stillHolds } from './server-changes.ts';
+import { escapeText, joinLines, relativeTime } from '../text.ts';
+import { type FeedChannels, type FeedMessage, isMessageRefused } from './feed-channel.ts';
 
 export type ServerFeedDeps = {
   db: Db;
@@ -24,6 +27,17 @@ export type ServerFeedDeps = {
   pages: SitePages;
   log: Logger;
   now: () => Date;
+};
+
+/** The least time between two `players` messages of a server. */
+const COOLDOWN_MS = 60 * 60_000;
+/** After a `players` message the count must drop to this share of the threshold before the next one. */
+const FALLEN_SHARE = 0.75;
+
+const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
+  down: { emoji: '🔴', colour: COLOURS.danger },
+  up: { emoji: '🟢', colour: COLOURS.online },
+  players: { emoji: '👥', colour: COLOURS.neutral },
 };
 
 /**
@@ -80,4 +94,99 @@ async function post(
     log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
   }
   await finishFeedServers(db, feed.id, changed);
+}
+
+/**
+ * Compares a server with the state that a feed has stored for it. The first poll of a server is not a change.
+ * @param playersAtLeast the number of players that causes a message; null: no such messages.
+ * @returns the new state, with the change to be posted if there is one; undefined when the state has not changed.
+ */
+export function compareServer(
+  previous: FeedServer | undefined,
+  { id: serverId, isOnline, playersCount, updatedAt }: ServerView,
+  { playersAtLeast, now }: { playersAtLeast: number | null; now: Date },
+): FeedServer | undefined {
+  if (updatedAt === undefined) return undefined;
+  const isReached = isNumberReached(playersCount, playersAtLeast);
+  if (!previous) {
+    return { serverId, isOnline, hasPlayers: isReached, calledAt: null, pending: null, pendingSince: null };
+  }
+  if (isOnline !== previous.isOnline) {
+    return { ...previous, isOnline, pending: isOnline ? 'up' : 'down', pendingSince: now };
+  }
+  if (!isOnline || playersAtLeast === null) return undefined;
+  if (previous.hasPlayers) {
+    const hasFallen = playersCount <= Math.floor(playersAtLeast * FALLEN_SHARE);
+    return hasFallen ? { ...previous, hasPlayers: false } : undefined;
+  }
+  // Negative if the clock was ahead at the last message.
+  const sinceCallMs = previous.calledAt === null ? COOLDOWN_MS : now.getTime() - previous.calledAt.getTime();
+  const isCooling = sinceCallMs >= 0 && sinceCallMs < COOLDOWN_MS;
+  if (!isReached || isCooling) return undefined;
+  return { ...previous, hasPlayers: true, calledAt: now, pending: 'players', pendingSince: now };
+}
+
+/** Whether a pending change is still true of a server; it may have waited for Discord. */
+function stillHolds(
+  change: FeedChange,
+  { isOnline, playersCount }: ServerView,
+  { playersAtLeast }: { playersAtLeast: number | null },
+): boolean {
+  if (change === 'players') return isOnline && isNumberReached(playersCount, playersAtLeast);
+  return isOnline === (change === 'up');
+}
+
+function isNumberReached(playersCount: number, playersAtLeast: number | null): boolean {
+  return playersAtLeast !== null && playersCount >= playersAtLeast;
+}
+
+type Options = { texts: Texts; pages: SitePages; roleId: string | null };
+
+/** One kind of change of one or more servers. `players` mentions the role. */
+function feedServers(
+  change: FeedChange,
+  servers: readonly [ServerView, ...ServerView[]],
+  { texts, pages, roleId }: Options,
+): FeedMessage {
+  const [first] = servers;
+  const isOne = servers.length === 1;
+  const lines = isOne
+    ? [detailsOf(change, first, texts)]
+    : servers.map((server) => `**${nameOf(server)}** · ${detailsOf(change, server, texts)}`);
+  const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.server.more });
+  const { emoji, colour } = LOOKS[change];
+  const isCall = change === 'players';
+  const headline = isOne
+    ? headlineOfOne(change, first, texts)
+    : headlineOfMany(change, servers.length, texts);
+  return {
+    content: `${emoji} ${headline}`,
+    embeds: description === '' ? [] : [{ color: colour, description }],
+    components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
+    roleId: isCall ? roleId : null,
+  };
+}
+
+function headlineOfOne(change: FeedChange, server: ServerView, { feed }: Texts): string {
+  const name = nameOf(server);
+  return change === 'players' ? feed.reached({ amount: server.playersCount, name }) : feed[change](name);
+}
+
+function headlineOfMany(change: FeedChange, amount: number, { feed }: Texts): string {
+  if (change === 'players') return feed.reachedMany;
+  return change === 'down' ? feed.downMany(amount) : feed.upMany(amount);
+}
+
+/** For a server that went offline, when it was last seen; else its current map and players. */
+function detailsOf(
+  change: FeedChange,
+  { seenAt, map, playersCount, maxPlayers }: ServerView,
+  { feed }: Texts,
+): string {
+  if (change === 'down') return seenAt ? feed.lastSeen(relativeTime(seenAt)) : '';
+  return [escapeText(map), `${playersCount}/${maxPlayers}`].filter(Boolean).join(' · ');
+}
+
+function nameOf({ name }: ServerView): string {
+  return escapeText(name, { max: 100 });
 }

@@ -148,7 +148,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       const notice = isRefusal
         ? error.explain(texts, deps.mention)
         : failureNotice(error, { name: nameOf(interaction), texts, log });
-      await delivery.notify(interaction, notice, kind);
+      const view = typeof notice === 'string' ? noticeMessage(notice) : notice;
+      await delivery.notify(interaction, view, kind);
       return isRefusal ? 'refused' : 'failed';
     }
   }
@@ -191,7 +192,7 @@ function remainingMs(limitMs: number, { receivedAtMs }: Receipt): number {
 const OUTDATED: CommandResponse = {
   kind: 'ephemeral',
   render: () => {
-    throw new Refusal(({ refusals }) => noticeMessage(refusals.outdated));
+    throw new Refusal(({ refusals }) => refusals.outdated);
   },
 };
 

@@ -8,11 +8,10 @@ import {
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
-import type { ChosenRole, CommandOptions, ComponentPress, Invoker } from '../command.ts';
+import type { CommandOptions, ComponentPress, Invoker } from '../command.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import type { ModeratorRule } from '../moderators.ts';
-import { MANAGER_PERMISSION, MODERATOR_PERMISSION } from '../permissions.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../moderators.ts';
 import { parseCustomId } from './custom-id.ts';
 
 export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
@@ -60,28 +59,15 @@ function neededPermissions(isThread: boolean): [BotPermission, bigint][] {
 
 /** The options of a command or of its subcommand; the user of a context menu is the option `user`. */
 export function toCommandOptions(interaction: CommandInteraction): CommandOptions {
-  const strings: Record<string, string> = {};
-  const booleans: Record<string, boolean> = {};
-  const users: Record<string, string> = {};
-  const numbers: Record<string, number> = {};
-  const roles: Record<string, ChosenRole> = {};
-  let subcommand: string | undefined;
-  if (interaction.isUserContextMenuCommand()) {
-    users.user = interaction.targetId;
-  } else {
-    const [first] = interaction.options.data;
-    const isSubcommand = first?.type === ApplicationCommandOptionType.Subcommand;
-    if (isSubcommand) subcommand = first.name;
-    const options = isSubcommand ? (first.options ?? []) : interaction.options.data;
-    for (const { name, value, user, role } of options) {
-      if (user) users[name] = user.id;
-      else if (role) roles[name] = { id: role.id, isMentionable: role.mentionable };
-      else if (typeof value === 'number') numbers[name] = value;
-      else if (typeof value === 'string') strings[name] = value;
-      else if (typeof value === 'boolean') booleans[name] = value;
-    }
-  }
-  return { subcommand, strings, booleans, users, numbers, roles };
+  if (interaction.isUserContextMenuCommand()) return { user: interaction.targetId };
+  const [first] = interaction.options.data;
+  const isSubcommand = first?.type === ApplicationCommandOptionType.Subcommand;
+  const options = isSubcommand ? (first.options ?? []) : interaction.options.data;
+  const values = options.map(({ name, value, role }) => [
+    name,
+    role ? { id: role.id, isMentionable: role.mentionable } : value,
+  ]);
+  return { ...Object.fromEntries(values), ...(isSubcommand && { subcommand: first.name }) };
 }
 
 /** A component press, without the component's name. */

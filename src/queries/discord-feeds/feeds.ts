@@ -1,8 +1,9 @@
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { FeedSubject } from '../../domain/discord-feed.ts';
+import { InvalidInput } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { channelSubject, recordAudit } from '../audit-log.ts';
 import { readEventLog } from '../penalties/events.ts';
@@ -10,39 +11,44 @@ import { shownNameOf } from '../servers/servers.ts';
 import { adaptFeedServers } from './feed-servers.ts';
 
 export type DiscordFeed = typeof discordFeeds.$inferSelect;
-/** The settings of a feed, and who started it where. */
-export type FeedSettings = Omit<DiscordFeed, 'id' | 'epoch' | 'cursor' | 'postingUpTo' | 'createdAt'>;
+/** Where a feed is and who started it, and its settings as far as they are chosen. */
+type FeedStart = Pick<DiscordFeed, 'subject' | 'channelId' | 'guildId' | 'startedBy' | 'locale'> &
+  Partial<Pick<DiscordFeed, 'penaltyTypes' | 'serverId' | 'playersAtLeast' | 'roleId'>>;
 
 /**
- * Starts a feed of changes from now on. An existing feed of the same subject in the channel gets the new settings and
- * continues where it was. Written to the audit log.
- * @returns whether there was none before.
+ * Starts a feed of changes from now on. An existing feed of the same subject in the channel gets the chosen settings, keeps
+ * the others, and continues where it was. Written to the audit log.
+ * @returns its id, and whether there was none before.
+ * @throws {InvalidInput} when it would mention a role at no number of players.
  */
-export async function startDiscordFeed(db: Db, settings: FeedSettings): Promise<{ isNew: boolean }> {
+export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: number; isNew: boolean }> {
   return db.transaction(async (transaction) => {
     const { epoch, newestId } = await readEventLog(transaction);
     const [before] = await transaction
       .select({ playersAtLeast: discordFeeds.playersAtLeast })
       .from(discordFeeds)
-      .where(feedCondition(settings))
+      .where(feedCondition(start))
       .for('update');
     const [feed] = await transaction
       .insert(discordFeeds)
-      .values({ ...settings, epoch, cursor: newestId })
-      .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: settings })
-      .returning({ id: discordFeeds.id, isNew: sql<boolean>`xmax = 0` });
+      .values({ ...start, epoch, cursor: newestId })
+      .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: start })
+      .returning({ ...getTableColumns(discordFeeds), isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
+    if (feed.roleId !== null && feed.playersAtLeast === null) {
+      throw new InvalidInput('a role is mentioned only when a number of players is reached');
+    }
     if (!feed.isNew) {
-      const isOtherNumber = before?.playersAtLeast !== settings.playersAtLeast;
-      await adaptFeedServers(transaction, { ...settings, id: feed.id }, { isOtherNumber });
+      const isOtherNumber = before?.playersAtLeast !== feed.playersAtLeast;
+      await adaptFeedServers(transaction, feed, { isOtherNumber });
     }
     await recordAudit(transaction, {
-      actor: { discordId: settings.startedBy },
+      actor: { discordId: start.startedBy },
       action: feed.isNew ? 'feed.started' : 'feed.changed',
-      subject: channelSubject(settings.channelId),
-      details: { feed: settings.subject },
+      subject: channelSubject(start.channelId),
+      details: { feed: start.subject },
     });
-    return { isNew: feed.isNew };
+    return { id: feed.id, isNew: feed.isNew };
   });
 }
 

@@ -21,6 +21,7 @@ const VIEW = 1024n;
 const SEND = 2048n;
 const EMBED = 16_384n;
 const role = { id: '950000000000000001', name: 'Players', mentionable: true };
+const otherRole = { ...role, id: '950000000000000002' };
 let lastChannel = 920_000_000_000_000_000n;
 /** Somebody with Manage Server, in a channel that no other test uses. */
 function aManager(values: Parameters<typeof anActor>[0] = {}): Actor {
@@ -95,6 +96,14 @@ describe('/feed start', () => {
     await run(manager, 'start', { what: 'servers', players: 12 });
     expect(await rowsIn(manager)).toMatchObject([
       { serverId: server.id, playersAtLeast: 12, roleId: role.id },
+    ]);
+    // Two managers at once: neither setting is lost.
+    await Promise.all([
+      run(manager, 'start', { what: 'servers', players: 14 }),
+      run(manager, 'start', { what: 'servers', role: { role: otherRole } }),
+    ]);
+    expect(await rowsIn(manager)).toMatchObject([
+      { serverId: server.id, playersAtLeast: 14, roleId: otherRole.id },
     ]);
     await run(manager, 'start', { what: 'penalties', types: 'ban' });
     expect(await run(manager, 'start', { what: 'penalties', server: 'mirage' })).toEndWith(

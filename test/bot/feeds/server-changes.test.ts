@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { compareServer } from '../../../bot/feeds/server-changes.ts';
+import { compareServer } from '../../../bot/feeds/server-feed.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
