@@ -9,6 +9,7 @@ import {
 } from '../../../src/queries/penalties/admins.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
+import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
@@ -32,44 +33,33 @@ type PageProps = { site: Site; visit: MemberVisit; admins: readonly AdminStatist
 /** How many penalties of each type every admin gave in each period, and how many were lifted. */
 function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
   const { moderation, records, penalties: t } = textsOf(visit.locale);
-  const columns: { label: string; amountOf: (counts: AdminPeriodCounts) => number }[] = [
-    ...PENALTY_TYPES.map((type) => ({
-      label: t.types[type],
-      amountOf: (counts: AdminPeriodCounts) => counts[type],
-    })),
-    { label: records.all, amountOf: (counts) => PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0) },
-    { label: records.lifted, amountOf: ({ lifted }) => lifted },
-  ];
+  /** `1 · 4 · 9`; a dash where all are 0. */
+  const amounts = (
+    label: string,
+    amountOf: (counts: AdminPeriodCounts) => number,
+  ): Column<AdminStatistics> => {
+    const amountsOf = ({ periods }: AdminStatistics) => ADMIN_PERIODS.map((days) => amountOf(periods[days]));
+    const isEmpty = (admin: AdminStatistics) => amountsOf(admin).every((amount) => amount === 0);
+    return [
+      label,
+      (admin) => (isEmpty(admin) ? '–' : amountsOf(admin).join(' · ')),
+      (admin) => (isEmpty(admin) ? 'list-nothing hint' : 'amounts'),
+    ];
+  };
   return (
     <Frame site={site} visit={visit} tab="admins">
       <Card id="admins" title={moderation.tabs.admins} icon="shield">
         <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
         {admins.length > 0 && (
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">{t.columns.admin}</th>
-                {columns.map(({ label }) => (
-                  <th scope="col">{label}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {admins.map((admin) => (
-                <tr>
-                  <th scope="row" class="list-title list-words">
-                    <AdminLink admin={admin} visit={visit} />
-                  </th>
-                  {columns.map(({ label, amountOf }) => (
-                    <AmountsCell
-                      label={label}
-                      amounts={ADMIN_PERIODS.map((days) => amountOf(admin.periods[days]))}
-                    />
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <ListTable
+            rows={admins}
+            columns={[
+              [t.columns.admin, (admin) => <AdminLink admin={admin} visit={visit} />, 'list-words'],
+              ...PENALTY_TYPES.map((type) => amounts(t.types[type], (counts) => counts[type])),
+              amounts(records.all, (counts) => PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0)),
+              amounts(records.lifted, ({ lifted }) => lifted),
+            ]}
+          />
         )}
       </Card>
     </Frame>
@@ -83,17 +73,5 @@ function AdminLink({ admin, visit }: { admin: AdminStatistics; visit: MemberVisi
     <a href={pathOfPenaltiesBy(steamId64)}>
       <bdi>{nameOf({ nickname: name, steamId64 }, visit.locale)}</bdi>
     </a>
-  );
-}
-
-type AmountsProps = { label: string; amounts: readonly number[] };
-
-/** `1 · 4 · 9`; a dash where all are 0. */
-function AmountsCell({ label, amounts }: AmountsProps): JSX.Element {
-  if (amounts.every((amount) => amount === 0)) return <td class="list-nothing hint">–</td>;
-  return (
-    <td data-label={label} class="amounts">
-      {amounts.join(' · ')}
-    </td>
   );
 }

@@ -13,6 +13,7 @@ import {
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
@@ -169,42 +170,29 @@ type TableProps = Pick<AuditProps, 'entries' | 'users' | 'visit'>;
 function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.auditColumns.what}</th>
-          <th scope="col">{t.auditColumns.who}</th>
-          <th scope="col">{t.auditColumns.whom}</th>
-          <th scope="col">{t.auditColumns.details}</th>
-          <th scope="col">{t.auditColumns.at}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <tr>
-            <th scope="row" class="list-title">
-              {actionText(entry.action, visit.locale)}
-            </th>
-            <td data-label={t.auditColumns.who} class="list-words">
-              {typeof entry.actor === 'object' ? (
-                <PlayerLink steamId64={entry.actor.steamId64} nickname={entry.actor.nickname} visit={visit} />
-              ) : (
-                <span class="hint">{t.actors[entry.actor ?? 'operator']}</span>
-              )}
-            </td>
-            <td data-label={t.auditColumns.whom} class="list-words">
-              <Subject entry={entry} users={users} visit={visit} />
-            </td>
-            <td data-label={t.auditColumns.details} class={hasDetails(entry) ? 'details' : 'list-nothing'}>
-              <span>{describe(entry.details, visit.locale)}</span>
-            </td>
-            <td data-label={t.auditColumns.at}>
-              <FullMoment at={entry.at} locale={visit.locale} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      rows={entries}
+      columns={[
+        [t.auditColumns.what, ({ action }) => actionText(action, visit.locale)],
+        [
+          t.auditColumns.who,
+          ({ actor }) =>
+            typeof actor === 'object' ? (
+              <PlayerLink {...actor} visit={visit} />
+            ) : (
+              <span class="hint">{t.actors[actor ?? 'operator']}</span>
+            ),
+          'list-words',
+        ],
+        [t.auditColumns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
+        [
+          t.auditColumns.details,
+          ({ details }) => <span>{describe(details, visit.locale)}</span>,
+          ({ details }) => (Object.keys(details).length > 0 ? 'details' : 'list-nothing'),
+        ],
+        [t.auditColumns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+      ]}
+    />
   );
 }
 
@@ -220,10 +208,6 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
     return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
   }
   return <span>{entry.subject}</span>;
-}
-
-function hasDetails(entry: AuditEntry): boolean {
-  return Object.keys(entry.details).length > 0;
 }
 
 function actionText(action: string, locale: Language): string {

@@ -17,6 +17,7 @@ import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/quer
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
@@ -350,52 +351,34 @@ function PenaltyTable({ penalties, servers, visit }: TableProps): JSX.Element {
   const { columns, types, allServers } = textsOf(visit.locale).penalties;
   const names = new Map(servers.map(({ id, name }) => [id, name]));
   return (
-    <table class="list list-dense">
-      <thead>
-        <tr>
-          <th scope="col">{columns.player}</th>
-          <th scope="col">{columns.type}</th>
-          <th scope="col">{columns.reason}</th>
-          <th scope="col">{columns.status}</th>
-          <th scope="col">{columns.issued}</th>
-          <th scope="col">{columns.admin}</th>
-          <th scope="col">{columns.server}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {penalties.map((penalty) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              <PlayerOfPenalty
-                penalty={penalty}
-                pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
-                visit={visit}
-              />
-            </th>
-            <td>
-              <a href={pathOfPenalty(penalty)}>{numberedType(penalty, types)}</a>
-            </td>
-            <td class="list-words">
-              <ReasonText reason={penalty.reason} visit={visit} />
-            </td>
-            <td>
-              <PenaltyStatusText penalty={penalty} visit={visit} />
-            </td>
-            <td class="list-wide">
-              <Moment at={penalty.createdAt} visit={visit} />
-            </td>
-            <td class="list-words list-wide">
-              <AdminName penalty={penalty} visit={visit} />
-            </td>
-            <td class="list-words list-wide">
-              <bdi>
-                {serverNameOf({ serverId: penalty.serverId, serverName: names.get(penalty.serverId) }) ??
-                  allServers}
-              </bdi>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      isDense
+      rows={penalties}
+      columns={[
+        [
+          columns.player,
+          (penalty) => (
+            <PlayerOfPenalty
+              penalty={penalty}
+              pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
+              visit={visit}
+            />
+          ),
+          'list-words',
+        ],
+        [columns.type, (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, types)}</a>],
+        [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+        [columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />],
+        [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />, 'list-wide'],
+        [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words list-wide'],
+        [
+          columns.server,
+          ({ serverId }) => (
+            <bdi>{serverNameOf({ serverId, serverName: names.get(serverId) }) ?? allServers}</bdi>
+          ),
+          'list-words list-wide',
+        ],
+      ]}
+    />
   );
 }

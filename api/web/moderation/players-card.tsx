@@ -6,6 +6,7 @@ import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.t
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
 import { findUserBySteamId } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
@@ -53,44 +54,35 @@ export function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit:
   const t = textsOf(visit.locale).moderation;
   return (
     <Card id="players" title={t.playersWithoutAccount} icon="search">
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">{t.columns.player}</th>
-            <th scope="col">{t.columns.steamId}</th>
-            <th scope="col">{t.columns.penalties}</th>
-            <th scope="col">{t.columns.seen}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {players.map((player) => (
-            <tr>
-              <th scope="row" class="list-title list-words">
-                <span>
-                  <a href={pathOfPlayer(player)}>
-                    <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
-                  </a>
-                  {player.matchedName !== player.name && (
-                    <span class="hint">
-                      {' '}
-                      <bdi>{player.matchedName}</bdi>
-                    </span>
-                  )}
-                </span>
-              </th>
-              <td data-label={t.columns.steamId}>
-                <code>{player.steamId64}</code>
-              </td>
-              <td data-label={t.columns.penalties}>
-                <PenaltyCount player={player} visit={visit} />
-              </td>
-              <td data-label={t.columns.seen} class={player.lastSeenAt ? undefined : 'list-nothing'}>
-                {player.lastSeenAt && <Moment at={player.lastSeenAt} visit={visit} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ListTable
+        rows={players}
+        columns={[
+          [
+            t.columns.player,
+            (player) => (
+              <span>
+                <a href={pathOfPlayer(player)}>
+                  <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
+                </a>
+                {player.matchedName !== player.name && (
+                  <span class="hint">
+                    {' '}
+                    <bdi>{player.matchedName}</bdi>
+                  </span>
+                )}
+              </span>
+            ),
+            'list-words',
+          ],
+          [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+          [t.columns.penalties, (player) => <PenaltyCount player={player} visit={visit} />],
+          [
+            t.columns.seen,
+            ({ lastSeenAt }) => lastSeenAt && <Moment at={lastSeenAt} visit={visit} />,
+            ({ lastSeenAt }) => (lastSeenAt ? '' : 'list-nothing'),
+          ],
+        ]}
+      />
     </Card>
   );
 }

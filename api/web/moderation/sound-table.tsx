@@ -6,6 +6,7 @@ import type { User } from '../../../src/queries/users/users.ts';
 import { SoundPlayer } from '../account/round-sound/round-sound-player.tsx';
 import { formatLength, titleOf } from '../account/round-sound/sound-words.tsx';
 import { ConfirmLink } from '../layout/confirm.tsx';
+import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import type { MemberVisit } from '../request/visit.ts';
@@ -37,57 +38,45 @@ export function SoundTable({
   const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
   const t = textsOf(visit.locale).roundSound;
   const { columns } = t.moderation;
+  const player: Column<RoundSound> = [
+    columns.player,
+    (sound) => <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />,
+    'list-words',
+  ];
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{columns.title}</th>
-          {!isOfOne && <th scope="col">{columns.player}</th>}
-          <th scope="col">{columns.state}</th>
-          <th scope="col">{columns.since}</th>
-          <th scope="col">{columns.listen}</th>
-          <th scope="col">
-            <span class="sr-only">{t.moderation.remove}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {sounds.map((sound) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              <bdi>{titleOf(sound)}</bdi>
-            </th>
-            {!isOfOne && (
-              <td data-label={columns.player} class="list-words">
-                <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />
-              </td>
-            )}
-            <td data-label={columns.state}>{stateOf(sound, { isServed: isServed(sound), visit })}</td>
-            <td data-label={columns.since}>
-              <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
-            </td>
-            <td data-label={columns.listen}>
-              {isServed(sound) && (
-                <span class="sound-listen">
-                  <SoundPlayer sound={sound} visit={visit} />
-                  {sound.durationMs !== null && <span class="hint">{formatLength(sound.durationMs)}</span>}
-                </span>
-              )}
-            </td>
-            <td class="list-action">
-              <ConfirmLink
-                href={removalOf(sound)}
-                label={t.moderation.remove}
-                fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
-                title={t.moderation.removeTitle}
-                lead={t.moderation.removeLead(isolate(titleOf(sound)), sound.steamId64)}
-                visit={visit}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      rows={sounds}
+      columns={[
+        [columns.title, (sound) => <bdi>{titleOf(sound)}</bdi>, 'list-words'],
+        ...(isOfOne ? [] : [player]),
+        [columns.state, (sound) => stateOf(sound, { isServed: isServed(sound), visit })],
+        [columns.since, ({ readyAt, createdAt }) => <Moment at={readyAt ?? createdAt} visit={visit} />],
+        [
+          columns.listen,
+          (sound) =>
+            isServed(sound) && (
+              <span class="sound-listen">
+                <SoundPlayer sound={sound} visit={visit} />
+                {sound.durationMs !== null && <span class="hint">{formatLength(sound.durationMs)}</span>}
+              </span>
+            ),
+        ],
+        [
+          t.moderation.remove,
+          (sound) => (
+            <ConfirmLink
+              href={removalOf(sound)}
+              label={t.moderation.remove}
+              fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
+              title={t.moderation.removeTitle}
+              lead={t.moderation.removeLead(isolate(titleOf(sound)), sound.steamId64)}
+              visit={visit}
+            />
+          ),
+          'list-action',
+        ],
+      ]}
+    />
   );
 }
 

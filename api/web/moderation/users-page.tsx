@@ -8,6 +8,7 @@ import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
@@ -168,55 +169,47 @@ function UsersPage({
 function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.columns.user}</th>
-          <th scope="col">{t.columns.steamId}</th>
-          <th scope="col">{t.columns.discord}</th>
-          <th scope="col">{t.columns.penalties}</th>
-          <th scope="col">{t.columns.flags}</th>
-          <th scope="col">{t.columns.tokens}</th>
-          <th scope="col">{t.columns.joined}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {users.map((user) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              <a class="person" href={pathOfPlayer(user)}>
-                <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
-                <bdi>{nameOf(user, visit.locale)}</bdi>
-              </a>
-            </th>
-            <td data-label={t.columns.steamId}>
-              <code>{user.steamId64}</code>
-            </td>
-            <td data-label={t.columns.discord} class="list-words">
-              {user.discordId === null ? (
-                <span class="hint">{t.noDiscord}</span>
-              ) : (
-                <bdi>{user.discordUsername || user.discordId}</bdi>
-              )}
-            </td>
-            <td data-label={t.columns.penalties}>
-              <PenaltyCount player={user} visit={visit} />
-            </td>
-            <td data-label={t.columns.flags}>
+    <ListTable
+      rows={users}
+      columns={[
+        [
+          t.columns.user,
+          (user) => (
+            <a class="person" href={pathOfPlayer(user)}>
+              <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
+              <bdi>{nameOf(user, visit.locale)}</bdi>
+            </a>
+          ),
+          'list-words',
+        ],
+        [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+        [
+          t.columns.discord,
+          ({ discordId, discordUsername }) =>
+            discordId === null ? (
+              <span class="hint">{t.noDiscord}</span>
+            ) : (
+              <bdi>{discordUsername || discordId}</bdi>
+            ),
+          'list-words',
+        ],
+        [t.columns.penalties, (user) => <PenaltyCount player={user} visit={visit} />],
+        [
+          t.columns.flags,
+          (user) => (
+            <>
               {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
               <Badges
                 user={user}
                 locale={visit.locale}
                 fallback={user.blockedAt ? null : <span class="hint">–</span>}
               />
-            </td>
-            <td data-label={t.columns.tokens}>{user.liveTokens}</td>
-            <td data-label={t.columns.joined}>
-              <Moment at={user.createdAt} visit={visit} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        ],
+        [t.columns.tokens, ({ liveTokens }) => liveTokens],
+        [t.columns.joined, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+      ]}
+    />
   );
 }

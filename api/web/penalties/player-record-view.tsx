@@ -7,6 +7,7 @@ import {
   type PlayerRecord,
   type RecordedPenalty,
 } from '../../../src/queries/penalties/player-record.ts';
+import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
@@ -83,42 +84,24 @@ type EndedProps = { penalties: RecordedPenalty[]; pathOf: PathOfPenalty | undefi
 function EndedTable({ penalties, pathOf, visit }: EndedProps): JSX.Element {
   const { columns, types, allServers } = textsOf(visit.locale).penalties;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{columns.type}</th>
-          <th scope="col">{columns.reason}</th>
-          <th scope="col">{columns.admin}</th>
-          <th scope="col">{columns.server}</th>
-          <th scope="col">{columns.issued}</th>
-          <th scope="col">{columns.end}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {penalties.map((penalty) => (
-          <tr>
-            <th scope="row" class="list-title">
+    <ListTable
+      rows={penalties}
+      columns={[
+        [
+          columns.type,
+          (penalty) => (
+            <>
               {pathOf ? <a href={pathOf(penalty)}>{numberedType(penalty, types)}</a> : types[penalty.type]}{' '}
               <span class="hint">{lengthOf(penalty, visit)}</span>
-            </th>
-            <td data-label={columns.reason} class="list-words">
-              <ReasonText reason={penalty.reason} visit={visit} />
-            </td>
-            <td data-label={columns.admin} class="list-words">
-              <AdminName penalty={penalty} visit={visit} />
-            </td>
-            <td data-label={columns.server} class="list-words">
-              <bdi>{serverNameOf(penalty) ?? allServers}</bdi>
-            </td>
-            <td data-label={columns.issued}>
-              <Moment at={penalty.createdAt} visit={visit} />
-            </td>
-            <td data-label={columns.end} class="list-words">
-              <EndOfPenalty penalty={penalty} visit={visit} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        ],
+        [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+        [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
+        [columns.server, (penalty) => <bdi>{serverNameOf(penalty) ?? allServers}</bdi>, 'list-words'],
+        [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+        [columns.end, (penalty) => <EndOfPenalty penalty={penalty} visit={visit} />, 'list-words'],
+      ]}
+    />
   );
 }

@@ -8,6 +8,7 @@ import {
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
@@ -113,43 +114,26 @@ function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): 
 function PublicTable({ penalties, visit }: { penalties: readonly Penalty[]; visit: Visit }): JSX.Element {
   const { columns, types } = textsOf(visit.locale).penalties;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{columns.player}</th>
-          <th scope="col">{columns.type}</th>
-          <th scope="col">{columns.reason}</th>
-          <th scope="col">{columns.admin}</th>
-          <th scope="col">{columns.issued}</th>
-          <th scope="col">{columns.status}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {penalties.map((penalty) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              <PlayerOfPenalty
-                penalty={penalty}
-                pathOf={(steamId64) => `${PATH}?q=${steamId64}`}
-                visit={visit}
-              />
-            </th>
-            <td data-label={columns.type}>{types[penalty.type]}</td>
-            <td data-label={columns.reason} class="list-words">
-              <ReasonText reason={penalty.reason} visit={visit} />
-            </td>
-            <td data-label={columns.admin} class="list-words">
-              <AdminName penalty={penalty} visit={visit} />
-            </td>
-            <td data-label={columns.issued}>
-              <Moment at={penalty.createdAt} visit={visit} />
-            </td>
-            <td data-label={columns.status} class="list-words">
-              <PenaltyStatusText penalty={penalty} visit={visit} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      rows={penalties}
+      columns={[
+        [
+          columns.player,
+          (penalty) => (
+            <PlayerOfPenalty
+              penalty={penalty}
+              pathOf={(steamId64) => `${PATH}?q=${steamId64}`}
+              visit={visit}
+            />
+          ),
+          'list-words',
+        ],
+        [columns.type, ({ type }) => types[type]],
+        [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+        [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
+        [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+        [columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />, 'list-words'],
+      ]}
+    />
   );
 }

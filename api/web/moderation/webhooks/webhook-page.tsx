@@ -5,6 +5,7 @@ import type { Webhook } from '../../../../src/queries/webhooks/webhooks.ts';
 import { Card } from '../../layout/card.tsx';
 import { ConfirmLink } from '../../layout/confirm.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
+import { ListTable } from '../../layout/list-table.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { FullMoment } from '../../layout/moment.tsx';
 import { respondWithPage } from '../../request/page-response.ts';
@@ -116,46 +117,29 @@ function DeliveryTable({
   const { webhooks: t, status } = textsOf(visit.locale);
   const columns = t.deliveryColumns;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{columns.type}</th>
-          <th scope="col">{columns.result}</th>
-          <th scope="col">{columns.at}</th>
-          <th scope="col">{columns.duration}</th>
-          <th scope="col">{columns.messageId}</th>
-          <th scope="col">
-            <span class="sr-only">{t.resend}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {deliveries.map((delivery) => (
-          <tr>
-            <th scope="row" class="list-title">
-              <span>{delivery.type}</span>
-            </th>
-            <td data-label={columns.result}>
-              <span class={`state ${isDelivered(delivery) ? 'state-live' : 'state-expired'}`}>
-                {delivery.failure === null ? String(delivery.status) : t.failures[delivery.failure]}
-              </span>
-            </td>
-            <td data-label={columns.at}>
-              <FullMoment at={delivery.at} locale={visit.locale} />
-            </td>
-            <td data-label={columns.duration}>{status.milliseconds(delivery.durationMs)}</td>
-            <td data-label={columns.messageId} class="list-words">
-              <code>{delivery.messageId}</code>
-            </td>
-            <td class="list-action">
-              {delivery.type !== TEST_TYPE && (
-                <ResendForm webhook={webhook} messageId={delivery.messageId} visit={visit} />
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      rows={deliveries}
+      columns={[
+        [columns.type, ({ type }) => <span>{type}</span>],
+        [
+          columns.result,
+          (delivery) => (
+            <span class={`state ${isDelivered(delivery) ? 'state-live' : 'state-expired'}`}>
+              {delivery.failure === null ? String(delivery.status) : t.failures[delivery.failure]}
+            </span>
+          ),
+        ],
+        [columns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+        [columns.duration, ({ durationMs }) => status.milliseconds(durationMs)],
+        [columns.messageId, ({ messageId }) => <code>{messageId}</code>, 'list-words'],
+        [
+          t.resend,
+          ({ type, messageId }) =>
+            type !== TEST_TYPE && <ResendForm webhook={webhook} messageId={messageId} visit={visit} />,
+          'list-action',
+        ],
+      ]}
+    />
   );
 }
 

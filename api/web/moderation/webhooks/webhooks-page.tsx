@@ -5,6 +5,7 @@ import { listWebhooks, type Webhook } from '../../../../src/queries/webhooks/web
 import { Card, ProblemLine } from '../../layout/card.tsx';
 import { CsrfField } from '../../layout/csrf-field.tsx';
 import { Icon } from '../../layout/icons.tsx';
+import { ListTable } from '../../layout/list-table.tsx';
 import { textsOf } from '../../layout/locales/texts.ts';
 import { Moment } from '../../layout/moment.tsx';
 import { FORM_ID_FIELD } from '../../request/forms/form-id.ts';
@@ -51,36 +52,23 @@ export async function renderWebhooks(
 function WebhookTable({ webhooks, visit }: { webhooks: Webhook[]; visit: MemberVisit }): JSX.Element {
   const { columns } = textsOf(visit.locale).webhooks;
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{columns.url}</th>
-          <th scope="col">{columns.types}</th>
-          <th scope="col">{columns.state}</th>
-          <th scope="col">{columns.added}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {webhooks.map((webhook) => (
-          <tr>
-            <th scope="row" class="list-title list-words">
-              <a href={pathOfWebhook(webhook)}>
-                <bdi>{webhook.url}</bdi>
-              </a>
-            </th>
-            <td data-label={columns.types} class="list-words">
-              <WebhookTypes webhook={webhook} visit={visit} />
-            </td>
-            <td data-label={columns.state}>
-              <WebhookState webhook={webhook} visit={visit} />
-            </td>
-            <td data-label={columns.added}>
-              <Moment at={webhook.createdAt} visit={visit} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ListTable
+      rows={webhooks}
+      columns={[
+        [
+          columns.url,
+          (webhook) => (
+            <a href={pathOfWebhook(webhook)}>
+              <bdi>{webhook.url}</bdi>
+            </a>
+          ),
+          'list-words',
+        ],
+        [columns.types, (webhook) => <WebhookTypes webhook={webhook} visit={visit} />, 'list-words'],
+        [columns.state, (webhook) => <WebhookState webhook={webhook} visit={visit} />],
+        [columns.added, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+      ]}
+    />
   );
 }
 

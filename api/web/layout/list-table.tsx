@@ -1,0 +1,53 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+
+/**
+ * A column of a {@link ListTable}. CSS classes: `list-words` for texts that may break anywhere, `list-action` for buttons,
+ * whose label is for screen readers only, `list-nothing` for an empty cell, which phones leave out.
+ */
+export type Column<Row> = readonly [
+  label: string,
+  cell: (row: Row) => Child,
+  cssClass?: string | ((row: Row) => string),
+];
+
+type ListTableProps<Row> = {
+  rows: readonly Row[];
+  /** The first one is the heading of each row. */
+  columns: readonly Column<Row>[];
+  /** Whether phones show a row as two lines with the first four columns. */
+  isDense?: boolean;
+};
+
+/** A table whose rows are blocks of labelled lines on phones. */
+export function ListTable<Row>({ rows, columns, isDense = false }: ListTableProps<Row>): JSX.Element {
+  const [[, titleOf, titleClass] = ['', () => null], ...others] = columns;
+  return (
+    <table class={isDense ? 'list list-dense' : 'list'}>
+      <thead>
+        <tr>
+          {columns.map(([label, , cssClass]) => (
+            <th scope="col">{cssClass === 'list-action' ? <span class="sr-only">{label}</span> : label}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr>
+            <th scope="row" class={titleClass ? `list-title ${titleClass}` : 'list-title'}>
+              {titleOf(row)}
+            </th>
+            {others.map(([label, cell, cssClass]) => (
+              <td
+                data-label={isDense || cssClass === 'list-action' ? undefined : label}
+                class={typeof cssClass === 'function' ? cssClass(row) : cssClass}
+              >
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
