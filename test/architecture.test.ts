@@ -43,7 +43,7 @@ const HOMES: Record<string, string[]> = {
   '@elysiajs/': ['api/'],
   hono: ['api/web/', 'src/charts/'],
   negotiator: ['api/web/layout/locales/locale.ts'],
-  '@fastify/busboy': ['api/web/account/round-sound/upload-form.ts'],
+  '@fastify/busboy': ['api/web/account/upload-form.ts'],
   'discord.js': ['bot/'],
   '@discordjs/': ['bot/'],
   'fluent-ffmpeg': ['media/ffmpeg/native.ts'],

@@ -1,12 +1,19 @@
 import type { Server } from 'bun';
 import type { Db } from '../../src/db/client.ts';
+import type { Actor } from '../../src/domain/rights/actor.ts';
+import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
 import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
+import type { SoundUpload } from '../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
+import type { DiscordOAuth } from './account/discord-oauth.ts';
 import type { Downloads } from './account/downloads.ts';
-import type { SoundStore } from './account/round-sound/round-sound-deps.ts';
+import type { Site } from './layout/layout.tsx';
+import type { Cookies } from './request/cookies.ts';
+import type { Redirect } from './request/notice.ts';
+import type { Signer } from './request/signing.ts';
 import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
 
@@ -17,9 +24,6 @@ export type Limiter = {
 type LimitState = { isAllowed: boolean; resetSeconds: number };
 
 export type Incoming = { request: Request; server: Server<unknown> | null };
-
-/** Steam or Discord could not be asked who somebody is, or gave no verdict. */
-export type ProviderFailed = (provider: 'steam' | 'discord', error: Error) => void;
 
 /** The dependencies of the pages. */
 export type PagesDeps = {
@@ -86,3 +90,33 @@ export type PagesDeps = {
   /** The users that visitors can sign in as; only set in the demo. */
   demoPeople?: DemoPeople | undefined;
 };
+
+/** Storing and removing round-end sounds, and the limits of uploads. */
+export type SoundStore = {
+  limits: {
+    maxSeconds: number;
+    maxUploadBytes: number;
+    /** Who may have a sound; everyone by default. */
+    audience?: SoundAudience;
+  };
+  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
+  storeUpload: (upload: SoundUpload) => Promise<unknown>;
+  /** @throws {NotFound} when the player has none. */
+  removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;
+};
+
+/** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
+export type AccountDeps = Pick<PagesDeps, 'db' | 'downloads' | 'deleteAccount' | 'sounds'> &
+  Pick<PagesDeps['settings'], 'appealUrl' | 'tokensFor'> & {
+    site: Site;
+    cookies: Cookies;
+    signer: Signer;
+    redirect: Redirect;
+    /** Undefined when linking is not configured. */
+    discord: DiscordOAuth | undefined;
+    onTokenRevoked: () => void;
+    /** A sign-in or link was refused. */
+    onRefused: (error: Error) => void;
+    /** Steam or Discord could not be asked who somebody is, or gave no verdict. */
+    onUnavailable: (provider: 'steam' | 'discord', error: Error) => void;
+  };

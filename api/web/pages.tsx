@@ -1,17 +1,15 @@
 import { Elysia } from 'elysia';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { claimNonce } from '../../src/queries/users/sessions.ts';
 import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
 import { fetchSteamProfile } from '../../src/steam/persona-names.ts';
 import { createVanityResolver } from '../../src/steam/vanity-names.ts';
 import { namesLoopback } from '../http/host.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
-import { readDiscordApplication } from './account/discord/discord-application.ts';
 import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
-import type { Incoming, PagesDeps, ProviderFailed } from './pages-deps.ts';
+import type { AccountDeps, Incoming, PagesDeps } from './pages-deps.ts';
 import { publicPenaltyRoutes } from './penalties/public-route.tsx';
 import { createCookies } from './request/cookies.ts';
 import { createDestinations } from './request/destination.ts';
@@ -23,8 +21,7 @@ import { createSigner } from './request/signing.ts';
 import { asMember, type Visit } from './request/visit.ts';
 import { createResponder, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
-import { finishSignIn, startSignIn } from './sign-in/sign-in.ts';
-import { SignInPage } from './sign-in/sign-in-page.tsx';
+import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
 import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
 import { MissingServerPage } from './status/server-page.tsx';
 import { statusRoutes } from './status/status-routes.tsx';
@@ -49,39 +46,45 @@ export function pages(deps: PagesDeps) {
   const signer = createSigner(deps.sessionSecret);
   const redirect = createRedirect(cookies);
   const readNotice = createNoticeReader(cookies);
-  const discord = readDiscordApplication({ ...settings.discord, publicUrl, fetch: fetchUrl, log });
+  const { clientId, clientSecret } = settings.discord;
+  const discord =
+    clientId && clientSecret
+      ? {
+          ...settings.discord,
+          clientId,
+          clientSecret,
+          redirectUri: `${publicUrl}/account/discord/return`,
+          fetch: fetchUrl,
+          onRevokeFailed: (cause: unknown) =>
+            log.info({ cause: String(cause) }, 'Discord did not revoke the token'),
+        }
+      : undefined;
   const shared = {
-    db,
-    site,
-    cookies,
-    signer,
-    redirect,
+    ...deps,
     now,
-    publicUrl,
     ownerSteamIds: settings.ownerSteamIds,
     moderatorSteamIds: settings.moderatorSteamIds,
     appealUrl: settings.appealUrl,
     tokensFor: settings.tokensFor,
-    downloads: deps.downloads,
-    deleteAccount: deps.deleteAccount,
-    claimNonce: (nonce: string, expiresAt: Date) => claimNonce(db, nonce, expiresAt),
+    site,
+    cookies,
+    signer,
+    redirect,
     readNotice,
-    resolveVanity: createVanityResolver(deps.steamApi),
     lookUpSteamBans: deps.lookUpSteamBans,
+    resolveVanity: createVanityResolver(deps.steamApi),
     fetchProfile: (steamId64: SteamId64) =>
       fetchSteamProfile(deps.steamApi, steamId64, {
         onFailed: (reason) => log.info({ reason }, 'Steam gave no profile'),
       }),
-    sounds: deps.sounds,
-    webhooks: deps.webhooks,
     discord,
     onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
-    onRefused: (error: Error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
-    onUnavailable: ((provider, error) => {
+    onRefused: (error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
+    onUnavailable: (provider, error) => {
       deps.onProviderFailed?.(provider);
       log.warn({ err: error, provider }, 'a sign-in or link failed: the provider gave no verdict');
-    }) satisfies ProviderFailed,
-  };
+    },
+  } satisfies AccountDeps & Record<string, unknown>;
   const memberRoutes: readonly MemberRoute[] = [...accountRoutes(shared), ...moderationRoutes(shared)];
   const publicRoutes = [...statusRoutes({ ...deps.status, site }), ...publicPenaltyRoutes({ db, site })];
   const readDestination = createDestinations([

@@ -1,37 +1,28 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
+import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
+import { accountId } from '../../../src/domain/steam-id.ts';
+import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
+import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
-import { Layout, type Site } from '../layout/layout.tsx';
+import { CopyButton } from '../layout/copy-button.tsx';
+import { GivenFlags } from '../layout/flag-sources.tsx';
+import { Layout } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { Avatar, nameOf } from '../layout/person.tsx';
+import type { AccountDeps } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { DataCard, type DataDeps, dataRoutes } from './data-card.tsx';
-import { DiscordCard } from './discord/discord-card.tsx';
-import { type DiscordDeps, discordRoutes } from './discord/discord-link.tsx';
-import { Profile } from './profile.tsx';
-import { RoundSoundCard } from './round-sound/round-sound-card.tsx';
-import type { RoundSoundDeps } from './round-sound/round-sound-deps.ts';
-import { roundSoundRoutes } from './round-sound/round-sound-routes.tsx';
-import { SessionsCard, type SessionsDeps, sessionRoutes } from './sessions-card.tsx';
-import { type TokensDeps, tokenRoutes } from './tokens/token-routes.tsx';
-import { TokensCard } from './tokens/tokens-card.tsx';
-
-type PenaltiesDeps = {
-  db: Db;
-  /** Where players can appeal a penalty. */
-  appealUrl: string | undefined;
-};
-
-export type AccountDeps = { site: Site } & PenaltiesDeps &
-  RoundSoundDeps &
-  DiscordDeps &
-  Omit<TokensDeps, 'showAgain'> &
-  SessionsDeps &
-  DataDeps;
+import { DataCard, dataRoutes } from './data-card.tsx';
+import { DiscordCard, discordRoutes } from './discord-card.tsx';
+import { RoundSoundCard, roundSoundRoutes } from './round-sound-card.tsx';
+import { SessionsCard, sessionRoutes } from './sessions-card.tsx';
+import { TokensCard, tokenRoutes } from './tokens-card.tsx';
 
 type AccountPageProps = {
   deps: AccountDeps;
@@ -92,14 +83,10 @@ export function accountRoutes(deps: AccountDeps): MemberRoute[] {
   ];
 }
 
+type PenaltiesProps = { deps: AccountDeps; visit: MemberVisit };
+
 /** The member's own penalties. */
-async function PenaltiesCard({
-  deps,
-  visit,
-}: {
-  deps: PenaltiesDeps;
-  visit: MemberVisit;
-}): Promise<HtmlEscapedString> {
+async function PenaltiesCard({ deps, visit }: PenaltiesProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
   const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
   return (
@@ -117,5 +104,58 @@ async function PenaltiesCard({
         appealUrl={deps.appealUrl}
       />
     </Card>
+  );
+}
+
+type ProfileProps = {
+  db: Db;
+  visit: MemberVisit;
+  /** The cards next to the profile, in display order. */
+  cards: readonly { id: string; title: string }[];
+};
+
+/** The user's name, avatar, flags and ids, and links to the cards. */
+async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
+  const { user, locale } = visit;
+  const given = await listGivenFlags(db, user.steamId64);
+  const t = textsOf(locale).account;
+  return (
+    <aside class="profile">
+      <div class="card profile-card">
+        <Avatar name={user.nickname} src={user.avatarUrl} size="large" />
+        <h1>
+          <bdi>{nameOf(user, locale)}</bdi>
+        </h1>
+        <Badges user={user} locale={locale} />
+        {given.length > 0 && <GivenFlags given={given} locale={locale} />}
+        <dl class="facts">
+          <dt>{t.steamId}</dt>
+          <dd class="fact-copy">
+            <code id="steam-id">{user.steamId64}</code>
+            <CopyButton target="steam-id" label={t.steamId} visit={visit} isSmall />
+          </dd>
+          <dt>{t.accountId}</dt>
+          <dd>
+            <code>{accountId(user.steamId64)}</code>
+          </dd>
+          <dt>{t.memberSince}</dt>
+          <dd>
+            <FullMoment at={user.createdAt} locale={locale} />
+          </dd>
+        </dl>
+        <a class="button button-quiet" href={steamProfileUrl(user.steamId64)} rel="noreferrer noopener">
+          {t.steamProfile}
+        </a>
+      </div>
+      <nav class="contents" aria-label={t.onThisPage}>
+        <ul>
+          {cards.map(({ id, title }) => (
+            <li>
+              <a href={`#${id}`}>{title}</a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </aside>
   );
 }

@@ -1,6 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Db } from '../../../src/db/client.ts';
 import {
   deleteSessionsOf,
   endSessionOf,
@@ -9,21 +8,17 @@ import {
   type OpenSession,
 } from '../../../src/queries/users/sessions.ts';
 import { Card } from '../layout/card.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
-import { Icon } from '../layout/icons.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { Cookies } from '../request/cookies.ts';
+import { PostButton } from '../layout/post-button.tsx';
+import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, Redirect } from '../request/notice.ts';
+import type { Notice } from '../request/notice.ts';
 import { endSession, SESSION_SECONDS } from '../request/session.ts';
-import type { Signer } from '../request/signing.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
-export type SessionsDeps = { db: Db; cookies: Cookies; signer: Signer; redirect: Redirect };
-
-type SessionsProps = { deps: { db: Db }; visit: MemberVisit; notice: Notice | undefined };
+type SessionsProps = { deps: AccountDeps; visit: MemberVisit; notice: Notice | undefined };
 
 const SESSION_FIELD = 'session';
 const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_400_000 };
@@ -37,47 +32,33 @@ export async function SessionsCard({ deps, visit, notice }: SessionsProps): Prom
   return (
     <Card id="sessions" title={t.title} icon="devices" aside={t.count(open.length)} notice={notice}>
       <p class="lead">{t.lead(LASTING)}</p>
-      <SessionTable sessions={sessions} visit={visit} />
+      <table class="list">
+        <thead>
+          <tr>
+            <th scope="col">{t.columns.device}</th>
+            <th scope="col">{t.columns.seen}</th>
+            <th scope="col">{t.columns.created}</th>
+            <th scope="col">
+              <span class="sr-only">{t.end}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sessions.map((session) => (
+            <SessionRow session={session} visit={visit} isCurrent={isCurrent(session)} />
+          ))}
+        </tbody>
+      </table>
       <div class="row">
-        <form method="post" action="/account/sign-out">
-          <CsrfField visit={visit} />
-          <button class="button button-quiet" type="submit">
-            <Icon name="leave" />
-            {t.signOut}
-          </button>
-        </form>
-        <form method="post" action="/account/sign-out-everywhere">
-          <CsrfField visit={visit} />
-          <button class="button button-quiet" type="submit">
-            <Icon name="devices" />
-            {t.signOutEverywhere}
-          </button>
-        </form>
+        <PostButton visit={visit} action="/account/sign-out" icon="leave" label={t.signOut} />
+        <PostButton
+          visit={visit}
+          action="/account/sign-out-everywhere"
+          icon="devices"
+          label={t.signOutEverywhere}
+        />
       </div>
     </Card>
-  );
-}
-
-function SessionTable({ sessions, visit }: { sessions: OpenSession[]; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).sessions;
-  return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.columns.device}</th>
-          <th scope="col">{t.columns.seen}</th>
-          <th scope="col">{t.columns.created}</th>
-          <th scope="col">
-            <span class="sr-only">{t.end}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {sessions.map((session) => (
-          <SessionRow session={session} visit={visit} isCurrent={session.idHash === visit.session.idHash} />
-        ))}
-      </tbody>
-    </table>
   );
 }
 
@@ -101,17 +82,15 @@ function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
       </td>
       <td class="list-action">
         {!isCurrent && (
-          <form method="post" action="/account/sessions/end">
-            <CsrfField visit={visit} />
+          <PostButton
+            visit={visit}
+            action="/account/sessions/end"
+            label={t.end}
+            fullLabel={t.endNamed(device, formatInstant(visit.locale, session.createdAt))}
+            class="button button-danger button-small"
+          >
             <input type="hidden" name={SESSION_FIELD} value={session.idHash} />
-            <button
-              class="button button-danger button-small"
-              type="submit"
-              aria-label={t.endNamed(device, formatInstant(visit.locale, session.createdAt))}
-            >
-              {t.end}
-            </button>
-          </form>
+          </PostButton>
         )}
       </td>
     </tr>
@@ -119,7 +98,7 @@ function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
 }
 
 /** Routes that end this session, another one, or all of them. */
-export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
+export function sessionRoutes(deps: AccountDeps): MemberRoute[] {
   return [
     {
       method: 'POST',
@@ -132,19 +111,19 @@ export function sessionRoutes(deps: SessionsDeps): MemberRoute[] {
   ];
 }
 
-async function signOut(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+async function signOut(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out');
 }
 
-async function endOther(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+async function endOther(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
   const idHash = visit.form.get(SESSION_FIELD) ?? '';
   // No other text is the hash of a session, and PostgreSQL would fail on one with NUL.
   if (/^[0-9a-f]+$/.test(idHash)) await endSessionOf(deps.db, visit.user, idHash);
   return deps.redirect(visit, '/account#sessions', 'session-ended');
 }
 
-async function signOutEverywhere(deps: SessionsDeps, visit: MemberVisit): Promise<Response> {
+async function signOutEverywhere(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
   await deleteSessionsOf(deps.db, visit.user);
   visit.cookies.push(await endSession(deps, visit.request));
   return deps.redirect(visit, '/account', 'signed-out-everywhere');

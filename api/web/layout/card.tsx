@@ -29,7 +29,7 @@ export function Card({ id, title, icon, aside, notice, children }: CardProps): J
   );
 }
 
-/** Why the form below it was refused. */
+/** What the visitor must know or correct before going on, for example why the form below it was refused. */
 export function ProblemLine({ message }: { message: string }): JSX.Element {
   return (
     <p class="warning" role="alert">

@@ -4,14 +4,14 @@ import { CsrfField } from './csrf-field.tsx';
 import { Layout, type Site } from './layout.tsx';
 import { textsOf } from './locales/texts.ts';
 
-type ConfirmLinkProps = {
+/** What is asked before a destructive action, and the label of its button. */
+export type Question = { title: string; lead: string; label: string };
+
+type ConfirmLinkProps = Question & {
   /** The confirmation page; a POST to the same address confirms. */
   href: string;
-  label: string;
   /** The accessible name, if `label` alone is ambiguous. */
   fullLabel?: string;
-  title: string;
-  lead: string;
   visit: MemberVisit;
 };
 
@@ -32,14 +32,7 @@ export function ConfirmLink({ href, label, fullLabel, title, lead, visit }: Conf
   );
 }
 
-type ConfirmPageProps = {
-  site: Site;
-  visit: MemberVisit;
-  title: string;
-  lead: string;
-  label: string;
-  back: string;
-};
+type ConfirmPageProps = Question & { site: Site; visit: MemberVisit; back: string };
 
 /** The confirmation that works without scripts: a form that posts to the page's own address. */
 export function ConfirmPage({ site, visit, title, lead, label, back }: ConfirmPageProps): JSX.Element {

@@ -6,12 +6,12 @@ import {
   listRoundSounds,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
-import { removeSoundOf } from '../account/round-sound/remove-sound.ts';
-import type { RoundSoundDeps } from '../account/round-sound/round-sound-deps.ts';
-import { titleOf } from '../account/round-sound/sound-words.tsx';
+import { removeSoundOf } from '../account/round-sound-card.tsx';
+import { titleOf } from '../account/sound-view.tsx';
 import { Card } from '../layout/card.tsx';
 import { ConfirmPage } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { ReadNotice } from '../request/notice.ts';
 import { tryParseRowId } from '../request/numbers.ts';
@@ -21,7 +21,9 @@ import { parsePlayerId, pathOfPlayer } from './find-user.ts';
 import { Frame, OlderPages } from './frame.tsx';
 import { SoundTable } from './sound-table.tsx';
 
-export type RoundSoundsDeps = RoundSoundDeps & { readNotice: ReadNotice };
+export type RoundSoundsDeps = Pick<AccountDeps, 'db' | 'site' | 'redirect' | 'sounds'> & {
+  readNotice: ReadNotice;
+};
 
 const LIST = '/account/moderation/sounds';
 const SOUNDS_PER_PAGE = 50;

@@ -3,8 +3,7 @@ import { mayHaveSound, type SoundAudience } from '../../../src/domain/rights/sou
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { SoundPlayer } from '../account/round-sound/round-sound-player.tsx';
-import { formatLength, titleOf } from '../account/round-sound/sound-words.tsx';
+import { formatLength, SoundPlayer, titleOf } from '../account/sound-view.tsx';
 import { ConfirmLink } from '../layout/confirm.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';

@@ -6,11 +6,11 @@ import type { PlayerRecord } from '../../../src/queries/penalties/player-record.
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
-import type { SoundStore } from '../account/round-sound/round-sound-deps.ts';
 import { Card } from '../layout/card.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
+import type { SoundStore } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';

@@ -10,8 +10,7 @@ import {
   revokeApiToken,
 } from '../../../src/queries/users/api-tokens.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { parseTokenId } from '../account/tokens/token-fields.ts';
-import { TokenTable } from '../account/tokens/token-table.tsx';
+import { parseTokenId, TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { ConfirmPage } from '../layout/confirm.tsx';
 import type { Site } from '../layout/layout.tsx';

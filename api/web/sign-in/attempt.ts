@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { Db } from '../../../src/db/client.ts';
+import { claimNonce } from '../../../src/queries/users/sessions.ts';
 import type { Cookies } from '../request/cookies.ts';
 import { hashOf, type Signer } from '../request/signing.ts';
 import type { Visit } from '../request/visit.ts';
@@ -6,12 +8,7 @@ import type { Visit } from '../request/visit.ts';
 /** The flows that redirect a visitor to another site: signing in on Steam, linking on Discord. */
 export type AttemptName = 'sign-in' | 'discord-link';
 
-export type AttemptDeps = {
-  cookies: Cookies;
-  signer: Signer;
-  /** See `src/queries/users/used-nonces.ts`. */
-  claimNonce: (nonce: string, expiresAt: Date) => Promise<boolean>;
-};
+type AttemptDeps = { db: Db; cookies: Cookies; signer: Signer };
 
 /** How long an attempt is valid. */
 const ATTEMPT_SECONDS = 600;
@@ -74,7 +71,7 @@ export async function finishAttempt(
     ),
   );
   if (!attempt) return undefined;
-  const isFirst = await deps.claimNonce(`${name}:${hashOf(attempt.state)}`, attempt.expiresAt);
+  const isFirst = await claimNonce(deps.db, `${name}:${hashOf(attempt.state)}`, attempt.expiresAt);
   return isFirst ? { state: attempt.state, carried: attempt.carried } : undefined;
 }
 

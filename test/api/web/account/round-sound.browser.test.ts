@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { anAudio, musicLike, sequence, silence, toWav } from '../../../../support/audio/audio.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { findFreePort } from '../../../../support/machine/free-port.ts';
-import { createTestFolder } from '../../../../support/service/program.ts';
-import { waitFor } from '../../../../support/wait.ts';
-import { type BrowserSite, savePicture, startBrowserSite } from '../../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../../support/web/chromium.ts';
+import { anAudio, musicLike, sequence, silence, toWav } from '../../../support/audio/audio.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { type BrowserSite, savePicture, startBrowserSite } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible)

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
-import { erasePerson } from '../../../../../src/queries/personal-data/erasure.ts';
-import { blockUser } from '../../../../../src/queries/users/user-blocks.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { startDiscordOAuthProvider } from '../../../../support/providers/discord-oauth-provider.ts';
-import { startAccountSite } from '../../../../support/web/account.ts';
-import { type Browser, openBrowser, type Page, signIn } from '../../../../support/web/browser.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+import { users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
+import { startAccountSite } from '../../../support/web/account.ts';
+import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const discord = startDiscordOAuthProvider();
 /** The address of each attempt, and how many are allowed. */

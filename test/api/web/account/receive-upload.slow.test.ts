@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { openUpload } from '../../../../support/http/open-upload.ts';
-import { findFreePort } from '../../../../support/machine/free-port.ts';
-import { startSteamOpenIdProvider } from '../../../../support/providers/steam-openid-provider.ts';
-import { createTestFolder, startProgram } from '../../../../support/service/program.ts';
-import { waitFor } from '../../../../support/wait.ts';
-import { openBrowser, signIn } from '../../../../support/web/browser.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { openUpload } from '../../../support/http/open-upload.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
 
 const MEGABYTE = 1024 * 1024;
 const MAX_MB = 128;

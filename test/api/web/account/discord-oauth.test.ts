@@ -4,9 +4,9 @@ import {
   type DiscordOAuth,
   fetchDiscordAccount,
   LinkRefused,
-} from '../../../../../api/web/account/discord/discord-oauth.ts';
-import { Unavailable } from '../../../../../src/domain/errors.ts';
-import { startDiscordOAuthProvider } from '../../../../support/providers/discord-oauth-provider.ts';
+} from '../../../../api/web/account/discord-oauth.ts';
+import { Unavailable } from '../../../../src/domain/errors.ts';
+import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 
 const REDIRECT_URI = 'https://community.example/account/discord/return';
 const PENDING = { state: 'c3RhdGU', codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' };

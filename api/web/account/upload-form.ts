@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
-import { InvalidInput } from '../../../../src/domain/errors.ts';
-import { parseStart, parseStartMs, type SoundStart } from '../../../../src/domain/round-sound.ts';
-import { CSRF_FIELD } from '../../request/forms/form.ts';
-import { PageError } from '../../request/page-error.ts';
+import { InvalidInput } from '../../../src/domain/errors.ts';
+import { parseStart, parseStartMs, type SoundStart } from '../../../src/domain/round-sound.ts';
+import { CSRF_FIELD } from '../request/forms/form.ts';
+import { PageError } from '../request/page-error.ts';
 
 /** The file of a form that is still being received. */
 export type ArrivingFile = {

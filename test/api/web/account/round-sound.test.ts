@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
-import { listRoundSounds } from '../../../../../src/queries/round-sounds/round-sounds.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { openUpload } from '../../../../support/http/open-upload.ts';
-import { waitFor } from '../../../../support/wait.ts';
-import { openBrowser, signIn } from '../../../../support/web/browser.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { openUpload } from '../../../support/http/open-upload.ts';
+import { waitFor } from '../../../support/wait.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
 
-import { openSoundSite, PLAYER } from '../../../../support/web/sound-site.ts';
+import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
 const { db, folders, steam, site, visit, upload, send, csrfToken, listUploadsUnderWay } =
   await openSoundSite();

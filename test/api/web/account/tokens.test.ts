@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../../src/db/schema/audit-log.ts';
-import { hashApiToken } from '../../../../../src/domain/api-token.ts';
+import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
   createApiToken,
   findLiveApiToken,
   revokeApiToken,
   saveApiTokenUses,
-} from '../../../../../src/queries/users/api-tokens.ts';
-import type { Browser } from '../../../../support/web/browser.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+} from '../../../../src/queries/users/api-tokens.ts';
+import type { Browser } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, steam, site, player, signedIn } = await openMemberSite();
 

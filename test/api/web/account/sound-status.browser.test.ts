@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../../../src/db/schema/accounts.ts';
-import { anAudio, musicLike, toWav } from '../../../../support/audio/audio.ts';
-import { aSteamId } from '../../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../../support/database/database.ts';
-import { type BrowserSite, startBrowserSite } from '../../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../../support/web/chromium.ts';
+import { users } from '../../../../src/db/schema/accounts.ts';
+import { anAudio, musicLike, toWav } from '../../../support/audio/audio.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { createTestDatabase } from '../../../support/database/database.ts';
+import { type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
+import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
 
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: a waiting sound in a real browser, since there is no Chromium here');

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
-import { aSteamId, insertUser } from '../../../../support/database/builders.ts';
-import { aToken } from '../../../../support/service/service.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { aToken } from '../../../support/service/service.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const { db, signedIn: as } = await openMemberSite({ tokensFor: 'admins' });
 const create = { name: 'website' };

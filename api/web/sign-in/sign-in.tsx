@@ -1,19 +1,25 @@
-import type { Db } from '../../../src/db/client.ts';
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { claimNonce } from '../../../src/queries/users/sessions.ts';
 import {
   type ConfiguredPeople,
   listConfiguredFlags,
   saveSignIn,
 } from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
-import type { ProviderFailed } from '../pages-deps.ts';
+import { ProblemLine } from '../layout/card.tsx';
+import { Icon, type IconName } from '../layout/icons.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import type { AccountDeps } from '../pages-deps.ts';
 import { type ReadDestination, withDestination } from '../request/destination.ts';
-import type { Redirect } from '../request/notice.ts';
+import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import { endSession, type SessionDeps, startSession } from '../request/session.ts';
+import { endSession, startSession } from '../request/session.ts';
 import type { Visit } from '../request/visit.ts';
-import { type AttemptDeps, finishAttempt, startAttempt } from './attempt.ts';
+import { finishAttempt, startAttempt } from './attempt.ts';
+import { DemoSignIn } from './demo-sign-in.tsx';
 import {
   AssertionRefused,
   buildSignInUrl,
@@ -22,25 +28,70 @@ import {
   verifyAssertion,
 } from './steam-openid.ts';
 
-export type SignInDeps = AttemptDeps &
-  SessionDeps &
+/** The account page for visitors who are not signed in. */
+export function SignInPage({
+  site,
+  visit,
+  notice,
+  defaultPublicUrl,
+  canAppeal,
+}: {
+  site: Site;
+  visit: Visit;
+  notice?: Notice | undefined;
+  /** The default PUBLIC_URL, if visitors would return there after signing in and not to the host that they opened. */
+  defaultPublicUrl?: string | undefined;
+  /** Whether members' penalties link to an appeal. */
+  canAppeal: boolean;
+}): JSX.Element {
+  const t = textsOf(visit.locale).signIn;
+  const { penalties, appeals, sound, discord, tokens } = t.points;
+  const points: [IconName, string[]][] = [
+    ['shield', canAppeal ? appeals : penalties],
+    ['sound', sound],
+    ['link', discord],
+    ['key', tokens],
+  ];
+  return (
+    <Layout site={site} visit={visit} title={t.title} notice={notice}>
+      {defaultPublicUrl !== undefined && <ProblemLine message={t.misleads(defaultPublicUrl)} />}
+      <DemoSignIn visit={visit} />
+      <section class="hero" aria-labelledby="welcome">
+        <div class="hero-mark">
+          <Icon name="mark" />
+        </div>
+        <h1 id="welcome">{t.heading}</h1>
+        <p class="hero-lead">{t.lead}</p>
+        <a class="button button-primary button-large" href={withDestination('/account/sign-in', visit.next)}>
+          <Icon name="shield" />
+          {t.button}
+        </a>
+      </section>
+      <ul class="points">
+        {points.map(([icon, [title, text]]) => (
+          <li class="card">
+            <Icon name={icon} />
+            <h2>{title}</h2>
+            <p>{text}</p>
+          </li>
+        ))}
+      </ul>
+    </Layout>
+  );
+}
+
+export type SignInDeps = AccountDeps &
   ConfiguredPeople & {
-    db: Db;
     steam: Omit<SteamOpenId, 'claimNonce'>;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
-    publicUrl: string;
-    redirect: Redirect;
     readDestination: ReadDestination;
-    onRefused: (error: Error) => void;
-    /** Steam could not be asked, or gave no verdict. */
-    onUnavailable: ProviderFailed;
   };
 
 const RETURN_PATH = '/account/sign-in/return';
 
 /** Redirects to Steam, with a state that is valid only in this browser. */
 export function startSignIn(deps: SignInDeps, visit: Visit): Response {
-  const { publicUrl } = deps;
+  const { publicUrl } = deps.site;
   // Steam redirects to PUBLIC_URL, where cookies of another host name are not sent: redirect there first. Only once,
   // since behind a proxy the Host header may differ from the host in the address bar.
   const isElsewhere = visit.request.headers.get('host') !== new URL(publicUrl).host;
@@ -90,10 +141,10 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
 async function verifySteamId(deps: SignInDeps, visit: Visit, state: string): Promise<SteamId64 | undefined> {
   const steam = {
     ...deps.steam,
-    claimNonce: (nonce: string, at: Date) => deps.claimNonce(`steam:${nonce}`, at),
+    claimNonce: (nonce: string, at: Date) => claimNonce(deps.db, `steam:${nonce}`, at),
   };
   try {
-    const expected = { returnTo: returnAddress(deps.publicUrl, state), state };
+    const expected = { returnTo: returnAddress(deps.site.publicUrl, state), state };
     return await verifyAssertion(steam, visit.url.search, expected);
   } catch (error) {
     if (error instanceof SignInCancelled) return undefined;

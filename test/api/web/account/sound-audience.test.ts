@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../../../src/db/schema/accounts.ts';
-import { roundSounds } from '../../../../../src/db/schema/round-sounds.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../../../support/database/builders.ts';
-import type { Browser, Page } from '../../../../support/web/browser.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+import { users } from '../../../../src/db/schema/accounts.ts';
+import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../../support/database/builders.ts';
+import type { Browser, Page } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 const PLAYER = aSteamId(1);
 let stored = 0;

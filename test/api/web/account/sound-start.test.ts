@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
-import type { SoundStart } from '../../../../../src/domain/round-sound.ts';
-import type { Browser, Page } from '../../../../support/web/browser.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+import type { SoundStart } from '../../../../src/domain/round-sound.ts';
+import type { Browser, Page } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 let starts: (SoundStart | undefined)[] = [];
 const { signedIn } = await openMemberSite({

@@ -1,12 +1,14 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { tokenStateOf } from '../../../../src/domain/api-token.ts';
-import { TOKEN_SCOPES } from '../../../../src/domain/rights/token-scope.ts';
-import { isolate } from '../../../../src/domain/text/isolate.ts';
-import type { ApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { ConfirmLink } from '../../layout/confirm.tsx';
-import { textsOf } from '../../layout/locales/texts.ts';
-import { Moment } from '../../layout/moment.tsx';
-import type { MemberVisit } from '../../request/visit.ts';
+import { tokenStateOf } from '../../../src/domain/api-token.ts';
+import { NotFound } from '../../../src/domain/errors.ts';
+import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import { ConfirmLink, type Question } from '../layout/confirm.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { tryParseRowId } from '../request/numbers.ts';
+import type { MemberVisit } from '../request/visit.ts';
 
 type TokenTableProps = {
   tokens: ApiToken[];
@@ -45,6 +47,7 @@ export function TokenTable({
       <tbody>
         {tokens.map((token) => {
           const state = tokenStateOf(token, visit.now);
+          const isAll = token.scopes.length === TOKEN_SCOPES.length;
           return (
             <tr>
               <th scope="row" class="list-title list-words">
@@ -62,16 +65,24 @@ export function TokenTable({
                   <span class={`state state-${state}`}>{m.tokenState[state]}</span>
                 </td>
               )}
-              <TokenScopes token={token} visit={visit} />
-              <TokenTimes token={token} visit={visit} />
+              <td data-label={t.columns.scopes}>
+                {isAll ? t.allScopes : <code>{token.scopes.join(', ')}</code>}
+              </td>
+              <td data-label={t.columns.created}>
+                <Moment at={token.createdAt} visit={visit} />
+              </td>
+              <td data-label={t.columns.used}>
+                {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
+              </td>
+              <td data-label={t.columns.expires}>
+                {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
+              </td>
               <td class="list-action">
                 {state === 'live' && (
                   <ConfirmLink
                     href={revokePathOf(token)}
-                    label={t.revoke}
+                    {...revocationQuestion(token, visit)}
                     fullLabel={t.revokeNamed(isolate(token.name))}
-                    title={t.revokeTitle}
-                    lead={t.revokeLead(isolate(token.name), token.lastFour)}
                     visit={visit}
                   />
                 )}
@@ -84,29 +95,18 @@ export function TokenTable({
   );
 }
 
-type CellProps = { token: ApiToken; visit: MemberVisit };
-
-function TokenScopes({ token, visit }: CellProps): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  const isAll = token.scopes.length === TOKEN_SCOPES.length;
-  return (
-    <td data-label={t.columns.scopes}>{isAll ? t.allScopes : <code>{token.scopes.join(', ')}</code>}</td>
-  );
+/** What is asked before a token is revoked. */
+export function revocationQuestion({ name, lastFour }: ApiToken, { locale }: MemberVisit): Question {
+  const t = textsOf(locale).tokens;
+  return { title: t.revokeTitle, lead: t.revokeLead(isolate(name), lastFour), label: t.revoke };
 }
 
-function TokenTimes({ token, visit }: CellProps): JSX.Element {
-  const t = textsOf(visit.locale).tokens;
-  return (
-    <>
-      <td data-label={t.columns.created}>
-        <Moment at={token.createdAt} visit={visit} />
-      </td>
-      <td data-label={t.columns.used}>
-        {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-      </td>
-      <td data-label={t.columns.expires}>
-        {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-      </td>
-    </>
-  );
+/**
+ * Parses the token id of a path.
+ * @throws {NotFound}
+ */
+export function parseTokenId(text: string | undefined): number {
+  const id = tryParseRowId(text ?? null);
+  if (id === undefined) throw new NotFound(`there is no token ${text}`);
+  return id;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { readUploadForm } from '../../../../../api/web/account/round-sound/upload-form.ts';
-import { InvalidInput } from '../../../../../src/domain/errors.ts';
+import { readUploadForm } from '../../../../api/web/account/upload-form.ts';
+import { InvalidInput } from '../../../../src/domain/errors.ts';
 
 const TOKEN = '--x\r\nContent-Disposition: form-data; name="csrf_token"\r\n\r\nright\r\n';
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';

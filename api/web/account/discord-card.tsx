@@ -1,0 +1,181 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { Conflict, InvalidInput, Unavailable } from '../../../src/domain/errors.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
+import { Card } from '../layout/card.tsx';
+import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { CsrfField } from '../layout/csrf-field.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Avatar } from '../layout/person.tsx';
+import { PostButton } from '../layout/post-button.tsx';
+import type { AccountDeps } from '../pages-deps.ts';
+import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
+import type { Notice } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
+import { codeVerifierOf, finishAttempt, startAttempt } from '../sign-in/attempt.ts';
+import {
+  buildAuthorizationUrl,
+  type DiscordOAuth,
+  fetchDiscordAccount,
+  LinkCancelled,
+  LinkRefused,
+} from './discord-oauth.ts';
+
+type DiscordProps = {
+  /** False when linking is not configured: an existing link is still shown, without the button to link again. */
+  canLink: boolean;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+};
+
+const HERE = '/account#discord';
+
+/** The linked Discord account, and the buttons to link, refresh and unlink it. */
+export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Element {
+  const t = textsOf(visit.locale).discord;
+  const { user } = visit;
+  const isLinked = user.discordId !== null;
+  return (
+    <Card id="discord" title={t.title} icon="link" notice={notice}>
+      <p class="lead">{t.lead}</p>
+      {isLinked && (
+        <p class="linked">
+          <Avatar name={user.discordUsername} src={discordAvatarUrl(user)} size="small" />
+          <span>
+            <span class="hint">{t.linkedAs}</span>
+            <strong>
+              <bdi>{user.discordUsername || user.discordId}</bdi>
+            </strong>
+          </span>
+        </p>
+      )}
+      {!canLink && !isLinked && <p class="empty">{t.notSetUp}</p>}
+      <div class="row">
+        {canLink && (
+          <PostButton
+            visit={visit}
+            action="/account/discord/link"
+            icon="link"
+            label={isLinked ? t.relink : t.link}
+            class={isLinked ? 'button button-quiet' : 'button button-primary'}
+          />
+        )}
+        {isLinked && (
+          <ConfirmLink href="/account/discord/unlink" {...unlinkQuestion(visit, canLink)} visit={visit} />
+        )}
+      </div>
+      {(isLinked || user.hidesDiscord) && <Visibility visit={visit} />}
+    </Card>
+  );
+}
+
+/** Whether others can see the link, and the button that changes this. */
+function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).discord;
+  const { hidesDiscord } = visit.user;
+  return (
+    <form method="post" action="/account/discord/visibility" class="row">
+      <CsrfField visit={visit} />
+      <input type="hidden" name="hidden" value={hidesDiscord ? 'no' : 'yes'} />
+      <p class="hint">{hidesDiscord ? t.isHidden : t.isShown}</p>
+      <button class="button button-quiet" type="submit">
+        {hidesDiscord ? t.show : t.hide}
+      </button>
+    </form>
+  );
+}
+
+/** As JPEG, because a transparent picture would show the letter under it. Empty: the account has no picture. */
+function discordAvatarUrl({ discordId, discordAvatar }: MemberVisit['user']): string {
+  return discordAvatar && `https://cdn.discordapp.com/avatars/${discordId}/${discordAvatar}.jpg?size=64`;
+}
+
+function unlinkQuestion({ locale, user }: MemberVisit, canLink: boolean): Question {
+  const t = textsOf(locale).discord;
+  const name = isolate(user.discordUsername || user.discordId || '');
+  return { title: t.unlinkTitle, lead: t.unlinkLead(name, canLink), label: t.unlink };
+}
+
+/** Routes that link and unlink Discord, and hide or show the link. */
+export function discordRoutes(deps: AccountDeps): MemberRoute[] {
+  const { discord } = deps;
+  return [
+    { method: 'GET', path: '/discord/unlink', handle: (visit) => showUnlinkConfirmation(deps, visit) },
+    { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
+    { method: 'POST', path: '/discord/visibility', handle: (visit) => setVisibility(deps, visit) },
+    ...(discord ? linkRoutes(deps, discord) : []),
+  ];
+}
+
+function linkRoutes(deps: AccountDeps, discord: DiscordOAuth): MemberRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/discord/link',
+      isAttempt: true,
+      handle: (visit) => startLink(deps, discord, visit),
+    },
+    {
+      method: 'GET',
+      path: '/discord/return',
+      isPage: false,
+      isAttempt: true,
+      handle: (visit, _, identifyAgain) => finishLink(deps, discord, { visit, identifyAgain }),
+    },
+  ];
+}
+
+/** Redirects to Discord, with a state that is valid only in this browser and this session. */
+async function startLink(deps: AccountDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
+  const state = startAttempt(deps, 'discord-link', visit, { boundTo: visit.session.idHash });
+  const codeVerifier = codeVerifierOf(deps.signer, state);
+  return deps.redirect(visit, buildAuthorizationUrl(discord, { state, codeVerifier }));
+}
+
+async function finishLink(
+  deps: AccountDeps,
+  discord: DiscordOAuth,
+  { visit, identifyAgain }: { visit: MemberVisit; identifyAgain: IdentifyAgain },
+): Promise<Response> {
+  const options = { boundTo: visit.session.idHash };
+  const { state } = (await finishAttempt(deps, 'discord-link', visit, options)) ?? {};
+  if (state === undefined) throw new PageError('link-refused', 400);
+  try {
+    const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
+    const account = await fetchDiscordAccount(discord, visit.url.search, expected);
+    // Meanwhile the session may have ended, or the user may have been blocked.
+    const { user } = await identifyAgain();
+    await linkDiscord(deps.db, user, account);
+  } catch (error) {
+    if (error instanceof LinkCancelled) return deps.redirect(visit, HERE, 'link-cancelled');
+    if (error instanceof Conflict) throw new PageError('discord-linked-elsewhere', 409, { cause: error });
+    if (error instanceof Unavailable) {
+      deps.onUnavailable('discord', error);
+      throw new PageError('discord-unavailable', 503, { cause: error });
+    }
+    if (!(error instanceof LinkRefused)) throw error;
+    deps.onRefused(error);
+    throw new PageError('link-refused', 400, { cause: error });
+  }
+  return deps.redirect(visit, HERE, 'discord-linked');
+}
+
+async function showUnlinkConfirmation(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+  if (visit.user.discordId === null) return deps.redirect(visit, HERE, 'discord-unlinked');
+  const question = unlinkQuestion(visit, deps.discord !== undefined);
+  return respondWithPage(<ConfirmPage site={deps.site} visit={visit} {...question} back={HERE} />);
+}
+
+async function setVisibility(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+  const hidden = visit.form.get('hidden');
+  if (hidden !== 'yes' && hidden !== 'no') throw new InvalidInput('hidden must be yes or no');
+  await setDiscordHidden(deps.db, visit.user, hidden === 'yes');
+  return deps.redirect(visit, HERE, hidden === 'yes' ? 'discord-hidden' : 'discord-shown');
+}
+
+async function unlink(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+  await unlinkDiscord(deps.db, visit.user);
+  return deps.redirect(visit, HERE, 'discord-unlinked');
+}

@@ -1,0 +1,442 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { NotFound } from '../../../src/domain/errors.ts';
+import type { Language } from '../../../src/domain/language.ts';
+import { mayHaveSound, type SoundGroup } from '../../../src/domain/rights/sound-audience.ts';
+import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../src/domain/round-sound.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { perLanguage } from '../../../src/domain/text/per-language.ts';
+import {
+  findRoundSounds,
+  type RoundSound,
+  removeFailedSound,
+} from '../../../src/queries/round-sounds/round-sounds.ts';
+import { Card, ProblemLine } from '../layout/card.tsx';
+import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { CsrfField } from '../layout/csrf-field.tsx';
+import { Icon } from '../layout/icons.tsx';
+import type { Texts } from '../layout/locales/en.ts';
+import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import type { AccountDeps } from '../pages-deps.ts';
+import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
+import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
+import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
+import type { Notice } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import { type MemberVisit, wantsJson } from '../request/visit.ts';
+import {
+  formatDecimal,
+  Loudness,
+  SoundPlayer,
+  soundAddress,
+  titleOf,
+  Waveform,
+  wordOfLoudness,
+} from './sound-view.tsx';
+import { readUploadForm, START_FIELD, toMegabytes, tooLarge } from './upload-form.ts';
+
+const ACCEPTED_FILES =
+  'audio/*,video/mp4,video/webm,.mp3,.wav,.flac,.ogg,.oga,.opus,.m4a,.aac,.aif,.aiff,.caf,.mka,.mkv,.mov';
+
+const HERE = '/account#sound';
+const STEPS = [...UNFINISHED_STATUSES, 'ready'] as const;
+/** Concurrent uploads: each takes up to 5 MB of memory on a fast connection, whatever its size. */
+const MAX_CONCURRENT_UPLOADS = 16;
+/** For a whole form: enough for 20 MB at 0.6 Mbit/s. Bun itself closes a connection that is silent for 30 seconds. */
+const READ_LIMIT_MS = 300_000;
+
+type RoundSoundProps = {
+  deps: AccountDeps;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+  problem: FormProblem | undefined;
+};
+
+/** The round-end sound: the current one, the progress of an upload, and the upload form. */
+export async function RoundSoundCard({
+  deps,
+  visit,
+  notice,
+  problem,
+}: RoundSoundProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).roundSound;
+  const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
+  const { maxSeconds, maxUploadBytes, audience = 'everyone' } = deps.sounds.limits;
+  if (audience !== 'everyone' && !mayHaveSound(audience, visit.user)) {
+    return (
+      <Card id="sound" title={t.title} icon="sound" notice={notice}>
+        <p class="lead">{t.onlyFor(listGroups(audience, visit.locale))}</p>
+        {ready && <KeptSound sound={ready} visit={visit} />}
+      </Card>
+    );
+  }
+  const megabytes = toMegabytes(maxUploadBytes);
+  return (
+    <Card id="sound" title={t.title} icon="sound" notice={notice}>
+      <p class="lead">{t.lead({ seconds: maxSeconds, megabytes })}</p>
+      {ready && <ReadySound sound={ready} visit={visit} />}
+      {latest && latest.status !== 'failed' && <Progress sound={latest} visit={visit} hasReady={!!ready} />}
+      {latest?.status === 'failed' && <Failure sound={latest} visit={visit} hasReady={!!ready} />}
+      {!ready && !latest && <p class="empty">{t.none}</p>}
+      <form
+        class="sound-upload"
+        method="post"
+        action="/account/roundsound#sound"
+        enctype="multipart/form-data"
+        data-sound-upload
+        data-max-bytes={String(maxUploadBytes)}
+        data-too-large={t.tooLarge(megabytes)}
+        data-uploading={t.uploading}
+        data-failed={t.uploadFailed}
+        data-refused-by-proxy={t.refusedByProxy}
+      >
+        <CsrfField visit={visit} />
+        {problem && <ProblemLine message={problem.message} />}
+        <FileField label={ready ? t.replace : t.choose} t={t} />
+        <div
+          class="field sound-start"
+          data-sound-start
+          data-kept-ms={String(maxSeconds * 1000)}
+          data-latest-ms={String(LATEST_START_MS)}
+          data-marker-label={t.startMarker}
+        >
+          <p class="hint sound-reading" role="status" data-reading hidden>
+            {t.reading}
+          </p>
+          <label for="sound-start">{t.start}</label>
+          <div class="row">
+            <input
+              id="sound-start"
+              name={START_FIELD}
+              type="text"
+              autocomplete="off"
+              maxlength={12}
+              value={problem?.values.get(START_FIELD) ?? '0:00'}
+              aria-describedby="sound-start-hint"
+            />
+            <button class="button button-quiet" type="button" data-play={t.play} data-stop={t.stop} hidden>
+              {t.play}
+            </button>
+          </div>
+          <p class="hint" id="sound-start-hint">
+            {t.startHint}
+          </p>
+        </div>
+        <button class="button button-primary" type="submit">
+          <Icon name="sound" />
+          {t.upload}
+        </button>
+        <p class="sound-message" role="status" hidden></p>
+        <div class="sound-sending" hidden>
+          <progress class="sound-bar" max="100" value="0" aria-label={t.uploading}></progress>
+          <span class="sound-percent" aria-hidden="true"></span>
+        </div>
+      </form>
+      <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
+    </Card>
+  );
+}
+
+/**
+ * The field for the file to upload. The browser's own file button uses the browser's language. With scripts enabled the
+ * label therefore serves as the button and the script shows the file name; the input remains for keyboards and screen
+ * readers.
+ */
+function FileField({ label, t }: { label: string; t: Texts['roundSound'] }): JSX.Element {
+  return (
+    <div class="field file-field">
+      <input
+        id="sound-file"
+        name="file"
+        type="file"
+        accept={ACCEPTED_FILES}
+        required
+        aria-describedby="sound-file-name"
+      />
+      <label for="sound-file" class="file-button">
+        <Icon name="sound" />
+        {label}
+      </label>
+      <span id="sound-file-name" class="file-name hint" dir="auto" data-file-name>
+        {t.noFile}
+      </span>
+    </div>
+  );
+}
+
+/** A stored sound whose owner is no longer allowed to have one: it is not played, but can be deleted. */
+function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  return (
+    <div class="sound">
+      <SoundHead sound={sound} visit={visit} />
+      <p class="hint">{t.keptUnheard}</p>
+    </div>
+  );
+}
+
+function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  return (
+    <div class="sound-head">
+      <strong class="sound-title">
+        <bdi>{titleOf(sound)}</bdi>
+      </strong>
+      <ConfirmLink href="/account/roundsound/delete" {...removalQuestion(sound, visit)} visit={visit} />
+    </div>
+  );
+}
+
+function removalQuestion(sound: RoundSound, { locale }: MemberVisit): Question {
+  const t = textsOf(locale).roundSound;
+  return { title: t.removeTitle, lead: t.removeLead(isolate(titleOf(sound))), label: t.remove };
+}
+
+function listGroups(groups: readonly SoundGroup[], locale: Language): string {
+  const { groups: names } = textsOf(locale).roundSound;
+  return listFormat(locale).format(groups.map((group) => names[group]));
+}
+
+const listFormat = perLanguage((tag) => new Intl.ListFormat(tag));
+
+function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const { locale } = visit;
+  const t = textsOf(locale).roundSound;
+  const { loudnessBeforeLufs: before, loudnessAfterLufs: after } = sound;
+  return (
+    <div class="sound">
+      <SoundHead sound={sound} visit={visit} />
+      <Waveform peaks={sound.waveform ?? []} label={t.waveformLabel} />
+      <SoundPlayer sound={sound} visit={visit} preload="metadata" />
+      <dl class="sound-facts">
+        <Fact name={t.facts.length}>{t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))}</Fact>
+        {before !== null && after !== null && (
+          <>
+            <Fact name={t.facts.before}>
+              <Loudness word={wordOfLoudness(before - after)} lufs={before} locale={locale} />
+            </Fact>
+            <Fact name={t.facts.after}>
+              <Loudness word="even" lufs={after} locale={locale} />
+            </Fact>
+          </>
+        )}
+        <Fact name={t.facts.since}>
+          <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: Child }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
+
+function Progress({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  const current = sound.status === 'failed' ? -1 : STEPS.indexOf(sound.status);
+  return (
+    <div class="sound-progress" data-sound-progress role="status">
+      <strong>{t.underWay(isolate(titleOf(sound)))}</strong>
+      <ol class="sound-steps">
+        {STEPS.map((step, index) => (
+          <li
+            data-step={step}
+            class={index < current ? 'step-done' : undefined}
+            aria-current={index === current ? 'step' : undefined}
+          >
+            {t.steps[step]}
+          </li>
+        ))}
+      </ol>
+      {hasReady && <p class="hint">{t.stillPlaying}</p>}
+      <p class="sound-refresh">
+        {/* Differs at each visit: a link that changes only the fragment would not load the page again. */}
+        <a href={`/account?check=${visit.now.getTime()}#sound`}>{t.refresh}</a>
+      </p>
+    </div>
+  );
+}
+
+function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
+  return (
+    <div class="warning" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>{t.failed(isolate(titleOf(sound)))}</strong>
+        <br />
+        {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
+        <form method="post" action="/account/roundsound/dismiss#sound" class="row">
+          <CsrfField visit={visit} />
+          <button class="button button-quiet button-small" type="submit">
+            {t.dismiss}
+          </button>
+        </form>
+      </div>
+    </div>
+  );
+}
+
+type UploadDeps = AccountDeps & {
+  /** The account page, with the form as it was sent except for the file. */
+  showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element;
+};
+
+/** Routes that upload and delete a sound and dismiss a failure, and the status that the page's script polls. */
+export function roundSoundRoutes(deps: UploadDeps): MemberRoute[] {
+  const receive = createReceiver(deps);
+  return [
+    {
+      method: 'POST',
+      path: '/roundsound',
+      readsBody: true,
+      handle: (visit, _, identifyAgain) =>
+        upload(deps, visit, (values) => receive(visit, identifyAgain, values)),
+    },
+    {
+      method: 'GET',
+      path: '/roundsound/status',
+      isPage: false,
+      handle: (visit) => respondWithStatus(deps, visit),
+    },
+    { method: 'GET', path: '/roundsound/delete', handle: (visit) => showRemoveConfirmation(deps, visit) },
+    {
+      method: 'POST',
+      path: '/roundsound/delete',
+      handle: async (visit) =>
+        deps.redirect(visit, HERE, await removeSoundOf(deps, visit.user.steamId64, visit)),
+    },
+    {
+      method: 'POST',
+      path: '/roundsound/dismiss',
+      handle: async (visit) => {
+        await removeFailedSound(deps.db, visit.user.steamId64);
+        return deps.redirect(visit, HERE);
+      },
+    },
+  ];
+}
+
+async function upload(
+  deps: UploadDeps,
+  visit: MemberVisit,
+  receive: (values: Map<string, string>) => Promise<void>,
+): Promise<Response> {
+  const values = new Map<string, string>();
+  if (wantsJson(visit.request)) {
+    await receive(values);
+    return Response.json({ success: true, status: 'queued' }, { status: 202 });
+  }
+  const show = (problem: FormProblem) => deps.showAgain(visit, problem);
+  return withFormShownAgain(visit, { values, show }, async () => {
+    await receive(values);
+    return deps.redirect(visit, HERE, 'sound-uploaded');
+  });
+}
+
+/** The status that the script polls while an upload is processed. */
+async function respondWithStatus({ db }: AccountDeps, visit: MemberVisit): Promise<Response> {
+  const { ready, latest } = await findRoundSounds(db, visit.user.steamId64);
+  const t = textsOf(visit.locale).roundSound;
+  return Response.json({
+    status: latest?.status ?? ready?.status ?? null,
+    message: latest?.failure ? t.failures[latest.failure] : null,
+    url: ready ? soundAddress(ready) : null,
+    title: ready?.title ?? null,
+  });
+}
+
+async function showRemoveConfirmation(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
+  const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
+  const sound = ready ?? latest;
+  if (!sound) return deps.redirect(visit, HERE, 'sound-already-removed');
+  const question = removalQuestion(sound, visit);
+  return respondWithPage(<ConfirmPage site={deps.site} visit={visit} {...question} back={HERE} />);
+}
+
+/**
+ * Removes a player's sound in the name of the visitor.
+ * @returns what to tell them: the sound may already be gone, for example by the same form in another tab.
+ */
+export async function removeSoundOf(
+  { sounds }: Pick<AccountDeps, 'sounds'>,
+  steamId64: SteamId64,
+  { user }: Pick<MemberVisit, 'user'>,
+): Promise<NoticeKey> {
+  try {
+    await sounds.removeSound({ steamId64, actor: { userId: user.id } });
+    return 'sound-removed';
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error;
+    return 'sound-already-removed';
+  }
+}
+
+/**
+ * Stores the file that a request uploads, unless the session has ended by the time it has arrived.
+ * @param values receives what the form shows again when it is refused.
+ */
+type ReceiveUpload = (
+  visit: MemberVisit,
+  identifyAgain: IdentifyAgain,
+  values: Map<string, string>,
+) => Promise<void>;
+
+/**
+ * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
+ * as a field before or after the file. Each user may run one upload at a time, and all of them sixteen; further ones are
+ * refused with 503.
+ */
+function createReceiver({
+  signer,
+  sounds: { limits, storeUpload },
+}: Pick<AccountDeps, 'signer' | 'sounds'>): ReceiveUpload {
+  const { maxUploadBytes } = limits;
+  const uploadingUserIds = new Set<number>();
+  return async ({ request, session, user }, identifyAgain, values) => {
+    if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);
+    const token = request.headers.get(CSRF_HEADER);
+    const requireToken = (field: string | undefined) =>
+      requireCsrfToken(signer, session, request, token ?? field);
+    if (token !== null) requireToken(undefined);
+    if (Number(request.headers.get('content-length') ?? 0) > maxUploadBytes + 64 * 1024) {
+      throw tooLarge(maxUploadBytes);
+    }
+    if (uploadingUserIds.has(user.id) || uploadingUserIds.size >= MAX_CONCURRENT_UPLOADS) {
+      throw new PageError('sound-busy', 503);
+    }
+    uploadingUserIds.add(user.id);
+    try {
+      await readUploadForm(request, {
+        maxBytes: maxUploadBytes,
+        limitMs: READ_LIMIT_MS,
+        requireToken,
+        values,
+        identifyAgain,
+        store: (file) =>
+          storeUpload({
+            steamId64: user.steamId64,
+            fileName: file.fileName,
+            bytes: file.bytes,
+            get start() {
+              return file.start;
+            },
+            actor: { userId: user.id },
+          }),
+      });
+    } finally {
+      uploadingUserIds.delete(user.id);
+    }
+  };
+}

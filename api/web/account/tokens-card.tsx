@@ -1,0 +1,274 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import {
+  createApiToken,
+  findApiToken,
+  isTokenName,
+  listLiveApiTokens,
+  MAX_LIVE_TOKENS,
+  MAX_TOKEN_NAME_LENGTH,
+  revokeApiToken,
+} from '../../../src/queries/users/api-tokens.ts';
+import { Card, ProblemLine } from '../layout/card.tsx';
+import { ConfirmPage } from '../layout/confirm.tsx';
+import { CopyableText } from '../layout/copy-button.tsx';
+import { CsrfField } from '../layout/csrf-field.tsx';
+import { Icon } from '../layout/icons.tsx';
+import { Layout, type Site } from '../layout/layout.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { FullMoment } from '../layout/moment.tsx';
+import { SelectField } from '../layout/search-form.tsx';
+import type { AccountDeps } from '../pages-deps.ts';
+import { claimForm, FORM_ID_FIELD } from '../request/forms/form-id.ts';
+import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
+import type { MemberRoute } from '../request/member-route.ts';
+import type { Notice } from '../request/notice.ts';
+import { PageError } from '../request/page-error.ts';
+import { respondWithPage } from '../request/page-response.ts';
+import type { MemberVisit } from '../request/visit.ts';
+import { parseTokenId, revocationQuestion, TokenTable } from './token-table.tsx';
+
+const HERE = '/account#tokens';
+/** The lifetimes that the form offers, in days. */
+const EXPIRIES = ['7', '30', '90', '365', 'never'] as const;
+const DEFAULT_EXPIRY = '90';
+const DAY_MS = 86_400_000;
+/** Marks a form that offers scopes. Browsers omit unchecked boxes, so a form without any would look the same. */
+const SCOPES_OFFERED = 'scopes_offered';
+
+type TokensProps = {
+  deps: AccountDeps;
+  visit: MemberVisit;
+  notice: Notice | undefined;
+  problem: FormProblem | undefined;
+};
+
+/** The user's live API tokens, and the form to create one. */
+export async function TokensCard({ deps, visit, notice, problem }: TokensProps): Promise<HtmlEscapedString> {
+  const t = textsOf(visit.locale).tokens;
+  const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
+  const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
+  return (
+    <Card id="tokens" title={t.title} icon="key" notice={notice}>
+      <p class="lead">{t.lead}</p>
+      {tokens.length === 0 ? (
+        <p class="empty">{mayCreate ? t.none : t.noneYet}</p>
+      ) : (
+        <TokenTable tokens={tokens} visit={visit} revokePathOf={({ id }) => `/account/tokens/${id}/revoke`} />
+      )}
+      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} problem={problem} />}
+      {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
+      <p class="hint">{mayCreate ? t.count(tokens.length, MAX_LIVE_TOKENS) : t.forAdmins}</p>
+    </Card>
+  );
+}
+
+type FormProps = { visit: MemberVisit; problem: FormProblem | undefined };
+
+/** The form's address ends in the card's anchor, where the page opens when it is shown again. */
+function CreateForm({ visit, problem }: FormProps): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  return (
+    <form method="post" action="/account/tokens#tokens" class="create create-token">
+      {problem && <ProblemLine message={problem.message} />}
+      <CsrfField visit={visit} />
+      <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
+      <div class="field">
+        <label for="token-name">{t.name}</label>
+        <input
+          id="token-name"
+          name="name"
+          required
+          maxlength={MAX_TOKEN_NAME_LENGTH}
+          value={problem?.values.get('name')}
+          aria-describedby="token-name-hint"
+        />
+        <p class="hint" id="token-name-hint">
+          {t.nameHint}
+        </p>
+      </div>
+      <SelectField
+        name="expires"
+        id="token-expiry"
+        label={t.expiry}
+        options={EXPIRIES.map((expiry) => [expiry, t.expiries[expiry]] as const)}
+        chosen={problem?.values.get('expires') ?? DEFAULT_EXPIRY}
+      />
+      <fieldset class="field flags">
+        <legend>{t.scopes}</legend>
+        <input type="hidden" name={SCOPES_OFFERED} value="1" />
+        {TOKEN_SCOPES.map((scope) => (
+          <label class="check">
+            <input
+              type="checkbox"
+              name={scopeField(scope)}
+              checked={!problem || problem.values.has(scopeField(scope))}
+            />
+            <span>{t.scopeNames[scope]}</span>
+          </label>
+        ))}
+      </fieldset>
+      <button class="button button-primary" type="submit">
+        <Icon name="key" />
+        {t.create}
+      </button>
+    </form>
+  );
+}
+
+type CreationDeps = AccountDeps & {
+  /** The account page, with the form as it was sent. */
+  showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element;
+};
+
+/** Routes that create and revoke tokens. */
+export function tokenRoutes(deps: CreationDeps): MemberRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/tokens',
+      handle: (visit) => {
+        const show = (problem: FormProblem) => deps.showAgain(visit, problem);
+        return withFormShownAgain(visit, { values: visit.form, show }, () => createToken(deps, visit));
+      },
+    },
+    {
+      method: 'GET',
+      path: '/tokens/:id/revoke',
+      handle: (visit, { id }) => showRevokeConfirmation(deps, visit, parseTokenId(id)),
+    },
+    {
+      method: 'POST',
+      path: '/tokens/:id/revoke',
+      handle: (visit, { id }) => revokeToken(deps, visit, parseTokenId(id)),
+    },
+  ];
+}
+
+/**
+ * Creates a token and shows it in the response itself, so that it is never stored in a cookie, a URL or the database.
+ * Submitting the same form again, for example by a reload, does not create a second token.
+ */
+async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit: MemberVisit) {
+  const { form, user, now } = visit;
+  if (!mayCreateTokens(tokensFor, user)) throw new PageError('tokens-for-admins', 403);
+  const name = (form.get('name') ?? '').trim();
+  if (!isTokenName(name)) throw new PageError('token-name', 400);
+  const expiresAt = parseExpiry(form.get('expires'), now);
+  const scopes = readScopes(form);
+
+  // In one transaction: if creating the token fails, the form can be submitted again.
+  const token = await db
+    .transaction(async (tx) => {
+      if (!(await claimForm(tx, form, visit))) return undefined;
+      const actor = { userId: user.id };
+      return (await createApiToken(tx, user.id, { name, scopes, expiresAt, now, actor })).token;
+    })
+    .catch((error: unknown) => {
+      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+    });
+  if (token === undefined) return redirect(visit, HERE, 'token-already-created');
+  return respondWithPage(<CreatedPage site={site} visit={visit} {...{ name, token, scopes, expiresAt }} />);
+}
+
+/**
+ * The expiry of a token that is created at `now`; null for never.
+ * @throws {InvalidInput} for a value that is not one of {@link EXPIRIES}.
+ */
+function parseExpiry(text: string | undefined, now: Date): Date | null {
+  const expiry = EXPIRIES.find((choice) => choice === (text ?? DEFAULT_EXPIRY));
+  if (!expiry) throw new InvalidInput('expires is not one of the choices');
+  return expiry === 'never' ? null : new Date(now.getTime() + Number(expiry) * DAY_MS);
+}
+
+/** The name of a scope's checkbox. */
+function scopeField(scope: TokenScope): string {
+  return `scope_${scope}`;
+}
+
+/**
+ * The selected scopes; all scopes for a form that offers none.
+ * @throws {PageError} 400 when none is selected, or an unknown one.
+ */
+function readScopes(form: ReadonlyMap<string, string>): readonly TokenScope[] {
+  const scopes = TOKEN_SCOPES.filter((scope) => form.has(scopeField(scope)));
+  const fields = [...form.keys()].filter((name) => name.startsWith('scope_'));
+  if (scopes.length > 0 && scopes.length === fields.length) return scopes;
+  if (form.has(SCOPES_OFFERED) || fields.length > 0) throw new PageError('token-scopes', 400);
+  return TOKEN_SCOPES;
+}
+
+type CreatedProps = {
+  site: Site;
+  visit: MemberVisit;
+  name: string;
+  token: string;
+  scopes: readonly TokenScope[];
+  expiresAt: Date | null;
+};
+
+/** Shows a new token, which is displayed only once, and a command to try it. */
+function CreatedPage({ site, visit, name, token, scopes, expiresAt }: CreatedProps): JSX.Element {
+  const t = textsOf(visit.locale).tokens;
+  const requests = {
+    penalties: '/penalties?per_page=5',
+    lookup: `/users/lookup?steamid64=${visit.user.steamId64}`,
+    events: '/events',
+    servers: '/servers',
+  } satisfies Record<TokenScope, string>;
+  const scope = (['penalties', 'lookup', 'events'] as const).find((one) => scopes.includes(one)) ?? 'servers';
+  // An event stream is printed as it comes.
+  const options = scope === 'events' ? '-N ' : '';
+  const command = `curl ${options}-H "Authorization: Bearer ${token}" "${site.publicUrl}/api/v1${requests[scope]}"`;
+  return (
+    <Layout site={site} visit={visit} title={t.createdTitle}>
+      <section class="card narrow" aria-labelledby="created">
+        <h1 id="created">{t.createdTitle}</h1>
+        <p>
+          <span>{t.createdLead(isolate(name))}</span>{' '}
+          {expiresAt && (
+            <span class="hint">
+              {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />
+            </span>
+          )}
+        </p>
+        <p class="warning">
+          <Icon name="warning" />
+          <span>{t.shownOnce}</span>
+        </p>
+        <CopyableText id="new-token" label={t.tokenLabel} text={token} visit={visit} />
+        <h2 class="minor">{t.tryIt}</h2>
+        <CopyableText id="new-token-curl" label={t.curlLabel} text={command} visit={visit} />
+        <p class="row">
+          <a class="button button-primary" href={HERE}>
+            {t.done}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
+}
+
+async function showRevokeConfirmation(
+  { db, site, redirect }: AccountDeps,
+  visit: MemberVisit,
+  id: number,
+): Promise<Response> {
+  const token = await findApiToken(db, { id, userId: visit.user.id });
+  if (!token) throw new NotFound(`there is no token ${id}`);
+  if (token.revokedAt) return redirect(visit, HERE, 'token-revoked');
+  const question = revocationQuestion(token, visit);
+  return respondWithPage(<ConfirmPage site={site} visit={visit} {...question} back={HERE} />);
+}
+
+async function revokeToken({ db, redirect, onTokenRevoked }: AccountDeps, visit: MemberVisit, id: number) {
+  const { user, now } = visit;
+  // Revoking it again, for example in another tab, changes nothing and says the same.
+  await revokeApiToken(db, id, { ofUserId: user.id, now, actor: { userId: user.id } });
+  onTokenRevoked();
+  return redirect(visit, HERE, 'token-revoked');
+}
