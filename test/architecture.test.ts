@@ -149,7 +149,7 @@ test.each([
 
 /** Where the service's own database is queried; `src/queries/README.md` says why. */
 const SQL_HOMES = ['src/queries/', 'src/db/', 'src/backup/', 'src/demo/community.ts'];
-const LOCKS_TAKEN = ['src/import/writer.ts', 'src/demo/demo.ts'];
+const LOCKS_TAKEN = ['src/import/import-run.ts', 'src/demo/demo.ts'];
 
 test('SQL is written in its homes alone', async () => {
   const speakers: string[] = [];

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { pluralForm } from '../domain/text/plural.ts';
-import { importIks } from '../import/iks.ts';
-import type { ImportSummary, RowReport } from '../import/import-report.ts';
+import { IKS } from '../import/iks.ts';
+import type { ImportSummary } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
 import { importNdjson } from '../import/ndjson/ndjson.ts';
-import { importSimpleAdmin } from '../import/simple-admin/simple-admin.ts';
-import { importSourcebans } from '../import/sourcebans/sourcebans.ts';
+import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
+import { importSource } from '../import/source-system.ts';
+import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
 import { openNamedFile } from './named-file.ts';
 import { describeLostErasures } from './output/lost-erasures.ts';
@@ -77,14 +78,15 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         const url = options.url ?? configured.url;
         if (url === undefined) command.error('error: --url or SIMPLEADMIN_URL is required');
         await run(command, options, (deps, shared) =>
-          importSimpleAdmin(deps, {
-            ...shared,
-            url,
-            timezone: options.timezone ?? configured.timezone,
-            trustsOnlineTime: options.onlineTime,
-            // The same as the mirror's, so that one continues the other.
-            source: options.source ?? configured.source,
-          }),
+          importSource(
+            deps,
+            simpleAdminSystem({
+              timezone: options.timezone ?? configured.timezone,
+              trustsOnlineTime: options.onlineTime,
+            }),
+            // The same source as the mirror's, so that one continues the other.
+            { ...shared, url, source: options.source ?? configured.source },
+          ),
         );
       },
     );
@@ -96,7 +98,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       const { url = configured.url, prefix = configured.prefix, source = configured.source } = options;
       if (url === undefined) command.error('error: --url or SOURCEBANS_URL is required');
       await run(command, options, (deps, shared) =>
-        importSourcebans(deps, { ...shared, url, prefix, source }),
+        importSource(deps, sourcebansSystem({ prefix }), { ...shared, url, source }),
       );
     });
   databaseCommand('iks', 'a database of IKS Admin 3', 'IKS_SOURCE, else iks')
@@ -105,7 +107,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       const configured = session.config().sources.iks;
       const { url = configured.url, source = configured.source } = options;
       if (url === undefined) command.error('error: --url or IKS_URL is required');
-      await run(command, options, (deps, shared) => importIks(deps, { ...shared, url, source }));
+      await run(command, options, (deps, shared) => importSource(deps, IKS, { ...shared, url, source }));
     });
 
   penalties
@@ -135,11 +137,11 @@ async function runImport(
       replacesSource: replaceSource,
       onProgress: progress.update,
       onWait: () => progress.line('waiting for another import of this source to end'),
-      onSetAside: (row, { isOutdated }) =>
-        progress.line(`set aside${isOutdated ? ', stays as it was' : ''}: ${name(row)}: ${row.reason}`),
-      onWarning: (row) => {
-        warnings += 1;
-        if (warnings <= WARNINGS_SHOWN) progress.line(`warning: ${name(row)}: ${row.reason}`);
+      onReport: (kind, { table, id, reason }) => {
+        if (kind === 'warning') warnings += 1;
+        if (kind === 'warning' && warnings > WARNINGS_SHOWN) return;
+        const shown = kind === 'outdated' ? 'set aside, stays as it was' : kind;
+        progress.line(`${shown}: ${table} ${id}: ${reason}`);
       },
     },
   ).finally(progress.end);
@@ -156,10 +158,6 @@ function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string 
   if (wrong === 0) return `All ${tallies} totals are correct`;
   const are = pluralForm('en', wrong, { one: 'is', other: 'are' });
   return `${wrong} of ${tallies} totals ${are} wrong: run \`penalties recount\``;
-}
-
-function name({ table, id }: RowReport): string {
-  return `${table} ${id}`;
 }
 
 function describe(summary: ImportSummary): string {

@@ -1,9 +1,49 @@
+import type { Db } from '../db/client.ts';
 import { listActivePenaltyKeys } from '../queries/penalties/sources.ts';
+import { findSetting, saveSetting } from '../queries/settings.ts';
 import { type ImportRun, importPage } from './import-run.ts';
-import type { MirrorState } from './mirror-state.ts';
-import type { SourceDatabase, SourceRow } from './source/source-database.ts';
-import { readSourcePages, type SourceTable, selectSourcePage, selectSourceRows } from './source/tables.ts';
-import type { PenaltyTable } from './source-system.ts';
+import {
+  readSourcePages,
+  type SourceDatabase,
+  type SourceRow,
+  type SourceTable,
+  selectSourcePage,
+  selectSourceRows,
+} from './source/tables.ts';
+import type { OpenTable, SourceSystem } from './source-system.ts';
+
+/** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
+export type MirrorState = {
+  /** Identifies the source: with a new address the mirror starts from the beginning. */
+  sourceHash: string;
+  /** When every row was last read, ISO 8601. */
+  sweptAt: string;
+  /** The source's own clock, in Unix seconds, at the beginning of the last round. */
+  sourceSeconds: number;
+  tables: Record<string, TableState>;
+};
+
+/**
+ * The largest id read; the id up to which our active penalties were looked up; the id up to which the source's active
+ * rows were compared.
+ */
+type TableState = { lastId: number; activeCursor: number; sourceCursor: number };
+
+const keyOf = (kind: SourceSystem['kind']) => `mirror.${kind}`;
+
+/** @returns undefined when this source was never mirrored. */
+export async function loadMirrorState(
+  db: Db,
+  kind: SourceSystem['kind'],
+  sourceHash: string,
+): Promise<MirrorState | undefined> {
+  const state: MirrorState | undefined = JSON.parse((await findSetting(db, keyOf(kind))) ?? '{}');
+  return state?.sourceHash === sourceHash ? state : undefined;
+}
+
+export async function saveMirrorState(db: Db, kind: SourceSystem['kind'], state: MirrorState): Promise<void> {
+  await saveSetting(db, keyOf(kind), JSON.stringify(state));
+}
 
 /** Ids are assigned before rows are committed, so a row may appear after one with a larger id. */
 const ID_OVERLAP = 500;
@@ -13,7 +53,8 @@ const SECONDS_OVERLAP = 300;
 const ACTIVE_WINDOW = 5000;
 const LOOKUP_IDS = 500;
 
-type TableState = MirrorState['tables'][string];
+/** How a round reads one table. */
+type Reading = { run: ImportRun; database: SourceDatabase; table: OpenTable; pageRows: number };
 
 /**
  * Imports what changed since the last round:
@@ -26,44 +67,47 @@ type TableState = MirrorState['tables'][string];
 export async function importChanges(
   run: ImportRun,
   database: SourceDatabase,
-  tables: readonly PenaltyTable[],
+  tables: readonly OpenTable[],
   { state, pageRows }: { state: MirrorState; pageRows: number },
 ): Promise<MirrorState> {
   const sourceSeconds = await loadSourceClock(database);
   const next: MirrorState = { ...state, sourceSeconds, tables: {} };
   for (const table of tables) {
-    const { source, key, isChangedSince } = table;
-    const before = state.tables[source.name] ?? { lastId: 0, activeCursor: 0, sourceCursor: 0 };
+    const { source, key, isChangedSince, isActiveAt } = table;
+    const reading: Reading = { run, database, table, pageRows };
+    const before = state.tables[source.name] ?? START;
     let { lastId, activeCursor } = before;
-    const newRows = readSourcePages(database, source, { key, after: before.lastId - ID_OVERLAP, pageRows });
-    for await (const page of newRows) {
-      await importRows(run, table, page);
-      lastId = Math.max(lastId, Number(page.at(-1)?.[key]));
+    const after = before.lastId - ID_OVERLAP;
+    for await (const page of readSourcePages(database, source, { key, after, pageRows })) {
+      await importRows(reading, page);
+      lastId = Math.max(lastId, Number(page.at(-1)?.id));
     }
     if (isChangedSince) {
       const updated = narrow(source, isChangedSince(state.sourceSeconds - SECONDS_OVERLAP));
       for await (const page of readSourcePages(database, updated, { key, pageRows })) {
-        await importRows(run, table, page);
+        await importRows(reading, page);
       }
-    } else activeCursor = await lookUpActive(run, database, table, activeCursor);
-    const active = { table, seconds: sourceSeconds, pageRows };
-    const sourceCursor = await importActive(run, database, active, before.sourceCursor);
+    } else activeCursor = await lookUpActive(reading, activeCursor);
+    const active = narrow(source, isActiveAt(sourceSeconds));
+    const sourceCursor = await importActive(reading, active, before.sourceCursor);
     next.tables[source.name] = { lastId, activeCursor, sourceCursor };
   }
   return next;
 }
 
+const START: TableState = { lastId: 0, activeCursor: 0, sourceCursor: 0 };
+
 /** The state after a sweep, which reads every row. */
 export async function loadStateAfterSweep(
   database: SourceDatabase,
-  penaltyTables: readonly PenaltyTable[],
-  { sourceHash, sweptAt }: { sourceHash: string; sweptAt: Date },
+  penaltyTables: readonly OpenTable[],
+  { sourceHash, sweptAt }: Pick<MirrorState, 'sourceHash' | 'sweptAt'>,
 ): Promise<MirrorState> {
   const sourceSeconds = await loadSourceClock(database);
   const tables: MirrorState['tables'] = {};
   for (const { source, key } of penaltyTables) {
     const [row] = await database.select(`select max(${key}) as id from ${source.name}`);
-    tables[source.name] = { lastId: Number(row?.id ?? 0), activeCursor: 0, sourceCursor: 0 };
+    tables[source.name] = { ...START, lastId: Number(row?.id ?? 0) };
   }
   return { sourceHash, sweptAt, sourceSeconds, tables };
 }
@@ -76,50 +120,38 @@ async function loadSourceClock(database: SourceDatabase): Promise<number> {
   return Number(row?.now);
 }
 
-async function importRows(
-  run: ImportRun,
-  { parser, groups }: PenaltyTable,
-  rows: readonly SourceRow[],
-): Promise<void> {
+async function importRows({ run, table }: Reading, rows: readonly SourceRow[]): Promise<void> {
+  const { parser, groups } = table;
   await importPage(run, groups ? await groups.complete(rows) : rows.map((row) => [row]), parser);
 }
 
 /** Compares our next active penalties with their rows. @returns the id to continue after; 0 once all were compared. */
-async function lookUpActive(
-  run: ImportRun,
-  database: SourceDatabase,
-  table: PenaltyTable,
-  activeCursor: TableState['activeCursor'],
-): Promise<number> {
-  const { source, key, types, parser } = table;
+async function lookUpActive(reading: Reading, activeCursor: number): Promise<number> {
+  const { run, database, table } = reading;
+  const { name, source, key, types } = table;
   const active = await listActivePenaltyKeys(
     run.db,
-    { source: run.source, sourceTable: parser.table, types },
+    { source: run.source.name, sourceTable: name, types },
     { after: activeCursor, limit: ACTIVE_WINDOW },
   );
   for (let start = 0; start < active.length; start += LOOKUP_IDS) {
     const ids = active.slice(start, start + LOOKUP_IDS).map((row) => row.sourceId);
     const marks = ids.map(() => '?').join(', ');
-    await importRows(run, table, await selectSourceRows(database, source, `and p.${key} in (${marks})`, ids));
+    const rows = await selectSourceRows(database, source, `and p.${key} in (${marks})`, ids);
+    await importRows(reading, rows);
   }
   return active.length < ACTIVE_WINDOW ? 0 : (active.at(-1)?.id ?? 0);
 }
 
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */
-async function importActive(
-  run: ImportRun,
-  database: SourceDatabase,
-  { table, seconds, pageRows }: { table: PenaltyTable; seconds: number; pageRows: number },
-  after: TableState['sourceCursor'],
-): Promise<number> {
-  const { source, key, isActiveAt } = table;
-  const active = narrow(source, isActiveAt(seconds));
+async function importActive(reading: Reading, active: SourceTable, after: number): Promise<number> {
+  const { database, table, pageRows } = reading;
   let sourceCursor = after;
   for (let compared = 0; compared < ACTIVE_WINDOW; compared += pageRows) {
-    const page = await selectSourcePage(database, active, { key, after: sourceCursor, pageRows });
-    await importRows(run, table, page);
+    const page = await selectSourcePage(database, active, { key: table.key, after: sourceCursor, pageRows });
+    await importRows(reading, page);
     if (page.length < pageRows) return 0;
-    sourceCursor = Number(page.at(-1)?.[key]);
+    sourceCursor = Number(page.at(-1)?.id);
   }
   return sourceCursor;
 }

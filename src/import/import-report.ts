@@ -1,8 +1,11 @@
 /** A source row that was set aside, or imported with a warning. */
 export type RowReport = { table: string; id: string; reason: string };
 
-/** What is assumed about rows of one kind, and how many the source has: too many to report one by one. */
-export type Assumption = { rows: number; assumption: string };
+/**
+ * A row with a `warning` was imported. One that was `set aside` was not; if an earlier import could read it, its penalty
+ * stays as it was and is `outdated`.
+ */
+export type ReportKind = 'warning' | 'set aside' | 'outdated';
 
 export type ImportProgress = {
   /** Rows read so far. */
@@ -13,91 +16,69 @@ export type ImportProgress = {
 
 /** Optional callbacks of a running import. */
 export type ImportListener = {
-  onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** Called for every row that was set aside. */
-  onSetAside?: ((row: RowReport, options: { isOutdated: boolean }) => void) | undefined;
+  onProgress?: (progress: ImportProgress) => void;
+  /** Called for every row that is reported. */
+  onReport?: (kind: ReportKind, row: RowReport) => void;
   /** Called when this import waits for another one of the same source. */
-  onWait?: (() => void) | undefined;
-  /** Called for every row that was imported with a warning. */
-  onWarning?: ((row: RowReport) => void) | undefined;
+  onWait?: () => void;
 };
-
-export type ImportSummary = {
-  source: string;
-  /** Nothing was written: the numbers are what would have been. */
-  isDryRun: boolean;
-  read: number;
-  added: number;
-  changed: number;
-  unchanged: number;
-  /** Penalties that the source no longer has: marked and kept. */
-  gone: number;
-  setAside: number;
-  /** Rows of `setAside` that an earlier import could read: they stay as they were, and may be out of date. */
-  outdated: number;
-  warnings: number;
-  /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
-  lostErasures: number;
-  /** Names of the servers that were added; they are hidden until an operator unhides them. */
-  serversAdded: string[];
-  /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
-  rowsSetAside: RowReport[];
-  outdatedRows: RowReport[];
-  warnedRows: RowReport[];
-  assumptions: Assumption[];
-};
-
-/** Bounds memory, since a broken source may have every row set aside. */
-const LISTED_REPORTS = 1000;
 
 /** The summary of an import that has read nothing yet. */
-export function startSummary(source: string, isDryRun: boolean): ImportSummary {
+export function startSummary(source: string, isDryRun: boolean) {
   return {
     source,
+    /** Nothing was written: the numbers are what would have been. */
     isDryRun,
     read: 0,
     added: 0,
     changed: 0,
     unchanged: 0,
+    /** Penalties that the source no longer has: marked and kept. */
     gone: 0,
+    /** Rows that were set aside, and how many of them are outdated. */
     setAside: 0,
     outdated: 0,
     warnings: 0,
+    /** Tombstones of another erasure secret: these people are no longer recognised, and may be named again. */
     lostErasures: 0,
-    serversAdded: [],
-    rowsSetAside: [],
-    outdatedRows: [],
-    warnedRows: [],
-    assumptions: [],
+    /** Names of the servers that were added; they are hidden until an operator unhides them. */
+    serversAdded: [] as string[],
+    /** The first {@link LISTED_REPORTS} of each kind; the numbers above count all of them. */
+    rowsSetAside: [] as RowReport[],
+    outdatedRows: [] as RowReport[],
+    warnedRows: [] as RowReport[],
+    /** What was assumed about rows of one kind, and how many there are: too many to report one by one. */
+    assumptions: [] as { rows: number; assumption: string }[],
   };
 }
 
-/** Reports a row that is set aside: it is not imported. @param isOutdated whether an earlier import could read it. */
-export function setRowAside(
-  summary: ImportSummary,
-  listener: ImportListener,
-  { isOutdated, ...row }: RowReport & { isOutdated: boolean },
+export type ImportSummary = ReturnType<typeof startSummary>;
+
+/** Bounds memory, since a broken source may have every row set aside. */
+const LISTED_REPORTS = 1000;
+
+/** Where the summary counts and lists the rows of each kind. */
+const COUNTED = {
+  warning: [['warnings', 'warnedRows']],
+  'set aside': [['setAside', 'rowsSetAside']],
+  outdated: [
+    ['setAside', 'rowsSetAside'],
+    ['outdated', 'outdatedRows'],
+  ],
+} as const;
+
+/** Reports a row in the summary, and to the listener. */
+export function report(
+  { summary, listener }: { summary: ImportSummary; listener: ImportListener },
+  kind: ReportKind,
+  row: RowReport,
 ): void {
-  summary.setAside += 1;
-  if (summary.rowsSetAside.length < LISTED_REPORTS) summary.rowsSetAside.push(row);
-  if (isOutdated) {
-    summary.outdated += 1;
-    if (summary.outdatedRows.length < LISTED_REPORTS) summary.outdatedRows.push(row);
+  for (const [count, list] of COUNTED[kind]) {
+    summary[count] += 1;
+    if (summary[list].length < LISTED_REPORTS) summary[list].push(row);
   }
-  listener.onSetAside?.(row, { isOutdated });
+  listener.onReport?.(kind, row);
 }
-
-/** Reports something odd about a row that is imported. */
-export function warn(summary: ImportSummary, listener: ImportListener, row: RowReport): void {
-  summary.warnings += 1;
-  if (summary.warnedRows.length < LISTED_REPORTS) summary.warnedRows.push(row);
-  listener.onWarning?.(row);
-}
-
-/** Of bans by IP address that have a SteamID, in every source that has such bans. */
-export const BAN_BY_ADDRESS =
-  'with a ban of an IP address that also names a SteamID: bans of that SteamID here, while game servers enforce them by ' +
-  'address only';
 
 /** Counts a row about which something was assumed. @param assumption what follows "12 rows". */
 export function countAssumption({ assumptions }: ImportSummary, assumption: string): void {

@@ -1,27 +1,31 @@
-import type { Db } from '../db/client.ts';
+import { type Connection, connect, type Db } from '../db/client.ts';
+import { LOCKS } from '../db/locks.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { isPenaltyTime, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
+import { isPenaltyTime, PENALTY_YEARS, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import {
+  deleteImportedPenalties,
   type ImportedPenalty,
   listImportedPenalties,
+  markGonePenalties,
+  markSeen,
   type SourceKey,
+  startImportSession,
+  writeImportedPenalties,
 } from '../queries/penalties/imported.ts';
 import { completePenaltySource, type PenaltySource } from '../queries/penalties/sources.ts';
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
-import { checkPenalty, type PenaltyState } from './checked-penalty.ts';
 import {
   countAssumption,
   type ImportListener,
   type ImportSummary,
-  setRowAside,
+  report,
   startSummary,
-  warn,
 } from './import-report.ts';
 import { looksLikeWindows1251 } from './source/clean-text.ts';
 import { claimSource } from './source/identity.ts';
-import { openPenaltyWriter, type PenaltyWriter } from './writer.ts';
+import { tryParse } from './source/values.ts';
 
 export type ImportDeps = {
   db: Db;
@@ -37,24 +41,21 @@ export type ImportOptions = ImportListener & {
   isDryRun?: boolean;
   /** Waits for another import of the same source to end (the default) instead of refusing. */
   waits?: boolean;
-  /** The source is the known one, at a new address. */
+  /** The source is the same one as before, at a new address. */
   replacesSource?: boolean;
-  /** Stops the import between two pages; written pages stay. */
+  /** Ends the import; written pages stay. */
   signal?: AbortSignal;
 };
 
 /** A running import. */
 export type ImportRun = ImportDeps & {
-  source: string;
+  source: PenaltySource;
   isDryRun: boolean;
-  /** Active penalties that ended by this time are stored as EXPIRED; see {@link loadExpiryMark}. */
-  expiryMark: () => Date;
-  writer: PenaltyWriter;
+  /** The connection that holds the source's lock, and writes. */
+  session: Connection;
   summary: ImportSummary;
   listener: ImportListener;
   signal: AbortSignal | undefined;
-  /** The number of rows in the source, for progress; undefined when unknown. */
-  total: number | undefined;
 };
 
 /**
@@ -74,36 +75,58 @@ export async function runImport(
   if (!SOURCE_NAME.test(name)) {
     throw new InvalidInput(`source ${JSON.stringify(name)} isn't valid: use ${SOURCE_NAME_RULE}`);
   }
-  const writer = await openPenaltyWriter(deps.databaseUrl, name, {
-    isDryRun,
-    numbersRows: source.kind !== 'ndjson',
-    waits,
-    onWait: listener.onWait,
-    signal,
+  const session = connect(deps.databaseUrl, {
+    max: 1,
+    applicationName: `import ${name}`,
+    statementTimeoutMs: waits ? 0 : STATEMENT_TIMEOUT_MS,
+    keepsSession: true,
   });
-  if (!writer) throw new Conflict(`another import of ${name} is running`);
+  const end = () => void session.end({ timeout: 0 }).catch(() => {});
+  signal?.addEventListener('abort', end);
   try {
+    await lockSource(session, name, { waits, onWait: listener.onWait });
+    await startImportSession(session, { isDryRun, idleSeconds: waits ? 0 : IDLE_SECONDS });
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
-    const expiryMark = await startExpiryMark(deps);
-    const shared = { source: name, isDryRun, expiryMark, writer, summary, listener, signal };
-    await importAll({ ...deps, ...shared, total: undefined });
+    await importAll({ ...deps, source, isDryRun, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, setAside, serversAdded } = summary;
     const details = { read, added, changed, gone, setAside, serversAdded };
     await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;
   } finally {
-    await writer.close();
+    signal?.removeEventListener('abort', end);
+    await session.end({ timeout: 5 });
   }
 }
 
-/** Advances with a monotonic clock; otherwise a long import would undo what the expiry sweep marks meanwhile. */
-async function startExpiryMark({ db, now }: ImportDeps): Promise<() => Date> {
-  const startedMs = performance.now();
-  const mark = await loadExpiryMark(db, now());
-  return () => new Date(mark.getTime() + performance.now() - startedMs);
+/**
+ * Each statement takes seconds; the slowest builds an index of millions of rows. An import that waits for another one
+ * has no limit.
+ */
+const STATEMENT_TIMEOUT_MS = 60_000;
+/** A mirror that hangs loses the source's lock, so that another process can go on. */
+const IDLE_SECONDS = 30;
+
+async function lockSource(
+  session: Connection,
+  name: string,
+  { waits, onWait }: { waits: boolean; onWait: (() => void) | undefined },
+): Promise<void> {
+  const [lock] =
+    await session`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${name})) as "isHeld"`;
+  if (lock?.isHeld) return;
+  if (!waits) throw new Conflict(`another import of ${name} is running`);
+  onWait?.();
+  await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
+}
+
+/** Marks as gone the penalties of some tables that the import has not seen, and counts them. */
+export async function markGone(run: ImportRun, sourceTables: readonly string[]): Promise<void> {
+  const { session, source, summary, isDryRun, now } = run;
+  const scope = { source: source.name, sourceTables };
+  summary.gone = await markGonePenalties(session, scope, { now: now(), isDryRun });
 }
 
 /** Reports something odd about an item that is imported. */
@@ -114,6 +137,18 @@ export type ItemReport = {
   warn: Warn;
   /** Counts the item among those about which this was assumed; see {@link countAssumption}. */
   assume: (assumption: string) => void;
+};
+
+/** Who lifted a penalty, when and why. */
+type Lift = Pick<ImportedPenalty, 'liftedAt' | 'liftedByName' | 'liftedBySteamId' | 'liftReason'>;
+/** Whether a penalty is in force, over, or lifted and by whom. */
+export type PenaltyState = Pick<ImportedPenalty, 'status'> & Lift;
+/** Nobody lifted it. */
+export const NOT_LIFTED: Lift = {
+  liftedAt: null,
+  liftedByName: null,
+  liftedBySteamId: null,
+  liftReason: null,
 };
 
 /** Converts the items (rows, or groups of rows) of one table into penalties. */
@@ -141,16 +176,20 @@ export type ItemParser<Item> = {
 /**
  * Imports page after page; a bad item is set aside, and the rest is written. The next page is read and parsed while the
  * previous one is being written.
+ * @param share the share of the source that has been read, 0 to 1; undefined when its size is unknown.
  */
 export async function importPages<Item>(
   run: ImportRun,
   pages: AsyncIterable<readonly Item[]>,
   parser: ItemParser<Item>,
+  share: () => number | undefined,
 ): Promise<void> {
+  const { listener, summary } = run;
   let writing: Promise<void> = Promise.resolve();
   for await (const page of pages) {
-    const parsed = parsePage(run, page, parser);
+    const parsed = await parsePage(run, page, parser);
     await writing;
+    listener.onProgress?.({ read: summary.read, share: share() });
     writing = writePage(run, parsed);
     // Awaited above or below; this only prevents an unhandled rejection until then.
     writing.catch(() => {});
@@ -164,7 +203,7 @@ export async function importPage<Item>(
   page: readonly Item[],
   parser: ItemParser<Item>,
 ): Promise<void> {
-  await writePage(run, parsePage(run, page, parser));
+  await writePage(run, await parsePage(run, page, parser));
 }
 
 type ParsedPage = {
@@ -172,8 +211,6 @@ type ParsedPage = {
   unreadable: UnreadableRow[];
   /** The rows of items after their first: what an earlier import made of them alone is now part of the item. */
   merged: SourceKey[];
-  /** Rows read up to and including this page. */
-  read: number;
 };
 
 type UnreadableRow = {
@@ -185,74 +222,96 @@ type UnreadableRow = {
   end: PenaltyState | undefined;
 };
 
-function parsePage<Item>(
-  { summary, listener, signal, expiryMark }: ImportRun,
+async function parsePage<Item>(
+  run: ImportRun,
   page: readonly Item[],
-  parser: ItemParser<Item>,
-): ParsedPage {
+  { table, idsOf, parse, parseState, keyOf }: ItemParser<Item>,
+): Promise<ParsedPage> {
+  const { summary, signal } = run;
   signal?.throwIfAborted();
-  const { table, idsOf, parse, keyOf } = parser;
-  const parsed: ParsedPage = { rows: [], unreadable: [], merged: [], read: 0 };
-  const mark = expiryMark();
+  const parsed: ParsedPage = { rows: [], unreadable: [], merged: [] };
+  const mark = await loadExpiryMark(run.db, run.now());
   for (const item of page) {
     const ids = idsOf(item);
     summary.read += ids.length;
+    const keys = ids.map((id): SourceKey => ({ sourceTable: table, sourceId: id }));
     try {
       const penalty = checkPenalty(
         parse(item, {
-          warn: (reason) => warn(summary, listener, { table, id: ids[0] ?? '', reason }),
+          warn: (reason) => report(run, 'warning', { table, id: ids[0] ?? '', reason }),
           assume: (assumption) => countAssumption(summary, assumption),
         }),
       );
       const { playerName, adminName, reason } = penalty;
       if ([playerName, adminName, reason].some(looksLikeWindows1251)) {
-        countAssumption(
-          summary,
-          'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired',
-        );
+        countAssumption(summary, LOOKS_LIKE_WINDOWS_1251);
       }
-      for (const id of ids.slice(1)) parsed.merged.push({ sourceTable: table, sourceId: id });
+      parsed.merged.push(...keys.slice(1));
       parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      const end = tryParse(() => parseEnd(item, parser));
-      for (const id of ids) {
-        const key = keyOf ? tryParse(() => keyOf(item)) : { sourceTable: table, sourceId: id };
+      const end = tryParse(() => toEnd(parseState(item)));
+      for (const [index, id] of ids.entries()) {
+        const key = keyOf ? tryParse(() => keyOf(item)) : keys[index];
         parsed.unreadable.push({ table, id, reason: error.message, key, end });
       }
     }
   }
-  parsed.read = summary.read;
   return parsed;
 }
 
-function parseEnd<Item>(item: Item, { parseState }: ItemParser<Item>): PenaltyState | undefined {
-  const { liftedAt, ...state } = parseState(item);
+const LOOKS_LIKE_WINDOWS_1251 =
+  'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired';
+
+/** Undefined for a penalty that is not over. */
+function toEnd({ liftedAt, ...state }: PenaltyState): PenaltyState | undefined {
   if (state.status === 'ACTIVE') return undefined;
   // It is over even if the time of that cannot be stored.
   return { ...state, liftedAt: liftedAt && isPenaltyTime(liftedAt) ? liftedAt : null };
 }
 
-function tryParse<T>(parse: () => T): T | undefined {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof InvalidInput) return undefined;
-    throw error;
-  }
+/**
+ * Checks what holds for penalties of every source: their times lie in the allowed years, and are truncated to whole
+ * seconds. The table enforces the same for other writers.
+ * @throws {InvalidInput} that names the time.
+ */
+function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
+  const { createdAt, endsAt, liftedAt } = penalty;
+  return {
+    ...penalty,
+    createdAt: checkTime('creation', createdAt),
+    endsAt: endsAt && checkTime('end', endsAt),
+    liftedAt: liftedAt && checkTime('lifting', liftedAt),
+  };
 }
 
-async function writePage(run: ImportRun, { rows, unreadable, merged, read }: ParsedPage): Promise<void> {
-  const { writer, summary, listener, total } = run;
+function checkTime(name: string, time: Date): Date {
+  if (isPenaltyTime(time)) return new Date(Math.floor(time.getTime() / 1000) * 1000);
+  const shown = Number.isNaN(time.getTime()) ? 'is not a valid time, or' : time.toISOString();
+  throw new InvalidInput(
+    `its ${name} ${shown} lies outside the years ${PENALTY_YEARS.first} to ${PENALTY_YEARS.last}`,
+  );
+}
+
+async function writePage(run: ImportRun, { rows, unreadable, merged }: ParsedPage): Promise<void> {
+  const { session, source, isDryRun, summary } = run;
   const ended = await setRowsAside(run, unreadable);
-  const counts = await writer.write([...rows, ...ended]);
+  const counts = await writeImportedPenalties(session, source.name, [...rows, ...ended], {
+    isDryRun,
+    // A database numbers its rows, so that a new row may get the id of a deleted one.
+    keepsReplaced: source.kind !== 'ndjson',
+  });
   // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
-  await writer.markSeen(unreadable.flatMap(({ key }) => key ?? []));
-  await writer.deleteMerged(merged);
+  await markSeen(
+    session,
+    unreadable.flatMap(({ key }) => key ?? []),
+  );
+  // A dry run keeps them, and must not count them as gone.
+  if (isDryRun) await markSeen(session, merged);
+  else await deleteImportedPenalties(session, source.name, merged);
   summary.added += counts.added;
   summary.changed += counts.changed;
   summary.unchanged += counts.unchanged;
-  listener.onProgress?.({ read, share: total ? Math.min(read / total, 1) : undefined });
 }
 
 /**
@@ -260,20 +319,20 @@ async function writePage(run: ImportRun, { rows, unreadable, merged, read }: Par
  * @returns the stored penalties of the latter, with how they ended.
  */
 async function setRowsAside(
-  { db, source, summary, listener }: ImportRun,
+  run: ImportRun,
   unreadable: readonly UnreadableRow[],
 ): Promise<ImportedPenalty[]> {
   const keys = unreadable.flatMap(({ key }) => key ?? []);
   const stored = new Map(
-    (await listImportedPenalties(db, source, keys)).map((penalty) => [textOf(penalty), penalty]),
+    (await listImportedPenalties(run.db, run.source.name, keys)).map((penalty) => [textOf(penalty), penalty]),
   );
   const ended: ImportedPenalty[] = [];
   for (const { key, end, ...row } of unreadable) {
     const penalty = key && stored.get(textOf(key));
     if (penalty && end) {
       ended.push({ ...penalty, ...end });
-      warn(summary, listener, { ...row, reason: `only that it is over was imported: ${row.reason}` });
-    } else setRowAside(summary, listener, { ...row, isOutdated: penalty !== undefined });
+      report(run, 'warning', { ...row, reason: `only that it is over was imported: ${row.reason}` });
+    } else report(run, penalty ? 'outdated' : 'set aside', row);
   }
   return ended;
 }

@@ -3,16 +3,20 @@ import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
 import type { AdminRights } from './admin-rights.ts';
-import { importChanges, loadStateAfterSweep } from './changes.ts';
-import type { ImportSummary, RowReport } from './import-report.ts';
-import { type ImportOptions, type ImportRun, runImport } from './import-run.ts';
-import { identifySource, importTables } from './import-source.ts';
-import { loadMirrorState, type MirrorState, saveMirrorState } from './mirror-state.ts';
+import {
+  importChanges,
+  loadMirrorState,
+  loadStateAfterSweep,
+  type MirrorState,
+  saveMirrorState,
+} from './changes.ts';
+import type { ImportSummary, ReportKind, RowReport } from './import-report.ts';
+import { runImport } from './import-run.ts';
 import { createRounds, type Rounds, type RoundsDeps, type RoundsHealth } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
-import type { SourceDatabase } from './source/source-database.ts';
-import type { SourceSystem } from './source-system.ts';
+import type { SourceDatabase } from './source/tables.ts';
+import { identifySource, importTables, openTables, type SourceSystem } from './source-system.ts';
 
 export type Mirror = Omit<Rounds, 'health'> & {
   health: () => RoundsHealth & { lastSweepAt: Date | undefined };
@@ -58,6 +62,11 @@ export function createMirror(
   const name = SYSTEM_NAMES[kind];
   const setting = kind.toUpperCase();
   const reason = `${setting}_URL names a different database from the one its penalties came from: nothing is mirrored`;
+  const messages: Record<ReportKind, string> = {
+    warning: `a server of ${name} could not be matched`,
+    'set aside': `a row of ${name} was set aside`,
+    outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
+  };
   const warned = new Set<string>();
   let lastSweepAt: Date | undefined;
   /** Whether the last round could not read admins: logged once. */
@@ -77,43 +86,28 @@ export function createMirror(
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
     const identity = identifySource(system, source, database);
     const sourceHash = hashOf(identity);
-    const state = await loadMirrorState(db, { kind, sourceHash });
-    lastSweepAt = state?.sweptAt;
-    const isSweep = state === undefined || dayOf(now(), timezone) !== dayOf(state.sweptAt, timezone);
+    const state = await loadMirrorState(db, kind, sourceHash);
+    lastSweepAt = state && new Date(state.sweptAt);
+    const isSweep = !lastSweepAt || dayOf(now(), timezone) !== dayOf(lastSweepAt, timezone);
     let next: MirrorState | undefined;
-    const importAll = async (importRun: ImportRun) => {
-      const tables = await system.openTables(importRun, database);
-      if (!isSweep) {
-        next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
-        return;
-      }
-      // Loaded before the rows: what is added meanwhile counts as new in the next round.
-      next = await loadStateAfterSweep(database, tables, { sourceHash, sweptAt: now() });
-      await importTables(importRun, database, tables, { pageRows: PAGE_ROWS });
-    };
-    const options: ImportOptions = {
-      waits: false,
-      signal,
-      onSetAside: (row, { isOutdated }) =>
-        warnOnce(
-          row,
-          isOutdated
-            ? `a row of ${name} can no longer be read: its penalty stays as it was`
-            : `a row of ${name} was set aside`,
-        ),
-      // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
-      onWarning: (row) => {
-        if (row.table === system.serverTable) warnOnce(row, `a server of ${name} could not be matched`);
-      },
-    };
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
       identity,
-      options,
-      importAll,
+      { waits: false, signal, onReport: logReport },
+      async (importRun) => {
+        const tables = await openTables(importRun, database, system);
+        if (state && !isSweep) {
+          next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
+          return;
+        }
+        // Loaded before the rows: what is added meanwhile counts as new in the next round.
+        const sweptAt = now().toISOString();
+        next = await loadStateAfterSweep(database, tables, { sourceHash, sweptAt });
+        await importTables(importRun, database, tables, PAGE_ROWS);
+      },
     );
     if (next) await saveMirrorState(db, kind, next);
-    lastSweepAt = next?.sweptAt;
+    lastSweepAt = next && new Date(next.sweptAt);
     report(summary, isSweep);
     if (flags) await mirrorFlags(database, flags, signal);
   }
@@ -141,11 +135,13 @@ export function createMirror(
   }
 
   /** Logs a row once, since it is read again in every round. */
-  function warnOnce({ table, id, reason }: RowReport, message: string): void {
-    const key = `${table} ${id} ${reason}`;
+  function logReport(kind: ReportKind, row: RowReport): void {
+    // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
+    if (kind === 'warning' && row.table !== system.servers.name) return;
+    const key = Object.values(row).join(' ');
     if (warned.has(key) || warned.size >= 1000) return;
     warned.add(key);
-    log.warn({ table, id, reason }, message);
+    log.warn(row, messages[kind]);
   }
 
   function logAssumption(rows: number, assumption: string): void {

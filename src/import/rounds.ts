@@ -1,11 +1,8 @@
 import type { Logger } from 'pino';
 import { Conflict } from '../domain/errors.ts';
+import type { FlagSystem } from '../domain/rights/user-flags.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
-import type { SourceSystem } from './source-system.ts';
-
-/** A system that is read in rounds. */
-export type FollowedSystem = SourceSystem['kind'] | 'vipcore' | 'discord';
 
 export type Rounds = {
   /** Runs rounds until the signal aborts, which aborts the running round too; in one process at a time. */
@@ -34,7 +31,7 @@ export type RoundsDeps = {
 };
 
 type Settings = {
-  system: FollowedSystem;
+  system: FlagSystem;
   /** What the log calls it. */
   name: string;
   intervalSeconds: number;
@@ -54,13 +51,13 @@ type MirrorReading = { isUp: boolean; lastRoundAt: Date | undefined };
 
 /** The metrics of all mirrors of a process, labelled by their system. */
 export type MirrorMetrics = {
-  add: (system: FollowedSystem, read: () => MirrorReading) => void;
+  add: (system: FlagSystem, read: () => MirrorReading) => void;
   countRows: Count<'system' | 'change'>;
 };
 
 /** Registers the metrics of mirrors, once for a process. */
 export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
-  const mirrors = new Map<FollowedSystem, () => MirrorReading>();
+  const mirrors = new Map<FlagSystem, () => MirrorReading>();
   const readAll = () => [...mirrors].map(([system, read]) => ({ labels: { system }, ...read() }));
   // A process that no longer mirrors must not report an old success: alerts take the maximum over all processes.
   metrics.addGauges(

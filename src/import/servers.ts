@@ -13,25 +13,23 @@ import {
   saveServerAlias,
 } from '../queries/servers/servers.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
-import { warn } from './import-report.ts';
+import { report } from './import-report.ts';
 import type { ImportRun, Warn } from './import-run.ts';
 import { cleanText, MAX_NAME_LENGTH } from './source/clean-text.ts';
-import type { SourceDatabase, SourceRow } from './source/source-database.ts';
-import { selectColumns, selectSourceRows } from './source/tables.ts';
+import {
+  findSourceTable,
+  type SourceDatabase,
+  type SourceRow,
+  selectSourceRows,
+  type WantedColumns,
+} from './source/tables.ts';
 
-/** A game server of a source. */
-type SourceServer = { sourceServerId: string; name: string | null; address: string };
-
-/** The table of servers in a source. */
+/** The table of servers in a source, read as `id`, `name`, and `address`, with or without a `port` of its own. */
 export type SourceServerTable = {
   name: string;
-  /** Columns of a server's address; without them no server is matched. */
-  needed: readonly string[];
-  /** Columns that may be absent; then their values are null. */
-  wanted: readonly string[];
+  columns: WantedColumns;
   /** Which rows are servers; all of them by default. The table's alias is `p`. */
   condition?: string;
-  toServer: (row: SourceRow) => SourceServer;
 };
 
 /** Our ids of servers by the source's ids; {@link findServerId} reads them. */
@@ -49,42 +47,43 @@ const DEFAULT_PORT = 27_015;
 export async function matchSourceServers(
   run: ImportRun,
   database: SourceDatabase,
-  table: SourceServerTable,
+  { name: tableName, columns, condition = 'true' }: SourceServerTable,
 ): Promise<ServerIds> {
-  const { db, source, isDryRun, summary, listener, actor } = run;
-  const serverIds = await listServerAliases(db, source);
-  let ours: Map<string, number> | undefined;
-  for (const { sourceServerId, name, address } of await listSourceServers(database, table)) {
-    if (serverIds.has(sourceServerId)) continue;
-    ours ??= await listOurAddresses(db);
-    const serverId = await matchOne(ours, { name, address }).catch((error: unknown) => {
+  const { db, source, isDryRun, summary, actor } = run;
+  const serverIds = await listServerAliases(db, source.name);
+  const table = await findSourceTable(database, tableName, columns);
+  if (!table) return serverIds;
+  const rows = await selectSourceRows(database, { ...table, condition });
+  const unmatched = rows.filter(({ id }) => !serverIds.has(id ?? ''));
+  if (unmatched.length === 0) return serverIds;
+  const ours = await listOurAddresses(db);
+  for (const row of unmatched) {
+    const sourceServerId = row.id ?? '';
+    try {
+      const serverId = await findOrAdd(row);
+      serverIds.set(sourceServerId, serverId);
+      if (!isDryRun) await saveServerAlias(db, { source: source.name, sourceServerId, serverId });
+    } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const reason = `its penalties are kept without a server: ${error.message}`;
-      warn(summary, listener, { table: table.name, id: sourceServerId, reason });
-      return NO_SERVER;
-    });
-    serverIds.set(sourceServerId, serverId);
-    if (isDryRun || serverId === NO_SERVER) continue;
-    await saveServerAlias(db, { source, sourceServerId, serverId });
+      report(run, 'warning', { table: tableName, id: sourceServerId, reason });
+      serverIds.set(sourceServerId, NO_SERVER);
+    }
   }
   return serverIds;
 
   /** @throws {InvalidInput} for an address or name that is not allowed. */
-  async function matchOne(
-    ours: Map<string, number>,
-    { name, address }: Omit<SourceServer, 'sourceServerId'>,
-  ): Promise<number> {
-    const normal = normalizeAddress(address);
-    const known = ours.get(normal);
-    if (known !== undefined) return known;
-    const given = cleanText(name, MAX_NAME_LENGTH);
-    const label = hasVisibleCharacter(given) ? given : normal;
-    if (isDryRun) {
-      summary.serversAdded.push(label);
-      ours.set(normal, MADE_BY_DRY_RUN);
-      return MADE_BY_DRY_RUN;
-    }
-    const { id, isAdded } = await addOrFindServer(db, { name: label, address: normal, actor });
+  async function findOrAdd({ name, address, port }: SourceRow): Promise<number> {
+    const normal = normalizeAddress(
+      port ? formatServerAddress({ host: address ?? '', port }) : (address ?? ''),
+    );
+    const ourId = ours.get(normal);
+    if (ourId !== undefined) return ourId;
+    const cleanName = cleanText(name, MAX_NAME_LENGTH);
+    const label = hasVisibleCharacter(cleanName) ? cleanName : normal;
+    const { id, isAdded } = isDryRun
+      ? { id: MADE_BY_DRY_RUN, isAdded: true }
+      : await addOrFindServer(db, { name: label, address: normal, actor });
     if (isAdded) summary.serversAdded.push(label);
     ours.set(normal, id);
     return id;
@@ -105,17 +104,6 @@ export function findServerId(serverIds: ServerIds, id: string | null | undefined
   if (serverId !== undefined) return serverId;
   if (!(Number(id) <= 0)) warn(`its server ${id} no longer exists at the source: kept without a server`);
   return NO_SERVER;
-}
-
-async function listSourceServers(
-  database: SourceDatabase,
-  { name, needed, wanted, condition = 'true', toServer }: SourceServerTable,
-): Promise<SourceServer[]> {
-  const columns = await database.listColumns(name);
-  if (!needed.every((column) => columns.has(column))) return [];
-  const selected = selectColumns(columns, [...needed, ...wanted]);
-  const rows = await selectSourceRows(database, { name, selected, joins: [], condition });
-  return rows.map(toServer);
 }
 
 /** Adds a hidden server, or finds the one that another import has just added. */

@@ -1,23 +1,74 @@
-import type { PenaltyType } from '../domain/penalty.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import type { PenaltyStatus, PenaltyType } from '../domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
+import type { ImportedPenalty } from '../queries/penalties/imported.ts';
 import type { PenaltySource } from '../queries/penalties/sources.ts';
 import type { AdminRights } from './admin-rights.ts';
-import type { ImportRun, ItemParser } from './import-run.ts';
-import type { SourceDatabase, SourceRow } from './source/source-database.ts';
-import type { SourceTable } from './source/tables.ts';
+import type { ImportSummary } from './import-report.ts';
+import {
+  type ImportDeps,
+  type ImportOptions,
+  type ImportRun,
+  type ItemParser,
+  type ItemReport,
+  importPages,
+  markGone,
+  NOT_LIFTED,
+  type PenaltyState,
+  runImport,
+} from './import-run.ts';
+import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
+import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
+import { readSource } from './source/open-source.ts';
+import {
+  extendTable,
+  PAGE_ROWS,
+  readSourcePages,
+  type SourceDatabase,
+  type SourceRow,
+  type SourceTable,
+} from './source/tables.ts';
+import { parsePlayerSteamId, parseUnixSeconds, toJoinedAdmin } from './source/values.ts';
 
-/** A table of penalties, as it is in one database. */
+/** A kind of system that penalties are imported from, with its options. */
+export type SourceSystem = {
+  kind: Exclude<PenaltySource['kind'], 'ndjson'>;
+  /** The prefix of its table names. */
+  prefix: string;
+  servers: SourceServerTable;
+  /** Finds its tables of penalties in a database. @throws {InvalidInput} for a database of another kind. */
+  findTables: (database: SourceDatabase) => Promise<PenaltyTable[]>;
+  /** Reads who may do what in its games. @throws {InvalidInput} when a table that this needs is missing. */
+  readAdmins: (database: SourceDatabase) => Promise<AdminRights[]>;
+};
+
+/**
+ * A table of penalties, as it is in one database. Whatever its columns are called, these are read as: `id`, `player_name`,
+ * `player_steamid`, `ban_type` (1: of an IP address), `reason`, `server_id`, `admin_id`, `admin_name`, `admin_steamid`,
+ * `lifter_id`, `lifter_name`, `lifter_steamid`, `lifted_at` (Unix seconds), `lift_reason`.
+ */
 export type PenaltyTable = {
+  /** What its penalties store as their `source_table`. */
+  name: string;
   source: SourceTable;
   /** The column with its ids. */
   key: 'id' | 'bid';
   /** All types of its penalties. */
   types: readonly PenaltyType[];
+  /** The name of admin 0, of whom the source may have no row. */
+  consoleName?: string;
   /** The SQL condition of rows that are in force, by the source's clock in Unix seconds. */
   isActiveAt: (seconds: number) => string;
   /** The SQL condition of rows that changed since then, if the source records the time of every change. */
-  isChangedSince?: ((seconds: number) => string) | undefined;
-  /** An item is one row, or several that are one penalty. */
-  parser: ItemParser<readonly SourceRow[]>;
+  isChangedSince?: (seconds: number) => string;
+  /** Whether a row is in force, over or lifted, whatever the clock says. @throws {InvalidInput} if it cannot be read. */
+  parseStatus: (row: SourceRow) => PenaltyStatus;
+  /**
+   * Reads what each system writes in its own way. A `status` replaces that of {@link parseStatus}.
+   * @param rows one row, or several that are one penalty.
+   * @throws {InvalidInput} for rows that cannot be imported.
+   */
+  parseTerms: (rows: readonly [SourceRow, ...SourceRow[]], report: ItemReport) => PenaltyTerms;
   /** Only if several rows may be one penalty. */
   groups?: {
     readAll: (pageRows: number) => AsyncIterable<SourceRow[][]>;
@@ -26,15 +77,162 @@ export type PenaltyTable = {
   };
 };
 
-/** A kind of system that penalties are imported from, with its options. */
-export type SourceSystem = {
-  kind: Exclude<PenaltySource['kind'], 'ndjson'>;
-  /** The prefix of its table names. */
-  prefix: string;
-  /** The name of its table of game servers. */
-  serverTable: string;
-  /** Finds the tables in a database, and our servers for its servers. @throws {InvalidInput} for a database of another kind. */
-  openTables: (run: ImportRun, database: SourceDatabase) => Promise<PenaltyTable[]>;
-  /** Reads who may do what in its games. @throws {InvalidInput} when a table that this needs is missing. */
-  readAdmins: (database: SourceDatabase) => Promise<AdminRights[]>;
+type PenaltyTerms = Pick<ImportedPenalty, 'type' | 'durationMinutes' | 'createdAt' | 'endsAt'> & {
+  status?: 'EXPIRED';
 };
+
+/** A table whose rows can be imported. */
+export type OpenTable = PenaltyTable & { parser: ItemParser<readonly SourceRow[]> };
+
+/** Which database is imported. */
+export type SourceOptions = ImportOptions & {
+  /** `mysql://…` or `sqlite:PATH`. */
+  url: string;
+  /** Names the source when several of one kind are imported; by default the name of the kind. */
+  source?: string | undefined;
+};
+
+/**
+ * Imports the penalties of another system's database; a repeated import only writes what changed there. Rows that have
+ * vanished there are marked as gone and kept.
+ * @throws {InvalidInput} for an address or a database of another kind.
+ * @throws {Unavailable} when the source does not respond.
+ */
+export async function importSource(
+  deps: ImportDeps,
+  system: SourceSystem,
+  { url, source = system.kind, ...options }: SourceOptions,
+): Promise<ImportSummary> {
+  return readSource(url, (database) =>
+    runImport(deps, identifySource(system, source, database), options, async (run) =>
+      importTables(run, database, await openTables(run, database, system), PAGE_ROWS),
+    ),
+  );
+}
+
+/** The saved origin of a source. */
+export function identifySource(
+  { kind, prefix }: SourceSystem,
+  name: string,
+  { address }: SourceDatabase,
+): PenaltySource {
+  return { name, kind, address, prefix };
+}
+
+/** Finds the tables in a database, and our servers for its servers. */
+export async function openTables(
+  run: ImportRun,
+  database: SourceDatabase,
+  system: SourceSystem,
+): Promise<OpenTable[]> {
+  const tables = await system.findTables(database);
+  const serverIds = await matchSourceServers(run, database, system.servers);
+  return tables.map((table) => ({ ...table, parser: createParser(table, serverIds) }));
+}
+
+/** Reads every row of the tables, and marks those that have vanished as gone. */
+export async function importTables(
+  run: ImportRun,
+  database: SourceDatabase,
+  tables: readonly OpenTable[],
+  pageRows: number,
+): Promise<void> {
+  let total = 0;
+  for (const { source } of tables) {
+    const [row] = await database.select(
+      `select count(*) as n from ${source.name} p where ${source.condition}`,
+    );
+    total += Number(row?.n);
+  }
+  const share = () => (total > 0 ? Math.min(run.summary.read / total, 1) : undefined);
+  for (const { source, key, parser, groups } of tables) {
+    const pages = groups?.readAll(pageRows) ?? inGroups(readSourcePages(database, source, { key, pageRows }));
+    await importPages(run, pages, parser, share);
+  }
+  await markGone(
+    run,
+    tables.map(({ name }) => name),
+  );
+}
+
+async function* inGroups(pages: AsyncIterable<SourceRow[]>): AsyncGenerator<SourceRow[][]> {
+  for await (const page of pages) yield page.map((row) => [row]);
+}
+
+function createParser(
+  { name, consoleName, parseStatus, parseTerms }: PenaltyTable,
+  serverIds: ServerIds,
+): ItemParser<readonly SourceRow[]> {
+  const parseState = ([row = {}]: readonly SourceRow[]): PenaltyState => {
+    const status = parseStatus(row);
+    return { status, ...(status === 'UNBANNED' ? parseLift(row, consoleName) : NOT_LIFTED) };
+  };
+  return {
+    table: name,
+    idsOf: (rows) => rows.map(({ id }) => id ?? ''),
+    parseState,
+    parse(rows, report) {
+      const [row = {}, ...others] = rows;
+      const admin = toJoinedAdmin(row.admin_name, row.admin_steamid, row.admin_id === '0' && consoleName);
+      const playerSteamId = parsePlayerSteamId(row.player_steamid);
+      if (row.ban_type === '1' && playerSteamId !== UNKNOWN_STEAM_ID) report.assume(BAN_BY_ADDRESS);
+      return {
+        sourceTable: name,
+        sourceId: row.id ?? '',
+        playerName: cleanText(row.player_name, MAX_NAME_LENGTH),
+        playerSteamId,
+        adminName: admin.name ?? '',
+        adminSteamId: admin.steamId,
+        reason: cleanText(row.reason, MAX_REASON_LENGTH),
+        serverId: findServerId(serverIds, row.server_id, report.warn),
+        ...parseState(rows),
+        ...parseTerms([row, ...others], report),
+      };
+    },
+  };
+}
+
+const BAN_BY_ADDRESS =
+  'with a ban of an IP address that also names a SteamID: bans of that SteamID here, while game servers enforce them by ' +
+  'address only';
+
+function parseLift(row: SourceRow, consoleName: string | undefined) {
+  const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid, row.lifter_id === '0' && consoleName);
+  return {
+    liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
+    liftedByName: lifter.name || null,
+    liftedBySteamId: lifter.steamId,
+    liftReason: cleanText(row.lift_reason, MAX_REASON_LENGTH) || null,
+  };
+}
+
+/** A system's table of admins, and the columns that are read of it. */
+export type AdminTable = { table: string; key: string; name: string; steamId: string };
+
+/** Joins the admin who gave or lifted a penalty. @param id the SQL of the admin's id. */
+export function joinAdmin(
+  source: SourceTable,
+  role: 'admin' | 'lifter',
+  id: string,
+  { table, key, name, steamId }: AdminTable,
+): SourceTable {
+  return extendTable(
+    source,
+    [`${role}.${name} as ${role}_name`, `${role}.${steamId} as ${role}_steamid`],
+    [`left join ${table} ${role} on ${role}.${key} = ${id}`],
+  );
+}
+
+/** Finds the type that a source writes as a code. @throws {InvalidInput} that lists the codes. */
+export function findType(
+  column: string,
+  code: string | null | undefined,
+  types: Record<string, PenaltyType>,
+): PenaltyType {
+  const entries = Object.entries(types);
+  const type = entries.find(([each]) => each === code)?.[1];
+  if (type) return type;
+  const shown = JSON.stringify(code?.slice(0, 64) ?? null);
+  const list = entries.map((entry) => entry.join(' ')).join(', ');
+  throw new InvalidInput(`the ${column} ${shown} is not known: ${list}`);
+}

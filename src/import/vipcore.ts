@@ -1,13 +1,11 @@
 import type { Db } from '../db/client.ts';
-import { InvalidInput } from '../domain/errors.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
 import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { readSource } from './source/open-source.ts';
-import type { SourceDatabase } from './source/source-database.ts';
-import { readPages } from './source/tables.ts';
-import { parseUnixSeconds } from './source/values.ts';
+import { readPages, type SourceDatabase } from './source/tables.ts';
+import { parseUnixSeconds, tryParse } from './source/values.ts';
 
 const INTERVAL_SECONDS = 60;
 const PAGE_ROWS = 5000;
@@ -62,7 +60,8 @@ export async function readVips(
     for (const { account_id, vip_group, expires } of page) {
       // Steam's own number of the account.
       const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
-      const endsAt = tryParseEnd(expires);
+      // 0 is for ever.
+      const endsAt = tryParse(() => parseUnixSeconds(expires) ?? null);
       const group = vip_group?.trim();
       if (!steamId64 || endsAt === undefined || !group) continue;
       grants.push(
@@ -71,15 +70,4 @@ export async function readVips(
     }
   }
   return grants;
-}
-
-/** @returns null for 0, which is for ever; undefined for what is no time. */
-function tryParseEnd(text: string | null | undefined): Date | null | undefined {
-  if (!text) return undefined;
-  try {
-    return parseUnixSeconds(text) ?? null;
-  } catch (error) {
-    if (error instanceof InvalidInput) return undefined;
-    throw error;
-  }
 }

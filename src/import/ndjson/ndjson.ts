@@ -34,22 +34,26 @@ export async function importNdjson(
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;
     let parse = createLineParser();
+    async function* countBytes() {
+      for await (const chunk of chunks) {
+        bytesRead += chunk.length;
+        yield chunk;
+      }
+    }
     async function* readPages() {
-      for await (const lines of readLines(chunks, { batchLines: BATCH_LINES })) {
-        bytesRead = lines.at(-1)?.bytesRead ?? bytesRead;
+      for await (const lines of readLines(countBytes())) {
         parse = createLineParser();
         yield lines.filter((line) => line.text?.trim() !== '');
       }
     }
-    const onProgress = ({ read }: { read: number }) =>
-      run.listener.onProgress?.({ read, share: totalBytes ? bytesRead / totalBytes : undefined });
-    await importPages({ ...run, listener: { ...run.listener, onProgress } }, readPages(), {
+    const parser: ItemParser<Line> = {
       table: 'line',
       idsOf: (line) => [String(line.number)],
       parse: (line, report) => parse(line, report),
       parseState: ({ text = '' }) => parseNdjsonState(text),
       keyOf: ({ text = '' }) => parseNdjsonKey(text),
-    });
+    };
+    await importPages(run, readPages(), parser, () => totalBytes && bytesRead / totalBytes);
   });
 }
 
@@ -72,67 +76,53 @@ function createLineParser(): ItemParser<Line>['parse'] {
   };
 }
 
-/** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link MAX_LINE_LENGTH}. */
-type Line = { number: number; text: string | undefined; bytesRead: number };
+/** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link MAX_LINE_BYTES}. */
+type Line = { number: number; text: string | undefined };
 
-/** In bytes. No penalty needs more, and a file without line ends must not fill the memory. */
-const MAX_LINE_LENGTH = 1_048_576;
+/** No penalty needs more, and a file without line ends must not fill the memory. */
+const MAX_LINE_BYTES = 1_048_576;
 
 const NEWLINE = 10;
-const CARRIAGE_RETURN = 13;
 
 /** Splits bytes into batches of lines at LF or CRLF; a byte order mark at the beginning is removed. */
-async function* readLines(
-  chunks: AsyncIterable<Uint8Array>,
-  { batchLines }: { batchLines: number },
-): AsyncGenerator<Line[]> {
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   let number = 0;
-  let bytesRead = 0;
   let batch: Line[] = [];
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      takeLine(chunk.subarray(start, end));
-      bytesRead += end + 1 - start;
+      endLine(chunk.subarray(start, end));
       start = end + 1;
-      if (batch.length >= batchLines) {
+      if (batch.length >= BATCH_LINES) {
         yield batch;
         batch = [];
       }
     }
     const rest = chunk.subarray(start);
-    bytesRead += rest.length;
     pendingBytes += rest.length;
     // Of a line that is too long only the length is kept.
-    if (pendingBytes > MAX_LINE_LENGTH) pending = [];
+    if (pendingBytes > MAX_LINE_BYTES) pending = [];
     else pending.push(rest.slice());
   }
-  if (pendingBytes > 0) takeLine(new Uint8Array());
+  if (pendingBytes > 0) endLine(new Uint8Array());
   if (batch.length > 0) yield batch;
 
-  function takeLine(rest: Uint8Array): void {
+  function endLine(rest: Uint8Array): void {
     number += 1;
-    pendingBytes += rest.length;
-    const bytes =
-      pendingBytes > MAX_LINE_LENGTH
-        ? undefined
-        : pending.length === 0
-          ? rest
-          : Buffer.concat([...pending, rest]);
+    const isTooLong = pendingBytes + rest.length > MAX_LINE_BYTES;
+    batch.push({ number, text: isTooLong ? undefined : decode(Buffer.concat([...pending, rest])) });
     pending = [];
     pendingBytes = 0;
-    batch.push({ number, text: bytes && decode(bytes), bytesRead });
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decode(bytes: Uint8Array): string | undefined {
-  const hasReturn = bytes[bytes.length - 1] === CARRIAGE_RETURN;
   try {
-    return utf8.decode(hasReturn ? bytes.subarray(0, -1) : bytes);
+    return utf8.decode(bytes).replace(/\r$/, '');
   } catch {
     return undefined;
   }

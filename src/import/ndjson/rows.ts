@@ -8,8 +8,7 @@ import {
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { tryParseTime } from '../../domain/text/timestamp.ts';
 import type { ImportedPenalty, SourceKey } from '../../queries/penalties/imported.ts';
-import { NOT_LIFTED, type PenaltyState } from '../checked-penalty.ts';
-import type { Warn } from '../import-run.ts';
+import { NOT_LIFTED, type PenaltyState, type Warn } from '../import-run.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from '../source/clean-text.ts';
 import {
   computeCreationMs,

@@ -1,7 +1,8 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { splitList } from '../../domain/text/list.ts';
-import { type AdminRights, findRows, loadRows, toAdminRights, toGroupPermission } from '../admin-rights.ts';
-import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
+import { type AdminRights, loadRows, toAdminRights, toGroupPermission } from '../admin-rights.ts';
+import { findRows, type SourceDatabase, type SourceRow } from '../source/tables.ts';
+import { tryParse } from '../source/values.ts';
 import { parseWallClock, type WallClock } from '../source/wall-clock.ts';
 
 /**
@@ -14,7 +15,7 @@ export async function readSimpleAdmins(
 ): Promise<AdminRights[]> {
   const admins = await loadRows(database, 'sa_admins', {
     needed: ['id', 'player_steamid'],
-    wanted: ['ends', 'group_id', 'flags'],
+    optional: ['ends', 'group_id', 'flags'],
   });
   const flags = await findRows(database, 'sa_admins_flags', { needed: ['admin_id', 'flag'] });
   // Older versions, and css-bans, have flags as text in the table of admins.
@@ -77,11 +78,6 @@ function tryParseEnd(
   toInstant: (wallClock: WallClock) => Date,
 ): Date | null | undefined {
   if (text === null || text === undefined) return null;
-  try {
-    const wallClock = parseWallClock(text);
-    return wallClock === undefined ? undefined : toInstant(wallClock);
-  } catch (error) {
-    if (error instanceof InvalidInput) return undefined;
-    throw error;
-  }
+  const wallClock = tryParse(() => parseWallClock(text));
+  return wallClock === undefined ? undefined : toInstant(wallClock);
 }

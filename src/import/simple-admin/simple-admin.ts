@@ -1,40 +1,27 @@
-import type { ImportSummary } from '../import-report.ts';
-import type { ImportDeps } from '../import-run.ts';
-import { importSource, type SourceOptions } from '../import-source.ts';
-import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import type { SourceDatabase } from '../source/source-database.ts';
-import { wallClockToInstant } from '../source/wall-clock.ts';
-import type { SourceSystem } from '../source-system.ts';
+import { InvalidInput } from '../../domain/errors.ts';
+import { MUTE_TYPES, type PenaltyStatus } from '../../domain/penalty.ts';
+import type { ItemReport, Warn } from '../import-run.ts';
+import { extendTable, findSourceTable, type SourceDatabase, type SourceRow } from '../source/tables.ts';
+import { computeCreationMs, parseDurationMinutes } from '../source/values.ts';
+import { parseWallClock, type WallClock, wallClockToInstant } from '../source/wall-clock.ts';
+import {
+  type AdminTable,
+  findType,
+  joinAdmin,
+  type PenaltyTable,
+  type SourceSystem,
+} from '../source-system.ts';
 import { readSimpleAdmins } from './admins.ts';
-import { createSimpleAdminParser, findSimpleAdminTables } from './rows.ts';
-
-const SERVERS: SourceServerTable = {
-  name: 'sa_servers',
-  needed: ['id', 'address'],
-  wanted: ['hostname'],
-  toServer: ({ id, hostname, address }) => ({
-    sourceServerId: id ?? '',
-    name: hostname ?? null,
-    address: address ?? '',
-  }),
-};
 
 type SystemOptions = {
   /** The plugin's configured zone, `UTC` by default; ignored for SQLite files, which are in UTC. */
   timezone?: string | undefined;
-  /** Counts down by `sa_mutes.passed` (minutes online) where it is set; off by default. */
+  /** Counts down mutes by the minutes that the player was online (`passed`) where it is set; off by default. */
   trustsOnlineTime?: boolean | undefined;
 };
 
-export type SimpleAdminOptions = SourceOptions & SystemOptions;
-
-/** Imports the bans, mutes and warnings of a CS2-SimpleAdmin database; see {@link importSource}. */
-export async function importSimpleAdmin(
-  deps: ImportDeps,
-  { timezone, trustsOnlineTime, ...options }: SimpleAdminOptions,
-): Promise<ImportSummary> {
-  return importSource(deps, simpleAdminSystem({ timezone, trustsOnlineTime }), options);
-}
+/** How the rows of one database are read. */
+type RowOptions = { toInstant: (wallClock: WallClock) => Date; trustsOnlineTime: boolean };
 
 /**
  * CS2-SimpleAdmin. Removing an admin there deletes the bans that they lifted.
@@ -50,31 +37,189 @@ export function simpleAdminSystem({
   return {
     kind: 'simpleadmin',
     prefix: '',
-    serverTable: SERVERS.name,
+    servers: { name: 'sa_servers', columns: { needed: ['id'], optional: ['hostname as name', 'address'] } },
     readAdmins: (database) => readSimpleAdmins(database, toInstantOf(database)),
-    async openTables(run, database) {
-      const tables = await findSimpleAdminTables(database);
-      const serverIds = await matchSourceServers(run, database, SERVERS);
-      const toInstant = toInstantOf(database);
-      return tables.map((source) => ({
-        source,
-        key: 'id',
-        types: TYPES[source.name],
-        // An empty status counts as active until its end.
-        isActiveAt: () => "p.status in ('ACTIVE', '')",
-        // SQLite has no ON UPDATE, and only some versions of the plugin set the column themselves.
-        ...(database.kind === 'mysql' &&
-          source.columns.has('updated_at') && {
-            isChangedSince: (seconds: number) => `p.updated_at >= from_unixtime(${seconds})`,
-          }),
-        parser: createSimpleAdminParser(source.name, { serverIds, toInstant, trustsOnlineTime }),
-      }));
+    async findTables(database) {
+      const options = { toInstant: toInstantOf(database), trustsOnlineTime };
+      const tables: PenaltyTable[] = [];
+      for (const description of TABLES) {
+        const table = await findTable(database, description, options);
+        if (table) tables.push(table);
+      }
+      if (tables.length > 0) return tables;
+      throw new InvalidInput(
+        'the source has no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
+      );
     },
   };
 }
 
-const TYPES = {
-  sa_bans: ['ban'],
-  sa_mutes: ['mute', 'gag', 'silence'],
-  sa_warns: ['warn'],
-} as const;
+/** The three tables, and where each stores who lifted a penalty. */
+const TABLES = [
+  {
+    name: 'sa_bans',
+    types: ['ban'],
+    lifts: { name: 'sa_unbans', verb: 'unban', penaltyId: 'ban_id' },
+  },
+  {
+    name: 'sa_mutes',
+    types: MUTE_TYPES,
+    lifts: { name: 'sa_unmutes', verb: 'unmute', penaltyId: 'mute_id' },
+  },
+  { name: 'sa_warns', types: ['warn'], lifts: undefined },
+] as const;
+
+type TableDescription = (typeof TABLES)[number];
+type LiftTable = NonNullable<TableDescription['lifts']>;
+
+const ADMINS: AdminTable = {
+  table: 'sa_admins',
+  key: 'id',
+  name: 'player_name',
+  steamId: 'player_steamid',
+};
+
+/** Finds a table and its columns, which differ by version; SQLite files often have an old one. */
+async function findTable(
+  database: SourceDatabase,
+  { name, types, lifts }: TableDescription,
+  options: RowOptions,
+): Promise<PenaltyTable | undefined> {
+  const table = await findSourceTable(database, name, {
+    needed: ['id', 'player_steamid', 'duration', 'created', 'status'],
+    optional: [
+      'player_name',
+      'admin_steamid',
+      'admin_name',
+      'reason',
+      'passed',
+      'ends',
+      'server_id',
+      'type as mute_type',
+    ],
+  });
+  if (!table) return undefined;
+  const isMysql = database.kind === 'mysql';
+  return {
+    name,
+    source: lifts ? await joinLifts(database, table, lifts) : table,
+    key: 'id',
+    types,
+    // Old versions have no row of the console.
+    consoleName: 'Console',
+    // An empty status counts as active until its end.
+    isActiveAt: () => "p.status in ('ACTIVE', '')",
+    // SQLite has no ON UPDATE, and only some versions of the plugin set the column themselves.
+    ...(isMysql &&
+      table.columns.has('updated_at') && {
+        isChangedSince: (seconds: number) => `p.updated_at >= from_unixtime(${seconds})`,
+      }),
+    parseStatus,
+    parseTerms: ([row], report) => ({ type: parseType(types, row), ...parseLength(row, options, report) }),
+  };
+}
+
+/**
+ * Joins the newest record of a lift: the one that a penalty names, or the last one that names the penalty. The panel
+ * css-bans writes only the latter, and its reason also into the penalty.
+ */
+async function joinLifts(
+  database: SourceDatabase,
+  table: ReturnType<typeof extendTable>,
+  { name, verb, penaltyId }: LiftTable,
+) {
+  const panelReason = table.columns.has(`${verb}_reason`) ? `p.${verb}_reason` : 'null';
+  const columns = await database.listColumns(name);
+  if (!columns.has('admin_id') || !columns.has(penaltyId)) {
+    return extendTable(table, [`${panelReason} as lift_reason`]);
+  }
+  const liftId = table.columns.has(`${verb}_id`) ? `p.${verb}_id` : 'null';
+  const liftedAt = database.kind === 'mysql' ? 'unix_timestamp(l.date)' : "strftime('%s', l.date)";
+  const joined = extendTable(
+    table,
+    [
+      'l.id as lift_id',
+      `${liftedAt} as lifted_at`,
+      'l.admin_id as lifter_id',
+      `coalesce(l.reason, ${panelReason}) as lift_reason`,
+    ],
+    [
+      `left join ${name} named on named.id = ${liftId}`,
+      `left join (select ${penaltyId}, max(id) as id from ${name} group by ${penaltyId}) newest on newest.${penaltyId} = p.id`,
+      `left join ${name} l on l.id = case when newest.id > named.id or named.id is null then newest.id else named.id end`,
+    ],
+  );
+  const hasAdmins = (await database.listColumns(ADMINS.table)).has(ADMINS.name);
+  return hasAdmins ? joinAdmin(joined, 'lifter', 'l.admin_id', ADMINS) : joined;
+}
+
+function parseType(types: TableDescription['types'], { mute_type }: SourceRow) {
+  if (types.length === 1) return types[0];
+  const code = mute_type?.toUpperCase() || 'MUTE';
+  return findType('type', code, { GAG: 'gag', MUTE: 'mute', SILENCE: 'silence' });
+}
+
+function parseStatus({ status, lift_id }: SourceRow): PenaltyStatus {
+  switch (status?.toUpperCase() ?? '') {
+    case 'ACTIVE':
+      return 'ACTIVE';
+    case '':
+      // MySQL stores a status as '' that the column does not allow, such as UNBANNED for a mute.
+      return lift_id ? 'UNBANNED' : 'ACTIVE';
+    case 'EXPIRED':
+      return 'EXPIRED';
+    case 'UNBANNED':
+    case 'UNMUTED':
+      return 'UNBANNED';
+    default:
+      throw new InvalidInput(`the status ${JSON.stringify(status?.slice(0, 64))} is not known`);
+  }
+}
+
+function parseLength(row: SourceRow, { toInstant, trustsOnlineTime }: RowOptions, { warn }: ItemReport) {
+  const durationMinutes = parseDurationMinutes(row.duration, 'minutes');
+  const status = parseStatus(row);
+  if (!row.status) warn(`its status is empty: treated as ${row.lift_id ? 'lifted' : 'active until its end'}`);
+  const times = parseTimes(row, { durationMinutes, isLifted: status === 'UNBANNED' }, warn);
+  const countsOnlineTime = trustsOnlineTime && durationMinutes > 0 && /^[0-9]+$/.test(row.passed ?? '');
+  const isServed = countsOnlineTime && Number(row.passed) >= durationMinutes;
+  return {
+    durationMinutes,
+    createdAt: toInstant(times.created),
+    // When the player will have been online for long enough is unknown: such a mute has no end time.
+    endsAt: times.ends === undefined || countsOnlineTime ? null : toInstant(times.ends),
+    ...(status === 'ACTIVE' && isServed && { status: 'EXPIRED' as const }),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+/** Times written by the plugin and by the database differ by up to this. */
+const CLOCK_NOISE_MS = 2000;
+/** The largest difference between two time zones. */
+const WIDEST_GAP_HOURS = 26;
+
+/** Creation and end by the plugin's wall clock; a permanent penalty has no end, even if `ends` is set. */
+function parseTimes(
+  row: SourceRow,
+  { durationMinutes, isLifted }: { durationMinutes: number; isLifted: boolean },
+  warn: Warn,
+): { created: WallClock; ends: WallClock | undefined } {
+  const durationMs = durationMinutes * 60_000;
+  const isPermanent = durationMinutes === 0;
+  const ends = isPermanent ? undefined : parseWallClock(row.ends);
+  const created = parseWallClock(row.created) ?? computeCreationMs({ endsMs: ends, durationMs }, warn);
+  if (isPermanent) return { created, ends };
+  if (ends === undefined) {
+    warn('it has a duration but no end: computed as its creation plus its duration');
+    return { created, ends: created + durationMs };
+  }
+  // The panel css-bans sets the end to the time of the lift.
+  if (isLifted) return { created, ends };
+  const gapMs = ends - created - durationMs;
+  const gapHours = Math.round(gapMs / HOUR_MS);
+  const isWholeHours = Math.abs(gapMs - gapHours * HOUR_MS) <= CLOCK_NOISE_MS;
+  if (isWholeHours && gapHours !== 0 && Math.abs(gapHours) <= WIDEST_GAP_HOURS) {
+    warn(`its end is ${gapHours} h off its creation plus its duration: they were written by two clocks`);
+  }
+  return { created, ends };
+}

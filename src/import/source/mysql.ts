@@ -5,7 +5,7 @@ import { errorCode } from '../../domain/error-causes.ts';
 import { InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
-import type { SourceDatabase, SourceRow } from './source-database.ts';
+import type { SourceDatabase, SourceRow } from './tables.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 60_000;

@@ -1,8 +1,8 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { openMysqlSource } from './mysql.ts';
 import { parseMysqlAddress } from './mysql-address.ts';
-import type { SourceDatabase } from './source-database.ts';
 import { openSqliteSource } from './sqlite.ts';
+import type { SourceDatabase } from './tables.ts';
 
 const MYSQL = /^(mysql|mariadb):\/\//;
 const SQLITE = 'sqlite:';

@@ -1,7 +1,7 @@
 import { access, constants, realpath } from 'node:fs/promises';
 import { errorCode } from '../../domain/error-causes.ts';
 import { Unavailable } from '../../domain/errors.ts';
-import type { SourceDatabase, SourceRow } from './source-database.ts';
+import type { SourceDatabase, SourceRow } from './tables.ts';
 
 /** A query for the worker. */
 export type SqliteRequest = {

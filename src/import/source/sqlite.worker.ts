@@ -1,6 +1,6 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
-import type { SourceRow } from './source-database.ts';
 import type { SqliteRequest, SqliteResponse } from './sqlite.ts';
+import type { SourceRow } from './tables.ts';
 
 /** How long another process may lock the file. */
 const BUSY_LIMIT_MS = 5000;

@@ -1,13 +1,27 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import type { SourceDatabase, SourceRow } from './source-database.ts';
+
+/** A row of a source, with every value as the source's text, so that nothing is rounded or converted. */
+export type SourceRow = Record<string, string | null>;
+
+/** Another system's database, opened read-only. */
+export type SourceDatabase = {
+  kind: 'mysql' | 'sqlite';
+  /** Identifies the database, without credentials: `host:port/database`, or the path of the file. */
+  address: string;
+  /** Names of the columns of a table, in lower case; empty when there is no such table. */
+  listColumns: (table: string) => Promise<Set<string>>;
+  /** Runs one SELECT. Callers read page by page, so that results stay small. */
+  select: (statement: string, parameters?: readonly (string | number)[]) => Promise<SourceRow[]>;
+  close: () => Promise<void>;
+};
 
 /** Rows of one page: large enough to be fast, small enough for memory. */
 export const PAGE_ROWS = 10_000;
 
 /** A table of a source, and what is read of it. Its alias in SQL is `p`. */
-export type SourceTable<Name extends string = string> = {
-  name: Name;
-  /** The columns that it has in this database; they differ by version. */
+export type SourceTable = {
+  name: string;
+  /** The columns that it has in this database, in lower case; they differ by version. */
   columns: ReadonlySet<string>;
   selected: readonly string[];
   joins: readonly string[];
@@ -15,48 +29,52 @@ export type SourceTable<Name extends string = string> = {
   condition: string;
 };
 
+/** Columns to read, each as `column` or `column as name`. Optional ones that are missing are read as null. */
+export type WantedColumns = { needed: readonly string[]; optional?: readonly string[] };
+
 /**
- * Finds a table with the required columns, and optional ones, which are selected as null when missing.
- * @returns undefined when there is no such table.
- * @throws {InvalidInput} that names the required columns that are missing.
+ * Finds a table.
+ * @returns undefined when there is none, which it also seems to be to a user who may not read it.
+ * @throws {InvalidInput} that names the needed columns that are missing.
  */
-export async function findSourceTable<Name extends string>(
+export async function findSourceTable(
   database: SourceDatabase,
-  name: Name,
-  { needed, wanted }: { needed: readonly string[]; wanted: readonly string[] },
-): Promise<SourceTable<Name> | undefined> {
+  name: string,
+  { needed, optional = [] }: WantedColumns,
+): Promise<SourceTable | undefined> {
   const columns = await database.listColumns(name);
   if (columns.size === 0) return undefined;
-  const missing = needed.filter((column) => !columns.has(column));
+  const nameOf = (wanted: string) => wanted.split(' as ')[0] ?? '';
+  const missing = needed.map(nameOf).filter((column) => !columns.has(column));
   if (missing.length > 0) {
     throw new InvalidInput(`the table ${name} of the source has no column ${missing.join(', ')}`);
   }
-  const selected = selectColumns(columns, [...needed, ...wanted]);
+  const selected = [...needed, ...optional].map((wanted) => {
+    const [column = '', alias = column] = wanted.split(' as ');
+    return `${columns.has(column) ? `p.${column}` : 'null'} as ${alias}`;
+  });
   return { name, columns, selected, joins: [], condition: 'true' };
 }
 
-/** Selects columns under their names in lower case; null for those that are missing. */
-export function selectColumns(columns: ReadonlySet<string>, wanted: readonly string[]): string[] {
-  return wanted.map((column) => (columns.has(column) ? `p.${column} as ${column}` : `null as ${column}`));
+/** All rows of a table; undefined when there is none. */
+export async function findRows(
+  database: SourceDatabase,
+  name: string,
+  columns: WantedColumns,
+): Promise<SourceRow[] | undefined> {
+  const table = await findSourceTable(database, name, columns);
+  return table && selectSourceRows(database, table);
 }
 
-/** The number of rows that will be read of some tables. */
-export async function countSourceRows(
-  database: SourceDatabase,
-  tables: readonly Pick<SourceTable, 'name' | 'condition'>[],
-): Promise<number> {
-  let total = 0;
-  for (const { name, condition } of tables) {
-    const [row] = await database.select(`select count(*) as n from ${name} p where ${condition}`);
-    total += Number(row?.n ?? 0);
-  }
-  return total;
+/** The same table with more columns, given as SQL. */
+export function extendTable(table: SourceTable, selected: string[], joins: string[] = []): SourceTable {
+  return { ...table, selected: [...table.selected, ...selected], joins: [...table.joins, ...joins] };
 }
 
 /** Reads rows of a table. @param rest SQL after the condition: `and …`, `order by …`, `limit …`. */
 export async function selectSourceRows(
   database: SourceDatabase,
-  { name, selected, joins, condition }: Omit<SourceTable, 'columns'>,
+  { name, selected, joins, condition }: SourceTable,
   rest = '',
   parameters: readonly (string | number)[] = [],
 ): Promise<SourceRow[]> {
@@ -65,18 +83,18 @@ export async function selectSourceRows(
 }
 
 type PageOptions = {
-  /** The column whose values order the rows. */
-  key?: string;
+  /** The column whose values order the rows, and which is read as `id`. */
+  key: string;
   /** Reads rows after this key; all by default. */
   after?: string | number;
-  pageRows?: number;
+  pageRows: number;
 };
 
 /** One page of rows after a key. */
 export async function selectSourcePage(
   database: SourceDatabase,
   table: SourceTable,
-  { key = 'id', after = '-1', pageRows = PAGE_ROWS }: PageOptions,
+  { key, after = '-1', pageRows }: PageOptions,
 ): Promise<SourceRow[]> {
   const rest = `and p.${key} > ? order by p.${key} limit ${pageRows}`;
   return selectSourceRows(database, table, rest, [after]);
@@ -86,17 +104,16 @@ export async function selectSourcePage(
 export function readSourcePages(
   database: SourceDatabase,
   table: SourceTable,
-  options: PageOptions = {},
+  options: PageOptions,
 ): AsyncGenerator<SourceRow[]> {
-  const { key = 'id', after } = options;
   return readPages((last) =>
-    selectSourcePage(database, table, { ...options, after: last?.[key] ?? after ?? '-1' }),
+    selectSourcePage(database, table, { ...options, ...(last && { after: last.id ?? '' }) }),
   );
 }
 
 /**
- * Reads a table in pages along a key, and reads the next page while the caller processes the current one. An open result
- * would instead lock the source (MyISAM, SQLite) during the whole import.
+ * Reads a table in pages along a key. An open result would instead lock the source (MyISAM, SQLite) during the whole
+ * import.
  * @param readPage returns the rows after the last row of the previous page; `undefined` for the first page.
  */
 export async function* readPages(
@@ -104,10 +121,7 @@ export async function* readPages(
 ): AsyncGenerator<SourceRow[]> {
   let page = await readPage(undefined);
   while (page.length > 0) {
-    const next = readPage(page[page.length - 1]);
-    // Awaited below; this only prevents an unhandled rejection until then.
-    next.catch(() => {});
     yield page;
-    page = await next;
+    page = await readPage(page[page.length - 1]);
   }
 }

@@ -103,6 +103,16 @@ export function parseUnixSeconds(text: string | null | undefined): Date | undefi
   throw new InvalidInput(`the time ${quote(text)} is not a time in Unix seconds`);
 }
 
+/** What `parse` returns; undefined where it throws {@link InvalidInput}. */
+export function tryParse<T>(parse: () => T): T | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
+
 function quote(text: string | null | undefined): string {
   return JSON.stringify(text?.slice(0, 64) ?? null);
 }

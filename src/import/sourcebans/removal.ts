@@ -1,6 +1,7 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import type { PenaltyStatus } from '../../domain/penalty.ts';
-import type { SourceRow } from '../source/source-database.ts';
+import type { SourceRow } from '../source/tables.ts';
+import { tryParse } from '../source/values.ts';
 
 /** How a penalty ended, and what had to be assumed because the columns contradict each other. */
 export type Removal = { status: PenaltyStatus; assumption?: string };
@@ -16,7 +17,7 @@ const LIFTED_AND_EXPIRED = 'with RemoveType E although an admin lifted them befo
  * @throws {InvalidInput} for a RemoveType that is not known.
  */
 export function parseRemoval(row: SourceRow): Removal {
-  const isByAdmin = Number(row.removedby) > 0;
+  const isByAdmin = Number(row.lifter_id) > 0;
   switch (row.removetype ?? '') {
     case 'U':
     case 'D':
@@ -26,7 +27,7 @@ export function parseRemoval(row: SourceRow): Removal {
         ? { status: 'UNBANNED', assumption: LIFTED_AND_EXPIRED }
         : { status: 'EXPIRED' };
     case '':
-      if (!isByAdmin && !(Number(row.removedon) > 0)) return { status: 'ACTIVE' };
+      if (!isByAdmin && !(Number(row.lifted_at) > 0)) return { status: 'ACTIVE' };
       return { status: isByAdmin ? 'UNBANNED' : 'EXPIRED', assumption: WITHOUT_TYPE };
     default:
       throw new InvalidInput(`the RemoveType ${JSON.stringify(row.removetype)} is not known`);
@@ -35,19 +36,14 @@ export function parseRemoval(row: SourceRow): Removal {
 
 /** Whether it ended before its time; false for a row that cannot be read. */
 export function isOverEarly(row: SourceRow): boolean {
-  try {
-    const { status } = parseRemoval(row);
-    return status === 'UNBANNED' || (status === 'EXPIRED' && isBeforeEnd(row));
-  } catch (error) {
-    if (error instanceof InvalidInput) return false;
-    throw error;
-  }
+  const status = tryParse(() => parseRemoval(row).status);
+  return status === 'UNBANNED' || (status === 'EXPIRED' && isBeforeEnd(row));
 }
 
 /** Whether it was removed before its end, or at an unknown time. */
-function isBeforeEnd({ removedon, length, ends, created }: SourceRow): boolean {
-  if (!(Number(removedon) > 0)) return true;
+function isBeforeEnd({ lifted_at, length, ends, created }: SourceRow): boolean {
+  if (!(Number(lifted_at) > 0)) return true;
   // 0 is permanent; −1 ends with the session, at an unknown time.
   if (!(Number(length) > 0)) return true;
-  return Number(removedon) < (Number(ends) || Number(created) + Number(length));
+  return Number(lifted_at) < (Number(ends) || Number(created) + Number(length));
 }

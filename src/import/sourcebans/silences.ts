@@ -1,5 +1,10 @@
-import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
-import { readPages, type SourceTable, selectSourceRows } from '../source/tables.ts';
+import {
+  readPages,
+  type SourceDatabase,
+  type SourceRow,
+  type SourceTable,
+  selectSourceRows,
+} from '../source/tables.ts';
 import { isOverEarly } from './removal.ts';
 
 /**
@@ -15,7 +20,9 @@ export async function* readComms(
   const pages = readPages(async (last) => {
     if (!last) return selectSourceRows(database, table, order);
     const beyond = 'and p.authid >= ? and (p.authid, p.created, p.length, p.bid) > (?, ?, ?, ?)';
-    const key = [last.authid, last.authid, last.created, last.length, last.bid].map((value) => value ?? '');
+    const key = [last.player_steamid, last.player_steamid, last.created, last.length, last.id].map(
+      (value) => value ?? '',
+    );
     return selectSourceRows(database, table, `${beyond} ${order}`, key);
   });
   const alike: SourceRow[] = [];
@@ -33,8 +40,8 @@ export async function completeComms(
   table: SourceTable,
   rows: readonly SourceRow[],
 ): Promise<SourceRow[][]> {
-  const groups = rows.filter(({ authid }) => !authid).map((row) => [row]);
-  const players = [...new Set(rows.flatMap(({ authid }) => authid || []))];
+  const groups = rows.filter(({ player_steamid }) => !player_steamid).map((row) => [row]);
+  const players = [...new Set(rows.flatMap(({ player_steamid }) => player_steamid || []))];
   for (let start = 0; start < players.length; start += LOOKUP_PLAYERS) {
     const some = players.slice(start, start + LOOKUP_PLAYERS);
     const theirs = `and p.authid in (${some.map(() => '?').join(', ')}) ${ORDER}`;
@@ -57,7 +64,11 @@ function groupSorted(rows: readonly SourceRow[], alike: SourceRow[]): SourceRow[
 }
 
 function isAlike(one: SourceRow, other: SourceRow): boolean {
-  return one.authid === other.authid && one.created === other.created && one.length === other.length;
+  return (
+    one.player_steamid === other.player_steamid &&
+    one.created === other.created &&
+    one.length === other.length
+  );
 }
 
 /** Pairs each mute with a gag that has the same state; the lower id comes first and identifies the pair. */
@@ -75,14 +86,14 @@ function pairSilences(alike: SourceRow[]): SourceRow[][] {
 const SAME_LIFT_SECONDS = 60;
 
 function isOtherHalf(row: SourceRow, other: SourceRow): boolean {
-  const types = `${row.type}${other.type}`;
-  if (row.authid === '' || (types !== '12' && types !== '21')) return false;
+  const types = `${row.mute_type}${other.mute_type}`;
+  if (row.player_steamid === '' || (types !== '12' && types !== '21')) return false;
   // Rows without a date of creation have it in common.
   if (row.created === '0' && row.ends !== other.ends) return false;
   if (isOverEarly(row) !== isOverEarly(other)) return false;
   if (!isOverEarly(row)) return true;
   return (
-    row.removedby === other.removedby &&
-    Math.abs(Number(row.removedon ?? 0) - Number(other.removedon ?? 0)) <= SAME_LIFT_SECONDS
+    row.lifter_id === other.lifter_id &&
+    Math.abs(Number(row.lifted_at ?? 0) - Number(other.lifted_at ?? 0)) <= SAME_LIFT_SECONDS
   );
 }

@@ -1,172 +1,132 @@
 import { InvalidInput } from '../../domain/errors.ts';
 import { MUTE_TYPES } from '../../domain/penalty.ts';
-import { formatServerAddress } from '../../domain/server-address.ts';
+import { readLetterAdmins } from '../admin-rights.ts';
+import { findSourceTable, type SourceDatabase, type SourceRow } from '../source/tables.ts';
+import { computeCreationMs, parseDurationMinutes, parseUnixSeconds } from '../source/values.ts';
 import {
-  type AdminRights,
-  findRows,
-  loadRows,
-  toAdminRights,
-  toGroupPermission,
-  toLetters,
-} from '../admin-rights.ts';
-import type { ImportSummary } from '../import-report.ts';
-import type { ImportDeps } from '../import-run.ts';
-import { importSource, type SourceOptions } from '../import-source.ts';
-import { matchSourceServers, type SourceServerTable } from '../servers.ts';
-import type { SourceDatabase, SourceRow } from '../source/source-database.ts';
-import { findSourceTable, type SourceTable } from '../source/tables.ts';
-import type { PenaltyTable, SourceSystem } from '../source-system.ts';
-import { parseSourcebansRow, parseSourcebansState, type SourcebansRowOptions } from './rows.ts';
+  type AdminTable,
+  findType,
+  joinAdmin,
+  type PenaltyTable,
+  type SourceSystem,
+} from '../source-system.ts';
+import { parseRemoval } from './removal.ts';
 import { completeComms, readComms } from './silences.ts';
 
 export const SOURCEBANS_PREFIX = 'sb_';
 
-type SystemOptions = {
-  /** The prefix of the table names, `sb_` by default; `sb` means the same. */
-  prefix?: string | undefined;
-};
-
-/** Imports the bans and communication bans of a SourceBans++ database; see {@link importSource}. */
-export async function importSourcebans(
-  deps: ImportDeps,
-  { prefix, ...options }: SourceOptions & SystemOptions,
-): Promise<ImportSummary> {
-  return importSource(deps, sourcebansSystem({ prefix }), options);
-}
+/** A communication ban "for this session" gets this duration, since the end of a session is not recorded. */
+const SESSION_MINUTES = 120;
 
 /**
  * SourceBans++. A mute and a gag of the same player, time and length are one silence, unless only one of them is lifted.
+ * @param options.prefix of the table names, `sb_` by default; `sb` means the same.
  * @throws {InvalidInput} for an invalid prefix.
  */
-export function sourcebansSystem({ prefix: given = SOURCEBANS_PREFIX }: SystemOptions): SourceSystem {
-  if (!/^\w{0,32}$/.test(given)) {
-    throw new InvalidInput(
-      `prefix ${JSON.stringify(given)} isn't valid: use letters, digits and underscores`,
-    );
+export function sourcebansSystem(options: { prefix?: string | undefined }): SourceSystem {
+  const { prefix: text = SOURCEBANS_PREFIX } = options;
+  if (!/^\w{0,32}$/.test(text)) {
+    throw new InvalidInput(`prefix ${JSON.stringify(text)} isn't valid: use letters, digits and underscores`);
   }
-  const prefix = given === '' || given.endsWith('_') ? given : `${given}_`;
-  const servers = serverTable(prefix);
+  const prefix = text === '' || text.endsWith('_') ? text : `${text}_`;
   return {
     kind: 'sourcebans',
     prefix,
-    serverTable: servers.name,
-    readAdmins: (database) => readSourcebansAdmins(database, prefix),
-    async openTables(run, database) {
-      const bans = await findTable(database, prefix, 'bans');
-      const comms = await findTable(database, prefix, 'comms');
-      if (!bans && !comms) {
-        throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its prefix`);
-      }
-      const serverIds = await matchSourceServers(run, database, servers);
-      const tables: PenaltyTable[] = [];
-      if (bans) tables.push({ ...describeTable('bans', bans, { serverIds }), types: ['ban'] });
-      if (comms) {
-        const groups = {
-          readAll: (pageRows: number) => readComms(database, comms, pageRows),
-          complete: (rows: readonly SourceRow[]) => completeComms(database, comms, rows),
-        };
-        tables.push({ ...describeTable('comms', comms, { serverIds }), types: MUTE_TYPES, groups });
-      }
-      return tables;
+    servers: {
+      name: `${prefix}servers`,
+      columns: { needed: ['sid as id'], optional: ['ip as address', 'port'] },
+      // Server 0 stands for bans made on the web panel.
+      condition: 'p.sid > 0',
+    },
+    // Rights to the panel alone are none in the game.
+    readAdmins: (database) =>
+      readLetterAdmins(
+        database,
+        {
+          table: `${prefix}admins`,
+          columns: {
+            needed: ['authid as steam_id', 'srv_flags as flags'],
+            optional: ['srv_group as group_key'],
+          },
+        },
+        { table: `${prefix}srvgroups`, columns: { needed: ['name as group_key', 'name', 'flags'] } },
+      ),
+    async findTables(database) {
+      const tables = [await findTable(database, prefix, 'bans'), await findTable(database, prefix, 'comms')];
+      const present = tables.filter((table) => table !== undefined);
+      if (present.length > 0) return present;
+      throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its prefix`);
     },
   };
 }
-
-function describeTable(
-  table: 'bans' | 'comms',
-  source: SourceTable,
-  options: SourcebansRowOptions,
-): Omit<PenaltyTable, 'types'> {
-  const ends = source.columns.has('ends') ? 'p.ends' : 'p.created + p.length';
-  const notRemoved = source.columns.has('removetype') ? "coalesce(p.RemoveType, '') = ''" : 'true';
-  return {
-    source,
-    key: 'bid',
-    // A length of 0 is permanent, of -1 for a session, whose end is not recorded.
-    isActiveAt: (seconds) => `${notRemoved} and (p.length <= 0 or ${ends} > ${seconds})`,
-    parser: {
-      table,
-      idsOf: (rows) => rows.map(({ bid }) => bid ?? ''),
-      parse: (rows, report) => parseSourcebansRow(table, rows, { ...options, ...report }),
-      parseState: ([row = {}]) => parseSourcebansState(row),
-    },
-  };
-}
-
-const NEEDED = ['bid', 'authid', 'created', 'length'];
-const WANTED = [
-  'name',
-  'ends',
-  'reason',
-  'aid',
-  'sid',
-  'type',
-  'removedby',
-  'removetype',
-  'removedon',
-  'ureason',
-];
 
 async function findTable(
   database: SourceDatabase,
   prefix: string,
-  kind: 'bans' | 'comms',
-): Promise<SourceTable | undefined> {
-  const table = await findSourceTable(database, `${prefix}${kind}`, { needed: NEEDED, wanted: WANTED });
+  name: 'bans' | 'comms',
+): Promise<PenaltyTable | undefined> {
+  const table = await findSourceTable(database, `${prefix}${name}`, {
+    needed: ['bid as id', 'authid as player_steamid', 'created', 'length'],
+    optional: [
+      'name as player_name',
+      'ends',
+      'reason',
+      'sid as server_id',
+      'aid as admin_id',
+      name === 'bans' ? 'type as ban_type' : 'type as mute_type',
+      'removetype',
+      'removedby as lifter_id',
+      'removedon as lifted_at',
+      'ureason as lift_reason',
+    ],
+  });
   if (!table) return undefined;
   const { columns } = table;
-  const admins = `${prefix}admins`;
-  const hasAdmins = columns.has('aid') && (await database.listColumns(admins)).has('authid');
-  if (!hasAdmins) return table;
-  const selected = [...table.selected, 'a.user as admin_name', 'a.authid as admin_authid'];
-  const joins = [`left join ${admins} a on a.aid = p.aid`];
-  if (columns.has('removedby')) {
-    selected.push('l.user as lifter_name', 'l.authid as lifter_authid');
-    joins.push(`left join ${admins} l on l.aid = p.removedby`);
+  const admins: AdminTable = { table: `${prefix}admins`, key: 'aid', name: 'user', steamId: 'authid' };
+  let source = table;
+  if (columns.has('aid') && (await database.listColumns(admins.table)).has('authid')) {
+    source = joinAdmin(source, 'admin', 'p.aid', admins);
+    if (columns.has('removedby')) source = joinAdmin(source, 'lifter', 'p.removedby', admins);
   }
-  return { ...table, selected, joins };
-}
-
-function serverTable(prefix: string): SourceServerTable {
+  const ends = columns.has('ends') ? 'p.ends' : 'p.created + p.length';
+  const notRemoved = columns.has('removetype') ? "coalesce(p.RemoveType, '') = ''" : 'true';
   return {
-    name: `${prefix}servers`,
-    needed: ['sid', 'ip', 'port'],
-    wanted: [],
-    // Server 0 stands for bans made on the web panel.
-    condition: 'p.sid > 0',
-    toServer: ({ sid, ip, port }) => {
-      const address = formatServerAddress({ host: ip ?? '', port: port ?? '' });
-      return { sourceServerId: sid ?? '', name: null, address };
+    name,
+    source,
+    key: 'bid',
+    types: name === 'bans' ? ['ban'] : MUTE_TYPES,
+    consoleName: 'CONSOLE',
+    // A length of 0 is permanent, of -1 for a session, whose end is not recorded.
+    isActiveAt: (seconds) => `${notRemoved} and (p.length <= 0 or ${ends} > ${seconds})`,
+    parseStatus: (row) => parseRemoval(row).status,
+    parseTerms: (rows, { warn, assume }) => {
+      const [row] = rows;
+      const isSession = name === 'comms' && row.length === '-1';
+      const durationMinutes = isSession ? SESSION_MINUTES : parseDurationMinutes(row.length, 'seconds');
+      const ends = isSession || durationMinutes === 0 ? undefined : parseUnixSeconds(row.ends);
+      const length = { endsMs: ends?.getTime(), durationMs: Number(row.length) * 1000 };
+      const createdAt = parseUnixSeconds(row.created) ?? new Date(computeCreationMs(length, warn));
+      const computedEnd = new Date(createdAt.getTime() + durationMinutes * 60_000);
+      const { assumption } = parseRemoval(row);
+      if (assumption) assume(assumption);
+      return {
+        type: name === 'bans' ? 'ban' : parseCommsType(rows),
+        durationMinutes,
+        createdAt,
+        endsAt: durationMinutes === 0 ? null : (ends ?? computedEnd),
+      };
     },
+    ...(name === 'comms' && {
+      groups: {
+        readAll: (pageRows) => readComms(database, source, pageRows),
+        complete: (rows) => completeComms(database, source, rows),
+      },
+    }),
   };
 }
 
-/**
- * The admins of a SourceBans++ database, with their flags in the game; rights to its panel are none there.
- * @param prefix of the table names, such as `sb_`.
- * @throws {InvalidInput} when a table that they need is missing.
- */
-async function readSourcebansAdmins(database: SourceDatabase, prefix: string): Promise<AdminRights[]> {
-  const admins = await loadRows(database, `${prefix}admins`, {
-    needed: ['authid', 'srv_flags'],
-    wanted: ['srv_group'],
-  });
-  const groups = await findRows(database, `${prefix}srvgroups`, { needed: ['name', 'flags'] });
-  if (!groups && admins.some(({ srv_group }) => srv_group)) {
-    throw new InvalidInput(`the source has no table ${prefix}srvgroups, or its user may not read it`);
-  }
-  // MySQL compares names without letter case.
-  const groupsByName = new Map(groups?.map((group) => [foldName(group.name), group]));
-  return admins.flatMap((admin) => {
-    const group = groupsByName.get(foldName(admin.srv_group));
-    const permissions = [
-      ...toLetters(admin.srv_flags),
-      ...(group ? [toGroupPermission(group.name ?? ''), ...toLetters(group.flags)] : []),
-    ];
-    return toAdminRights(admin.authid, { permissions, endsAt: null }) ?? [];
-  });
-}
-
-function foldName(name: string | null | undefined): string {
-  return (name ?? '').trim().toLowerCase();
+function parseCommsType(rows: readonly [SourceRow, ...SourceRow[]]) {
+  if (rows.length === 2) return 'silence';
+  // Only the fork SB-MaterialAdmin has silences.
+  return findType('type', rows[0].mute_type, { 1: 'mute', 2: 'gag', 3: 'silence' });
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { connect } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
+import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
 import { type Bench, compare, median, NotMeasured, type Row } from '../bench.ts';

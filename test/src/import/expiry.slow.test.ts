@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { PenaltyStatus } from '../../../src/domain/penalty.ts';
-import { importIks } from '../../../src/import/iks.ts';
 import type { ImportDeps } from '../../../src/import/import-run.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
-import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { importIks, importSimpleAdmin, importSourcebans } from '../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { importIks } from '../../../src/import/iks.ts';
+import { importIks } from '../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/import/mariadb.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 

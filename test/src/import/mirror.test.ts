@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
-import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
 import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
 import { waitFor } from '../../support/wait.ts';

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
+import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { aRow, createSimpleAdminFiles, insertRows, PLAYER } from '../../support/import/simple-admin-rows.ts';
 

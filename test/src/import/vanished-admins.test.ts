@@ -1,9 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { importIks } from '../../../src/import/iks.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
-import { importSimpleAdmin } from '../../../src/import/simple-admin/simple-admin.ts';
-import { importSourcebans } from '../../../src/import/sourcebans/sourcebans.ts';
+import { importIks, importSimpleAdmin, importSourcebans } from '../../support/import/importers.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
 

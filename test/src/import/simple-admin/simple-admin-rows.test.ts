@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
+import { importSimpleAdmin } from '../../../support/import/importers.ts';
 import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import {
   aRow,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
-import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
+import { importSimpleAdmin } from '../../../support/import/importers.ts';
 import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { aRow, createSimpleAdminFiles, insertRows } from '../../../support/import/simple-admin-rows.ts';
 

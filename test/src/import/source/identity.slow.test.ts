@@ -7,9 +7,8 @@ import { penaltySources, serverAliases } from '../../../../src/db/schema/penalti
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
-import { importSimpleAdmin } from '../../../../src/import/simple-admin/simple-admin.ts';
-import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { importSimpleAdmin, importSourcebans } from '../../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../../support/import/mariadb.ts';
 import { importDeps, storedPenalties } from '../../../support/import/penalty-rows.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
+import { importSourcebans } from '../../../support/import/importers.ts';
 import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
 
 const { db, deps, createFile } = await openImports();

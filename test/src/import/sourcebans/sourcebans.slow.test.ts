@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
-import { importSourcebans } from '../../../../src/import/sourcebans/sourcebans.ts';
 import { insertServer } from '../../../support/database/builders.ts';
+import { importSourcebans } from '../../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../../support/import/mariadb.ts';
 import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { sourcebansSchema } from '../../../support/import/sourcebans-schema.ts';
@@ -249,7 +249,7 @@ describe.if(await isMariaDbAtHand())('SourceBans++ on MariaDB', () => {
       'bans 4 it has no date of creation',
       'bans 5 the RemoveType "X" is not known',
       'comms 2 the duration -2 is negative',
-      'comms 1 the type "4" is not known: 1 is a mute, 2 a gag, 3 a silence',
+      'comms 1 the type "4" is not known: 1 mute, 2 gag, 3 silence',
     ]);
   });
 

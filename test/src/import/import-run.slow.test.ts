@@ -1,0 +1,67 @@
+import { afterAll, expect, test } from 'bun:test';
+import { markGone, runImport } from '../../../src/import/import-run.ts';
+import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
+import { markSeen, writeImportedPenalties } from '../../../src/queries/penalties/imported.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { importDeps } from '../../support/import/penalty-rows.ts';
+
+const database = await createTestDatabase();
+const { connection } = database;
+const deps = importDeps(database);
+const proxy = await startDatabaseProxy(database.url);
+afterAll(proxy.stop);
+const source = { name: 'many', kind: 'ndjson', address: '', prefix: '' } as const;
+
+test('a write on a connection that fell silent ends once its process no longer leads', async () => {
+  const leading = new AbortController();
+  const importing = runImport(
+    { ...deps, databaseUrl: proxy.url },
+    source,
+    { waits: false, signal: leading.signal },
+    async (run) => {
+      proxy.freeze();
+      const marking = markGone(run, ['ban']);
+      leading.abort();
+      await marking;
+    },
+  );
+  await expect(importing).rejects.toThrow();
+});
+
+test('every row that an import has not seen is marked as gone, however many there are', async () => {
+  // Events and totals of so many rows take most of a minute, and are no part of this.
+  await connection`alter table penalties disable trigger user`;
+  await connection`
+    insert into penalties (source, source_table, source_id, type, status, player_name, player_steamid, admin_name,
+      admin_steamid, reason, duration_minutes, server_id, created_at)
+    select 'many', 'ban', n, 'ban', 'UNBANNED', 'Gracz', 76561198000000001, 'Console', 0, 'Aim', 0, 0, now()
+    from generate_series(1, 100_010) as n`;
+  const added = {
+    penalty_type: 'ban',
+    source_id: 'new',
+    player_steamid: '0',
+    created: '2026-11-21T11:30:00Z',
+  };
+  const run = (isDryRun: boolean) =>
+    runImport(deps, source, { isDryRun }, async (importRun) => {
+      const { session } = importRun;
+      // The session keeps the plans of its first update: here of one that changes nothing.
+      const rows = [parseNdjsonLine(JSON.stringify(added), () => {})];
+      await writeImportedPenalties(session, 'many', rows, { isDryRun, keepsReplaced: false });
+      await markSeen(
+        session,
+        [1, 100_005].map((id) => ({ sourceTable: 'ban', sourceId: String(id) })),
+      );
+      await markGone(importRun, ['ban']);
+    });
+  const unseen = async () =>
+    (await connection`select source_id from penalties where source = 'many' and gone_at is null`).map(
+      (row) => row.source_id,
+    );
+
+  expect(await run(true)).toMatchObject({ gone: 100_008 });
+  expect(await unseen()).toHaveLength(100_010);
+  expect(await run(false)).toMatchObject({ gone: 100_008 });
+  expect((await unseen()).toSorted()).toEqual(['1', '100005', 'new']);
+});
