@@ -215,6 +215,7 @@ export function createBot(deps: BotDeps): Bot {
     guildId,
     servers,
     show: connection.showStatus,
+    log,
     intervalMs: timings.presenceIntervalMs,
   });
 

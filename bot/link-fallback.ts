@@ -1,6 +1,6 @@
 import { RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pino';
-import { linkHosts, type MessageView, withoutLinks } from './embeds/message.ts';
+import type { MessageView } from './embeds/message.ts';
 import { isDiscordError } from './rest.ts';
 
 /** Sends a message, and again without the link buttons whose addresses Discord rejects. */
@@ -8,6 +8,9 @@ export type SendWithLinkFallback = <T>(
   view: MessageView,
   send: (view: MessageView) => Promise<T>,
 ) => Promise<T>;
+
+/** A line about the address of one button, among those that the library makes of Discord's error. */
+const REFUSED_LINK = /components\[(\d+)\]\.components\[(\d+)\]\.url\[URL_TYPE/g;
 
 /**
  * Discord rejects a whole message for a link button to a host such as `localhost`. From then on messages are sent without
@@ -21,11 +24,14 @@ export function createLinkFallback(log: Logger): SendWithLinkFallback {
       return await send(sent);
     } catch (error) {
       if (!isDiscordError(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType)) throw error;
-      const refused = linkHosts(sent, (row, child) => isLinkRefused(error.rawError, row, child));
-      if (refused.length === 0) throw error;
-      for (const host of refused) refusedHosts.add(host);
+      const hosts = [...error.message.matchAll(REFUSED_LINK)].flatMap(([, row, child]) => {
+        const button = sent.components[Number(row)]?.components[Number(child)];
+        return button && 'url' in button ? new URL(button.url).host : [];
+      });
+      if (hosts.length === 0) throw error;
+      for (const host of hosts) refusedHosts.add(host);
       log.warn(
-        { err: error, hosts: refused },
+        { err: error, hosts },
         'Discord refuses link buttons to these hosts, so the buttons are left out: set PUBLIC_URL and APPEAL_URL to addresses that Discord accepts',
       );
       return send(withoutLinks(sent, refusedHosts));
@@ -33,20 +39,13 @@ export function createLinkFallback(log: Logger): SendWithLinkFallback {
   };
 }
 
-/**
- * Whether Discord's error is about the address of one button. In the response to an interaction, the message is in `data`.
- * @see https://discord.com/developers/docs/reference#error-messages
- */
-function isLinkRefused(rawError: unknown, row: number, child: number): boolean {
-  const errors = readPath(rawError, ['errors']);
-  const button = ['components', `${row}`, 'components', `${child}`, 'url'];
-  const refusal = readPath(errors, button) ?? readPath(errors, ['data', ...button]);
-  return refusal !== undefined && JSON.stringify(refusal).includes('URL_TYPE');
-}
-
-function readPath(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (part, name) => (typeof part === 'object' && part !== null ? Reflect.get(part, name) : undefined),
-    value,
-  );
+/** The same message without link buttons to some hosts, and without the rows that this leaves empty. */
+function withoutLinks(view: MessageView, hosts: ReadonlySet<string>): MessageView {
+  const components = view.components
+    .map((row) => ({
+      ...row,
+      components: row.components.filter((child) => !('url' in child && hosts.has(new URL(child.url).host))),
+    }))
+    .filter((row) => row.components.length > 0);
+  return { ...view, components };
 }

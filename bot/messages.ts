@@ -1,41 +1,46 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
-import {
-  RESTJSONErrorCodes,
-  type RESTPatchAPIChannelMessageJSONBody,
-  type RESTPostAPIChannelMessageJSONBody,
-  Routes,
-} from 'discord.js';
+import { RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
 import type { MessageView } from './embeds/message.ts';
-import { isDiscordError } from './rest.ts';
+import type { SendWithLinkFallback } from './link-fallback.ts';
+import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
-type Post = {
-  channelId: string;
-  body: RESTPostAPIChannelMessageJSONBody;
-  /** Requests with the same nonce post one message, for the few minutes that Discord remembers nonces. */
-  nonce?: string;
+/** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
+export type Messenger = {
+  rest: REST;
+  sendWithLinkFallback: SendWithLinkFallback;
+  /** Aborts requests, which may wait for Discord's rate limits. */
   signal?: AbortSignal;
 };
 
-/** The error codes for a channel that exists, but in which the bot may not post. */
-export const MAY_NOT_POST = [
-  RESTJSONErrorCodes.MissingAccess,
-  RESTJSONErrorCodes.MissingPermissions,
-  RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
-  RESTJSONErrorCodes.ThreadLocked,
-] as const;
+/** A message, and the only role that it mentions. */
+export type ChannelMessage = MessageView & { roleId?: string | null };
+
+type Place = { channelId: string; messageId: string };
 
 /** In characters. */
 const NONCE_LENGTH = 25;
 
 /**
  * Posts a message.
- * @returns its id; that of the earlier message when the nonce was used before.
- * @throws DiscordAPIError `UnknownMessage` when the earlier message has been deleted since.
+ * @param nonce requests with the same nonce post one message, for the few minutes that Discord remembers nonces.
+ * @returns its id; that of the earlier message when the nonce was used before, undefined when that has been deleted since.
  */
-export async function postMessage(rest: REST, { channelId, body, nonce, signal }: Post): Promise<string> {
+export async function postMessage(
+  { rest, sendWithLinkFallback, signal }: Messenger,
+  channelId: string,
+  { message, nonce }: { message: ChannelMessage; nonce?: string },
+): Promise<string | undefined> {
   const unique = nonce === undefined ? {} : { nonce, enforce_nonce: true };
-  return readId(await rest.post(Routes.channelMessages(channelId), { body: { ...body, ...unique }, signal }));
+  try {
+    return await sendWithLinkFallback(message, async (view) => {
+      const body = { ...toBody(view, message.roleId), ...unique };
+      return readId(await rest.post(Routes.channelMessages(channelId), { body, ...(signal && { signal }) }));
+    });
+  } catch (error) {
+    if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return undefined;
+    throw error;
+  }
 }
 
 /** A nonce derived from its input: the same input gives the same nonce. */
@@ -43,34 +48,79 @@ export function toNonce(...parts: readonly (string | number)[]): string {
   return createHash('sha256').update(parts.join(':')).digest('base64url').slice(0, NONCE_LENGTH);
 }
 
-type Edit = {
-  channelId: string;
-  messageId: string;
-  body: RESTPatchAPIChannelMessageJSONBody;
-  signal?: AbortSignal;
-};
-
 /** Edits a message. Discord archives a thread some days after its last message, and refuses edits until it is open again. */
-export async function editMessage(rest: REST, { channelId, messageId, ...request }: Edit): Promise<void> {
-  const edit = () => rest.patch(Routes.channelMessage(channelId, messageId), request);
-  try {
-    await edit();
-  } catch (error) {
-    if (!isDiscordError(error, RESTJSONErrorCodes.InvalidActionOnArchivedThread)) throw error;
-    await rest.patch(Routes.channel(channelId), { ...request, body: { archived: false } });
-    await edit();
-  }
+export async function editMessage(
+  { rest, sendWithLinkFallback, signal }: Messenger,
+  { channelId, messageId }: Place,
+  message: MessageView,
+): Promise<void> {
+  const patch = (route: `/${string}`, body: object) => rest.patch(route, { body, ...(signal && { signal }) });
+  await sendWithLinkFallback(message, async (view) => {
+    const edit = () => patch(Routes.channelMessage(channelId, messageId), toBody(view));
+    try {
+      await edit();
+    } catch (error) {
+      if (!isDiscordError(error, RESTJSONErrorCodes.InvalidActionOnArchivedThread)) throw error;
+      await patch(Routes.channel(channelId), { archived: false });
+      await edit();
+    }
+  });
 }
 
 /** Sends a message to a user. @throws DiscordAPIError when they accept none from the bot. */
 export async function sendDirectMessage(
-  rest: REST,
+  messenger: Messenger,
   userId: string,
-  { view: { embeds, components }, signal }: { view: MessageView; signal: AbortSignal },
+  message: MessageView,
 ): Promise<void> {
-  const channel = await rest.post(Routes.userChannels(), { signal, body: { recipient_id: userId } });
-  const body = { embeds, components, allowed_mentions: { parse: [] } };
-  await rest.post(Routes.channelMessages(readId(channel)), { signal, body });
+  const { rest, signal } = messenger;
+  const body = { recipient_id: userId };
+  const channel = await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) });
+  await postMessage(messenger, readId(channel), { message });
+}
+
+/** Whether an edit failed because the message is deleted, or belongs to the bot's former application. */
+export function isMessageGone(error: unknown): error is Error {
+  return isDiscordError(
+    error,
+    RESTJSONErrorCodes.UnknownMessage,
+    RESTJSONErrorCodes.CannotEditMessageAuthoredByAnotherUser,
+  );
+}
+
+/** Whether a request failed because the channel is gone. */
+export function isChannelGone(error: unknown): error is Error {
+  return isDiscordError(error, RESTJSONErrorCodes.UnknownChannel, RESTJSONErrorCodes.UnknownGuild);
+}
+
+/**
+ * Whether a request failed because the bot may not post in a channel that exists: for good, or while somebody changes
+ * roles. Discord also responds so when the bot reopens a locked thread.
+ */
+export function isPostingForbidden(error: unknown): error is Error {
+  return isDiscordError(
+    error,
+    RESTJSONErrorCodes.MissingAccess,
+    RESTJSONErrorCodes.MissingPermissions,
+    RESTJSONErrorCodes.CannotSendMessagesInNonTextChannel,
+    RESTJSONErrorCodes.ThreadLocked,
+  );
+}
+
+/** Whether Discord rejects the message itself: it is malformed, or the guild's AutoMod blocks it. */
+export function isMessageRefused(error: unknown): error is Error {
+  return (
+    isDiscordRefusal(error) && error.status === 400 && !isChannelGone(error) && !isPostingForbidden(error)
+  );
+}
+
+function toBody({ content = '', embeds, components }: MessageView, roleId?: string | null) {
+  return {
+    content: roleId ? `${roleMention(roleId)} ${content}` : content,
+    embeds,
+    components,
+    allowed_mentions: { parse: [], ...(roleId && { roles: [roleId] }) },
+  };
 }
 
 /** The id of a message or channel that Discord has created. */

@@ -1,6 +1,7 @@
 import type { REST } from '@discordjs/rest';
 import { PermissionFlagsBits } from 'discord.js';
 import type { Logger } from 'pino';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import { readApplication } from './rest.ts';
 
@@ -30,62 +31,62 @@ type Options = {
   checkEveryMs: number;
 };
 
+/** What Discord has said about the application. */
+type State = 'private' | 'public' | 'unknown';
+
 const SETTLED_WITHIN_MS = 1000;
+const OBJECTIONS = {
+  public: 'nobody: the application is public and DISCORD_GUILD_ID is not set',
+  unknown: 'nobody: Discord has not said yet whether the application is public',
+};
+const WARNINGS = {
+  public:
+    'nobody is a moderator, since anybody may add this bot to a guild of their own: turn off "Public Bot" or set DISCORD_GUILD_ID',
+  unknown: 'nobody is a moderator until Discord says whether the application is public',
+};
 
 /**
  * In which guilds Discord's permissions make moderators: in that of `DISCORD_GUILD_ID`, else in every guild of the bot,
  * but in none while the application is public, since anybody could add the bot to a guild of their own and moderate it.
  */
 export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Options): ModeratorRule {
-  let isPublic: boolean | undefined;
-  let isFailing = false;
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let state: State = 'unknown';
+  let reported: State | undefined;
+  let loop: Loop | undefined;
   const first = Promise.withResolvers<void>();
 
   async function check(): Promise<void> {
+    let failure: unknown;
     try {
-      const application = await readApplication(rest);
-      const hadNone = isPublic === true || (isPublic === undefined && isFailing);
-      const wasPublic = isPublic;
-      isPublic = application.isPublic;
-      isFailing = false;
-      if (isPublic && !wasPublic) {
-        log.warn(
-          'nobody is a moderator, since anybody may add this bot to a guild of their own: turn off "Public Bot" or set DISCORD_GUILD_ID',
-        );
-      }
-      if (!isPublic && hadNone) log.info('moderators are recognised again: the application is private');
+      state = (await readApplication(rest)).isPublic ? 'public' : 'private';
     } catch (error) {
-      if (!isFailing && isPublic === undefined) {
-        log.warn(
-          { err: error },
-          'nobody is a moderator until Discord says whether the application is public',
-        );
-      }
-      isFailing = true;
-    } finally {
-      first.resolve();
+      failure = error;
     }
+    first.resolve();
+    if (state === reported) return;
+    if (state !== 'private') log.warn({ err: failure }, WARNINGS[state]);
+    else if (reported) log.info('moderators are recognised again: the application is private');
+    reported = state;
   }
 
   return {
     start: () => {
-      if (guildId !== undefined || timer !== undefined) return;
-      timer = setInterval(check, checkEveryMs);
-      void check();
+      if (guildId !== undefined) return;
+      loop ??= startLoop({
+        name: 'asking whether the application is public',
+        everyMs: checkEveryMs,
+        startsAtOnce: true,
+        work: check,
+        log,
+      });
     },
-    stop: () => clearInterval(timer),
+    stop: () => loop?.stop(),
     settled: async () => {
-      if (guildId === undefined && isPublic === undefined) {
+      if (guildId === undefined && state === 'unknown') {
         await withTimeLimit(first.promise, SETTLED_WITHIN_MS).catch(() => undefined);
       }
     },
-    holdsIn: (id) => id !== null && (guildId === undefined ? isPublic === false : id === guildId),
-    objection: () => {
-      if (guildId !== undefined || isPublic === false) return undefined;
-      return isPublic
-        ? 'nobody: the application is public and DISCORD_GUILD_ID is not set'
-        : 'nobody: Discord has not said yet whether the application is public';
-    },
+    holdsIn: (id) => id !== null && (guildId === undefined ? state === 'private' : id === guildId),
+    objection: () => (guildId !== undefined || state === 'private' ? undefined : OBJECTIONS[state]),
   };
 }

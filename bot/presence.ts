@@ -1,6 +1,8 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
+import type { Logger } from 'pino';
 import type { ServerList } from '../src/live/server-list.ts';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { localizationOf } from './locales/localization.ts';
 
 export type Presence = {
@@ -18,13 +20,14 @@ type Options = {
   show: (text: string) => boolean;
   /** The presence changes at most this often. */
   intervalMs: number;
+  log: Logger;
 };
 
 /** The bot's presence: how many players are on how many servers that are online. */
-export function createPresence({ rest, guildId, servers, show, intervalMs }: Options): Presence {
+export function createPresence({ rest, guildId, servers, show, intervalMs, log }: Options): Presence {
   let latest: string | undefined;
   let locale: string | undefined;
-  let timer: ReturnType<typeof setInterval> | undefined;
+  let loop: Loop | undefined;
 
   async function update(): Promise<void> {
     locale ??= guildId === undefined ? 'en-US' : await findLocale(rest, guildId);
@@ -37,11 +40,16 @@ export function createPresence({ rest, guildId, servers, show, intervalMs }: Opt
   return {
     start: () => {
       latest = undefined;
-      clearInterval(timer);
-      timer = setInterval(update, intervalMs);
-      void update();
+      void loop?.wake();
+      loop ??= startLoop({
+        name: 'showing the presence',
+        everyMs: intervalMs,
+        startsAtOnce: true,
+        work: update,
+        log,
+      });
     },
-    stop: () => clearInterval(timer),
+    stop: () => loop?.stop(),
   };
 }
 

@@ -84,26 +84,3 @@ export function menuRow(customId: string, placeholder: string, options: APISelec
 export function noticeMessage(text: string, colour: number = COLOURS.warning, rows: Row[] = []): MessageView {
   return { embeds: [{ description: text, color: colour }], components: rows };
 }
-
-/** The hosts of the link buttons that meet a condition. @param condition gets the indexes of the row and the button. */
-export function linkHosts(
-  { components }: MessageView,
-  condition: (row: number, child: number) => boolean,
-): string[] {
-  return components.flatMap((line, row) =>
-    line.components.flatMap((child, index) =>
-      'url' in child && condition(row, index) ? [new URL(child.url).host] : [],
-    ),
-  );
-}
-
-/** The same message without link buttons to some hosts, and without the rows that this leaves empty. */
-export function withoutLinks(view: MessageView, hosts: ReadonlySet<string>): MessageView {
-  const components = view.components
-    .map((line) => ({
-      ...line,
-      components: line.components.filter((child) => !('url' in child && hosts.has(new URL(child.url).host))),
-    }))
-    .filter((line) => line.components.length > 0);
-  return { ...view, components };
-}

@@ -1,5 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { REST } from '@discordjs/rest';
 import { channelMention } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
@@ -11,20 +9,19 @@ import {
   listDiscordFeeds,
   stopDiscordFeed,
 } from '../../src/queries/discord-feeds/feeds.ts';
+import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { noticeMessage } from '../embeds/message.ts';
-import type { SendWithLinkFallback } from '../link-fallback.ts';
 import { localizationOf } from '../locales/localization.ts';
+import { isChannelGone, isPostingForbidden, type Messenger, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { SitePages } from '../site-pages.ts';
-import { channelLossOf, createFeedChannels } from './feed-channel.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
 
-type FeedsDeps = {
+type FeedsDeps = Omit<Messenger, 'signal'> & {
   db: Db;
-  rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   pages: SitePages;
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
@@ -32,7 +29,6 @@ type FeedsDeps = {
   mention: MentionCommand;
   log: Logger;
   now: () => Date;
-  sendWithLinkFallback: SendWithLinkFallback;
   /** How often to check without a notification, and the shortest pause after a failure. */
   intervalMs: number;
 };
@@ -59,7 +55,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   const { db, servers, moderators, log, intervalMs } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const channels = createFeedChannels({ ...deps, signal });
+  const messenger = { ...deps, signal };
   /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
   /** Consecutive failures by feed, and the time of the next attempt in milliseconds of `performance.now()`. */
@@ -68,52 +64,28 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   const pausedGuilds = new Set<string>();
   /** How many checks there have been. */
   let checks = 0;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let woken: Promise<void> | undefined;
   let hasServerFeeds = false;
-  let isFailing = false;
+  let loop: Loop | undefined;
 
-  function wake(): Promise<void> {
-    woken ??= pause(GATHER_MS).then(() => {
-      woken = undefined;
-      return check();
-    });
-    return woken;
-  }
-
-  /** Starts every idle feed, and waits for all of them. */
+  /** Starts every idle feed. */
   async function check(): Promise<void> {
-    if (timer === undefined || signal.aborted) return;
     checks += 1;
-    try {
-      const feeds = await listDiscordFeeds(db);
-      hasServerFeeds = feeds.some(({ subject }) => subject === 'servers');
-      isFailing = false;
-      await moderators.settled();
-      reportPaused(feeds);
-      forgetStopped(feeds);
-      for (const feed of feeds) {
-        const isBackingOff = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
-        if (signal.aborted || isPaused(feed) || isBackingOff || running.has(feed.id)) continue;
-        running.set(
-          feed.id,
-          work(feed).finally(() => running.delete(feed.id)),
-        );
-      }
-      await Promise.all(running.values());
-    } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'the feeds cannot be read: retrying');
-      isFailing = true;
+    const feeds = await listDiscordFeeds(db);
+    hasServerFeeds = feeds.some(({ subject }) => subject === 'servers');
+    await moderators.settled();
+    reportPaused(feeds);
+    for (const feed of feeds) {
+      const isBackingOff = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
+      if (signal.aborted || isPaused(feed) || isBackingOff || running.has(feed.id)) continue;
+      running.set(
+        feed.id,
+        work(feed).finally(() => running.delete(feed.id)),
+      );
     }
   }
 
   function isPaused({ guildId }: DiscordFeed): boolean {
     return !moderators.holdsIn(guildId);
-  }
-
-  function forgetStopped(feeds: readonly DiscordFeed[]): void {
-    const ids = new Set(feeds.map(({ id }) => id));
-    for (const id of failing.keys()) if (!ids.has(id)) failing.delete(id);
   }
 
   /** Logs once for each guild that its feeds are paused, and that they continue. */
@@ -142,8 +114,8 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       } while (seenChecks !== checks);
     } catch (error) {
       if (signal.aborted) return;
-      const loss = channelLossOf(error);
-      if (loss) await switchOff(feed, loss);
+      if (isChannelGone(error)) await switchOff(feed, 'channelGone');
+      else if (isPostingForbidden(error)) await switchOff(feed, 'permissionLost');
       else postpone(feed, error);
     }
   }
@@ -162,8 +134,8 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const feed = await findDiscordFeed(db, id);
     if (!feed) return false;
     return feed.subject === 'penalties'
-      ? stepPenaltyFeed({ ...deps, channels }, feed)
-      : stepServerFeed({ ...deps, channels }, feed);
+      ? stepPenaltyFeed({ ...deps, messenger }, feed)
+      : stepServerFeed({ ...deps, messenger }, feed);
   }
 
   function postpone({ id }: DiscordFeed, error: unknown): void {
@@ -192,7 +164,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       const channel = channelMention(channelId);
       const why = words[reason](deps.mention('feed start', texts));
       const text = words.switchedOff({ subject, channel, reason: why });
-      await channels.sendDirectMessage(startedBy, noticeMessage(text));
+      await sendDirectMessage(messenger, startedBy, noticeMessage(text));
     } catch (error) {
       if (signal.aborted) return;
       log.warn(
@@ -203,20 +175,28 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   }
 
   const stopListening = servers.onChange(() => {
-    if (hasServerFeeds) void wake();
+    if (hasServerFeeds) void loop?.wake();
   });
 
   return {
     start: () => {
-      if (timer !== undefined || signal.aborted) return;
-      timer = setInterval(() => void check(), intervalMs);
-      void check();
+      loop ??= startLoop({
+        name: 'reading the feeds',
+        everyMs: intervalMs,
+        startsAtOnce: true,
+        gatherMs: GATHER_MS,
+        work: check,
+        log,
+      });
     },
-    wake,
+    wake: async () => {
+      await loop?.wake();
+      await Promise.all(running.values());
+    },
     stop: async () => {
       stopping.abort();
       stopListening();
-      clearInterval(timer);
+      loop?.stop();
       await Promise.allSettled(running.values());
     },
   };

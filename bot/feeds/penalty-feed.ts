@@ -27,14 +27,20 @@ import {
 import { countsLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { toNonce } from '../messages.ts';
+import {
+  editMessage,
+  isMessageGone,
+  isMessageRefused,
+  type Messenger,
+  postMessage,
+  toNonce,
+} from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
-import { type FeedChannels, isMessageRefused } from './feed-channel.ts';
 
 export type PenaltyFeedDeps = {
   db: Db;
-  channels: FeedChannels;
+  messenger: Messenger;
   pages: SitePages;
   log: Logger;
   now: () => Date;
@@ -76,7 +82,7 @@ export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed):
 
 /** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
 async function post(
-  { db, channels, pages, log, now }: PenaltyFeedDeps,
+  { db, messenger, pages, log, now }: PenaltyFeedDeps,
   feed: DiscordFeed,
   upTo: number,
 ): Promise<void> {
@@ -89,7 +95,7 @@ async function post(
   let messageId: string | undefined;
   try {
     const nonce = toNonce(feed.epoch, feed.id, upTo);
-    messageId = message && (await channels.post(feed.channelId, message, nonce));
+    messageId = message && (await postMessage(messenger, feed.channelId, { message, nonce }));
   } catch (error) {
     if (!isMessageRefused(error)) throw error;
     log.error(
@@ -102,7 +108,7 @@ async function post(
 }
 
 async function editOne(
-  { db, channels, pages, log, now }: PenaltyFeedDeps,
+  { db, messenger, pages, log, now }: PenaltyFeedDeps,
   feed: DiscordFeed,
 ): Promise<boolean> {
   const due = await findDueEdit(db, feed.id);
@@ -113,11 +119,13 @@ async function editOne(
     // The event has been deleted by retention, so there is nothing to show.
     if (due.event) {
       const view = feedPenalty(due.event, { texts, pages, now: now() });
-      isThere = await channels.edit(feed.channelId, due.messageId, view);
+      await editMessage(messenger, { channelId: feed.channelId, messageId: due.messageId }, view);
     }
   } catch (error) {
-    if (!isMessageRefused(error)) throw error;
-    log.error({ err: error, feed: feed.id, penalty: due.penaltyId }, 'Discord refused an edit of a feed');
+    if (isMessageGone(error)) isThere = false;
+    else if (!isMessageRefused(error)) throw error;
+    else
+      log.error({ err: error, feed: feed.id, penalty: due.penaltyId }, 'Discord refused an edit of a feed');
   }
   if (isThere && !due.event?.isDeleted) await finishEdit(db, feed.id, due);
   else await forgetFeedPost(db, feed.id, due);

@@ -15,15 +15,14 @@ import { COLOURS, linkButton, row } from '../embeds/message.ts';
 import { linksRow } from '../embeds/server-card.ts';
 import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { toNonce } from '../messages.ts';
+import { type ChannelMessage, isMessageRefused, type Messenger, postMessage, toNonce } from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
-import { type FeedChannels, type FeedMessage, isMessageRefused } from './feed-channel.ts';
 
 export type ServerFeedDeps = {
   db: Db;
   servers: Pick<ServerList, 'current' | 'findById'>;
-  channels: FeedChannels;
+  messenger: Messenger;
   pages: SitePages;
   log: Logger;
   now: () => Date;
@@ -69,7 +68,7 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
 
 /** Posts one kind of change in one message, for all servers for which it is pending. */
 async function post(
-  { db, servers, channels, pages, log }: ServerFeedDeps,
+  { db, servers, messenger, pages, log }: ServerFeedDeps,
   feed: DiscordFeed,
   change: FeedChange,
   states: readonly FeedServer[],
@@ -87,7 +86,8 @@ async function post(
     const [first, ...others] = views;
     if (first) {
       const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
-      await channels.post(feed.channelId, message, toNonce(feed.id, change, ...places));
+      const nonce = toNonce(feed.id, change, ...places);
+      await postMessage(messenger, feed.channelId, { message, nonce });
     }
   } catch (error) {
     if (!isMessageRefused(error)) throw error;
@@ -147,7 +147,7 @@ function feedServers(
   change: FeedChange,
   servers: readonly [ServerView, ...ServerView[]],
   { texts, pages, roleId }: Options,
-): FeedMessage {
+): ChannelMessage {
   const [first] = servers;
   const isOne = servers.length === 1;
   const lines = isOne

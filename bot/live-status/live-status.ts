@@ -1,7 +1,8 @@
+import { channelMention, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
 import type { ServerList } from '../../src/live/server-list.ts';
-import type { ServerView } from '../../src/live/server-view.ts';
+import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   findWhoPinned,
   type LiveStatusMessage,
@@ -9,14 +10,29 @@ import {
   removeLiveStatusMessage,
   saveLiveStatusMessage,
 } from '../../src/queries/live-status-messages.ts';
+import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import type { Invoker } from '../command.ts';
-import { toNonce } from '../messages.ts';
-import { createLiveMessages, isEditForbidden, isMessageGone, type LiveMessageDeps } from './live-message.ts';
+import { type Invoker, Refusal } from '../command.ts';
+import { type MessageView, noticeMessage } from '../embeds/message.ts';
+import { liveServerCard } from '../embeds/server-card.ts';
+import { liveServerList } from '../embeds/server-list.ts';
+import { localizationOf } from '../locales/localization.ts';
+import {
+  editMessage,
+  isChannelGone,
+  isMessageGone,
+  isPostingForbidden,
+  type Messenger,
+  postMessage,
+  sendDirectMessage,
+  toNonce,
+} from '../messages.ts';
+import type { SitePages } from '../site-pages.ts';
 
-type LiveStatusDeps = LiveMessageDeps & {
+type LiveStatusDeps = Omit<Messenger, 'signal'> & {
   db: Db;
-  servers: Pick<ServerList, 'onChange'>;
+  servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
+  pages: SitePages;
   log: Logger;
   /** Edits of one message are at least this far apart. */
   intervalMs: number;
@@ -31,9 +47,11 @@ type Pin = {
   pressedMessageId: string;
 };
 
+type Row = Omit<LiveStatusMessage, 'createdAt'>;
+
 /** A message and the state of its edits. */
 type Tracked = {
-  row: Omit<LiveStatusMessage, 'createdAt'>;
+  row: Row;
   /** Fingerprint of the last edit; undefined when it is not known. */
   fingerprint: string | undefined;
   /** When it was posted or last edited, in milliseconds of `performance.now()`: the system clock may be set back. */
@@ -51,8 +69,6 @@ const MAX_PAUSE_MS = 10 * 60_000;
 const MAX_REFUSALS = 5;
 /** How often to check for due edits, unless `intervalMs` is shorter. */
 const CHECK_MS = 5000;
-/** The pause after the messages could not be read from the database. */
-const LOAD_AGAIN_MS = 5000;
 
 /**
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
@@ -73,32 +89,61 @@ export type LiveStatus = {
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
-  const { db, servers, log, intervalMs, refreshMs } = deps;
+  const { db, rest, servers, pages, log, intervalMs, refreshMs } = deps;
   const stopping = new AbortController();
-  const liveMessages = createLiveMessages(deps, stopping.signal);
+  const messenger = { ...deps, signal: stopping.signal };
   const tracked = new Map<string, Tracked>();
   const editing = new Set<Promise<void>>();
-  let isRunning = false;
   let isLoaded = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let loop: Loop | undefined;
+  const stopListening = servers.onChange(() => loop?.wake());
 
-  const stopListening = servers.onChange(() => editWhatIsDue());
-
-  function editWhatIsDue(): void {
-    if (!isRunning || !isLoaded) return;
+  /** Reads the stored messages once, and starts the edits that are due. */
+  async function editWhatIsDue(): Promise<void> {
+    if (!isLoaded) {
+      for (const row of await listLiveStatusMessages(db)) track(row, undefined);
+      isLoaded = true;
+    }
     const nowMs = performance.now();
     for (const message of tracked.values()) {
       if (message.isEditing || nowMs < message.notBeforeMs) continue;
-      const current = liveMessages.serversOf(message.row);
-      const fingerprint = liveMessages.fingerprint(message.row, current);
+      const current = serversOf(message.row);
+      const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (fingerprint === message.fingerprint && !isStale) continue;
       message.isEditing = true;
       const work: Promise<void> = edit(message, current, fingerprint).finally(() => editing.delete(work));
       editing.add(work);
     }
-    clearTimeout(timer);
-    timer = setTimeout(editWhatIsDue, Math.min(intervalMs, CHECK_MS));
+  }
+
+  /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
+  function serversOf({ serverId }: Pick<Row, 'serverId'>): ServerView[] | undefined {
+    if (serverId === null) return servers.current().map(toServerView);
+    const status = servers.findById(serverId);
+    return status && [toServerView(status)];
+  }
+
+  function render(
+    { serverId, locale }: Pick<Row, 'serverId' | 'locale'>,
+    views: ServerView[] | undefined,
+  ): MessageView {
+    const { texts } = localizationOf(locale);
+    if (views === undefined) return noticeMessage(texts.server.noLongerListed);
+    const [server] = views;
+    return serverId === null || server === undefined
+      ? liveServerList(views, { texts, pages })
+      : liveServerCard(server, { texts, pages });
+  }
+
+  /** A text that changes when the content of a message does. It omits ping and poll time, which change with every poll. */
+  function fingerprintOf(message: Pick<Row, 'serverId' | 'locale'>, views: ServerView[] | undefined): string {
+    const lasting = views?.map((server) => ({
+      ...server,
+      pingMs: 0,
+      updatedAt: server.updatedAt && new Date(0),
+    }));
+    return JSON.stringify(render(message, lasting));
   }
 
   async function edit(
@@ -108,18 +153,17 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
   ): Promise<void> {
     const { row } = message;
     try {
-      await liveMessages.edit(row, current);
+      await editMessage(messenger, row, render(row, current));
       if (current === undefined) return await forget(row, 'its server is no longer listed');
-      message.fingerprint = fingerprint;
-      message.failures = 0;
-      message.refusals = 0;
-      message.editedAtMs = performance.now();
-      message.notBeforeMs = message.editedAtMs + intervalMs;
+      const editedAtMs = performance.now();
+      const notBeforeMs = editedAtMs + intervalMs;
+      Object.assign(message, { fingerprint, failures: 0, refusals: 0, editedAtMs, notBeforeMs });
     } catch (error) {
       if (stopping.signal.aborted) return;
-      message.refusals = isEditForbidden(error) ? message.refusals + 1 : 0;
-      if (isMessageGone(error) || (isEditForbidden(error) && message.refusals >= MAX_REFUSALS)) {
-        if (message.refusals > 0) await tellForbidden(row);
+      const isForbidden = isPostingForbidden(error);
+      message.refusals = isForbidden ? message.refusals + 1 : 0;
+      if (isMessageGone(error) || isChannelGone(error) || (isForbidden && message.refusals >= MAX_REFUSALS)) {
+        if (isForbidden) await tellForbidden(row);
         await forget(row, error.message).catch(() => undefined);
         return;
       }
@@ -134,65 +178,50 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
     }
   }
 
-  /** Tells the person who pinned a message that it ends. */
-  async function tellForbidden(row: Tracked['row']): Promise<void> {
+  /** Tells the person who pinned a message that the bot may no longer edit it. */
+  async function tellForbidden({ messageId, channelId, locale }: Row): Promise<void> {
     try {
-      const userId = await findWhoPinned(db, row.messageId);
-      if (userId !== undefined) await liveMessages.tellForbidden(row, userId);
+      const userId = await findWhoPinned(db, messageId);
+      if (userId === undefined) return;
+      const { texts } = localizationOf(locale);
+      const text = texts.server.updatesForbidden(channelMention(channelId));
+      await sendDirectMessage(messenger, userId, noticeMessage(text));
     } catch (error) {
       log.warn(
-        { err: error, messageId: row.messageId },
+        { err: error, messageId },
         'the person who pinned a live status message could not be notified',
       );
     }
   }
 
-  async function forget(row: Tracked['row'], reason: string): Promise<void> {
-    tracked.delete(row.messageId);
-    await removeLiveStatusMessage(db, row.messageId);
-    log.info(
-      { messageId: row.messageId, channelId: row.channelId, reason },
-      'a live status message is no longer updated',
-    );
+  async function forget({ messageId, channelId }: Row, reason: string): Promise<void> {
+    tracked.delete(messageId);
+    await removeLiveStatusMessage(db, messageId);
+    log.info({ messageId, channelId, reason }, 'a live status message is no longer updated');
   }
 
-  async function load(): Promise<void> {
-    try {
-      for (const row of await listLiveStatusMessages(db)) track(row, undefined);
-      isLoaded = true;
-      editWhatIsDue();
-    } catch (error) {
-      log.warn({ err: error }, 'the live status messages could not be read: retrying');
-      timer = setTimeout(() => isRunning && void load(), LOAD_AGAIN_MS);
-    }
-  }
-
-  function track(row: Tracked['row'], fingerprint: string | undefined): void {
+  function track(row: Row, fingerprint: string | undefined): void {
     if (tracked.has(row.messageId)) return;
     const editedAtMs = fingerprint === undefined ? Number.NEGATIVE_INFINITY : performance.now();
     const notBeforeMs = editedAtMs + intervalMs;
-    tracked.set(row.messageId, {
-      row,
-      fingerprint,
-      editedAtMs,
-      notBeforeMs,
-      failures: 0,
-      refusals: 0,
-      isEditing: false,
-    });
+    const state = { failures: 0, refusals: 0, isEditing: false };
+    tracked.set(row.messageId, { row, fingerprint, editedAtMs, notBeforeMs, ...state });
   }
 
   return {
     start: () => {
-      if (isRunning) return;
-      isRunning = true;
-      void load();
+      loop ??= startLoop({
+        name: 'reading the live status messages',
+        everyMs: Math.min(intervalMs, CHECK_MS),
+        startsAtOnce: true,
+        work: editWhatIsDue,
+        log,
+      });
     },
     stop: async () => {
-      isRunning = false;
       stopping.abort();
       stopListening();
-      clearTimeout(timer);
+      loop?.stop();
       await Promise.allSettled(editing);
     },
     pin: async ({ discordId, channelId, guildId, guildLocalization }, { serverId, pressedMessageId }) => {
@@ -202,18 +231,26 @@ export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
         serverId: serverId ?? null,
         locale: guildLocalization.locale,
       };
-      const current = liveMessages.serversOf(draft) ?? [];
+      const current = serversOf(draft) ?? [];
+      const message = render(draft, current);
       const nonce = toNonce('live', pressedMessageId, serverId ?? 'all');
-      const row = { ...draft, messageId: await liveMessages.post(draft, current, nonce) };
       try {
-        await saveLiveStatusMessage(db, row, { actor: { discordId } });
+        // When the message of an earlier press has been deleted, the invoker wants another one.
+        const messageId =
+          (await postMessage(deps, channelId, { message, nonce })) ??
+          (await postMessage(deps, channelId, { message }));
+        if (messageId === undefined) throw new Error('Discord did not post the message');
+        const row = { ...draft, messageId };
+        await saveLiveStatusMessage(db, row, { actor: { discordId } }).catch(async (error) => {
+          // Otherwise the message would promise updates and never get any.
+          await rest.delete(Routes.channelMessage(channelId, messageId)).catch(() => {});
+          throw error;
+        });
+        track(row, fingerprintOf(row, current));
+        loop?.wake();
       } catch (error) {
-        // Otherwise the message would promise updates and never get any.
-        await liveMessages.remove(row).catch(() => {});
-        throw error;
+        throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
       }
-      track(row, liveMessages.fingerprint(row, current));
-      editWhatIsDue();
     },
   };
 }

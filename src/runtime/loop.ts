@@ -1,7 +1,9 @@
 /** Work that repeats at an interval, and sooner when it is woken; it never runs twice at once. */
 export type Loop = {
-  /** Runs the work soon. When it is running, it runs once more afterwards. */
-  wake: () => void;
+  /**
+   * Runs the work soon; when it is running, once more afterwards. Resolves when that run has ended, or the loop has.
+   */
+  wake: () => Promise<void>;
   /** Ends the loop; the signal of the work under way aborts. */
   stop: () => void;
   /** Settles when the loop has been stopped and the work under way has ended. */
@@ -37,6 +39,8 @@ export function startLoop({
   const stopping = new AbortController();
   const { signal } = stopping;
   let isWoken = false;
+  /** Of the next run to begin. */
+  let ending = Promise.withResolvers<void>();
   let isFailing = false;
   let endPause: (() => void) | undefined;
   let gathering: ReturnType<typeof setTimeout> | undefined;
@@ -72,15 +76,20 @@ export function startLoop({
     if (!startsAtOnce) await pause(everyMs);
     while (!signal.aborted) {
       isWoken = false;
+      const { resolve } = ending;
+      ending = Promise.withResolvers();
       const pauseMs = await runOnce();
+      resolve();
       if (!isWoken && !signal.aborted) await pause(pauseMs);
     }
+    ending.resolve();
   }
 
   return {
     wake: () => {
       if (gatherMs === 0) runSoon();
       else gathering ??= setTimeout(runSoon, gatherMs);
+      return ending.promise;
     },
     stop: () => {
       stopping.abort();
