@@ -1,5 +1,12 @@
 import type { REST } from '@discordjs/rest';
-import { type APIGuildMember, RESTJSONErrorCodes, Routes } from 'discord.js';
+import {
+  type APIGuildMember,
+  type APIRole,
+  PermissionFlagsBits,
+  type RESTGetAPIGuildMemberResult,
+  RESTJSONErrorCodes,
+  Routes,
+} from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
 import {
@@ -18,7 +25,6 @@ import {
   saveMembers,
 } from '../../src/queries/users/discord-members.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
-import { type GuildRoles, readGuildRoles } from './guild-roles.ts';
 
 /** What Discord says about a member's roles; `premium_since` is set for whoever boosts the guild. */
 export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
@@ -51,14 +57,15 @@ type Settings = {
 
 /** Wake-ups within this time cause one round. */
 const GATHER_MS = 1000;
-/** How many people are listed at once, and how many are read before looking for new links, changes and interactions. */
+/** How many people are listed at once, and how many are read before their roles are saved and changed. */
 const LISTED = 500;
 const BATCH = 10;
 
 /**
  * Gives flags by the roles that linked members have in the guild, and gives them the roles that follow what is true of
  * them here. One loop does both, one member after the other: it reads the roles of everybody at the start and then once
- * every `sweepMs`, and those of new links and of changed people at once. People who were never linked are left alone.
+ * every `sweepMs`, and those of new links and of changed people at once. Roles that interactions told are saved in the
+ * next round, without a request. People who were never linked are left alone.
  */
 export function createMemberRoles(
   { db, rest, log, now, metrics }: Deps,
@@ -69,9 +76,6 @@ export function createMemberRoles(
   const startedAt = now();
   let botId = '';
   let guild: GuildRoles = { gives: [], missing: [] };
-  let checkedAt: Date | undefined;
-  /** Whether there may be new links, changes or interactions since people were listed. */
-  let hasNews = false;
   /** Of the round under way. */
   let refusal: Error | undefined;
 
@@ -88,29 +92,27 @@ export function createMemberRoles(
 
   async function runRound(signal: AbortSignal): Promise<void> {
     refusal = undefined;
-    if (!checkedAt || now().getTime() - checkedAt.getTime() >= intervalMs) await checkGuild(signal);
+    await checkGuild(signal);
+    let due: DueMember[];
     do {
-      hasNews = false;
       const sweptAt = new Date(now().getTime() - sweepMs);
-      const noted = new Map(seen);
-      const due = await listDueMembers(db, {
+      const noted = [...seen.keys()];
+      due = await listDueMembers(db, {
         gives: guild.gives,
         readBefore: sweptAt > startedAt ? sweptAt : startedAt,
-        seen: [...noted.keys()],
+        seen: noted,
         now: now(),
         limit: LISTED,
       });
       // Others who sent interactions are not linked.
       const isDue = new Set(due.map(({ discordId }) => discordId));
-      if (due.length < LISTED) for (const id of noted.keys()) if (!isDue.has(id)) seen.delete(id);
-      // Bans come and end without a notification.
+      if (due.length < LISTED) for (const id of noted) if (!isDue.has(id)) seen.delete(id);
+      // New links and changes, of which bans come and end without a notification, do not wait for a long sweep.
       const listAgainMs = performance.now() + intervalMs;
-      for (let first = 0; first < due.length; first += BATCH) {
+      for (let first = 0; first < due.length && performance.now() < listAgainMs; first += BATCH) {
         await update(due.slice(first, first + BATCH), signal);
-        if (hasNews || performance.now() > listAgainMs) break;
       }
-      hasNews ||= due.length > 0;
-    } while (hasNews);
+    } while (due.length > 0);
     await forgetMembers(db, gives);
     if (refusal) throw refusal;
   }
@@ -118,7 +120,6 @@ export function createMemberRoles(
   async function checkGuild(signal: AbortSignal): Promise<void> {
     const before = guild.missing;
     guild = await readGuildRoles(rest, { guildId, botId, signal }, { flags, gives });
-    checkedAt = now();
     const { missing } = guild;
     if (missing.join() === before.join()) return;
     if (missing.length === 0) log.info('nothing is missing any more for the configured roles of Discord');
@@ -141,9 +142,8 @@ export function createMemberRoles(
         continue;
       }
       const note = seen.get(discordId);
-      const isFresh = note !== undefined && now().getTime() - note.at.getTime() < intervalMs;
-      const readAt = isFresh ? note.at : now();
-      const state = isFresh ? note.state : await findMember(discordId, signal);
+      const readAt = note?.at ?? now();
+      const state = note ? note.state : await findMember(discordId, signal);
       const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
       // These flags are about to be saved, whether or not another source gives them already.
       const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
@@ -219,25 +219,26 @@ export function createMemberRoles(
     return [...wanted.filter(isGivable), ...roles.filter((id) => !isGivable(id))];
   }
 
-  function wake(): void {
-    hasNews = true;
-    rounds.wake();
-  }
-
   return {
     run: (id, signal) => {
       botId = id;
       return rounds.lead(signal);
     },
     note: (id, discordId, member) => {
-      if (id !== guildId) return;
-      seen.set(discordId, { state: member, at: now() });
-      wake();
+      if (id === guildId) seen.set(discordId, { state: member, at: now() });
     },
-    wake,
+    wake: rounds.wake,
     health: () => ({ ...rounds.health(), missing: guild.missing.length > 0 ? guild.missing : undefined }),
   };
 }
+
+/** The configured roles, compared with those of the guild. */
+type GuildRoles = {
+  /** What the bot can give. */
+  gives: RoleGrant[];
+  /** What it lacks to give the others, and roles that do not exist; for the operator. */
+  missing: string[];
+};
 
 type RoleChanges = { give: readonly string[]; take: readonly string[] };
 const NO_CHANGES: RoleChanges = { give: [], take: [] };
@@ -252,4 +253,48 @@ function isNoMember(error: unknown): boolean {
     isDiscordError(error, RESTJSONErrorCodes.UnknownMember, RESTJSONErrorCodes.UnknownUser) ||
     (isDiscordRefusal(error) && error.status === 400)
   );
+}
+
+/**
+ * Asks Discord which of the configured roles exist, and which the bot can give: it needs Manage Roles, and they have to be
+ * below its own highest role.
+ * @param guild.botId the bot's own user id.
+ * @throws what the REST client throws.
+ * @see https://docs.discord.com/developers/topics/permissions#permission-hierarchy
+ */
+async function readGuildRoles(
+  rest: REST,
+  { guildId, botId, signal }: { guildId: string; botId: string; signal: AbortSignal },
+  { flags, gives }: { flags: FlagMapping; gives: readonly RoleGrant[] },
+): Promise<GuildRoles> {
+  const roles = (await rest.get(Routes.guildRoles(guildId), { signal })) as APIRole[];
+  const bot = (await rest.get(Routes.guildMember(guildId, botId), { signal })) as RESTGetAPIGuildMemberResult;
+  const own = roles.filter(({ id }) => id === guildId || bot.roles.includes(id));
+  const permissions = own.reduce((bits, role) => bits | BigInt(role.permissions), 0n);
+  const [highest] = own.toSorted((one, other) => compareRank(other, one));
+  const missing = new Set<string>();
+
+  function canGive(roleId: string): boolean {
+    const role = roles.find(({ id }) => id === roleId);
+    if (!role) missing.add(`role ${roleId} does not exist`);
+    else if (role.managed || roleId === guildId) missing.add(`role ${roleId} cannot be given by bots`);
+    else if (!highest || compareRank(role, highest) >= 0) {
+      missing.add(`role ${roleId} is not below the highest role of the bot`);
+    } else return true;
+    return false;
+  }
+
+  const givable = gives.filter(({ roleId }) => canGive(roleId));
+  for (const id of flags.flatMap((flag) => flag.permissions)) {
+    if (id !== BOOST && !roles.some((role) => role.id === id)) missing.add(`role ${id} does not exist`);
+  }
+  const { Administrator, ManageRoles } = PermissionFlagsBits;
+  const mayManage = (permissions & (Administrator | ManageRoles)) !== 0n;
+  if (gives.length > 0 && !mayManage) missing.add('the bot lacks the permission Manage Roles');
+  return { gives: mayManage ? givable : [], missing: [...missing] };
+}
+
+/** Of two roles at one position, the older one is higher. */
+function compareRank(one: APIRole, other: APIRole): number {
+  return one.position - other.position || (BigInt(one.id) < BigInt(other.id) ? 1 : -1);
 }
