@@ -9,7 +9,7 @@ import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createFeeds } from './feeds/feeds.ts';
-import { type ConnectionHealth, type ConnectionTimings, createConnection } from './gateway/connection.ts';
+import { type ConnectionHealth, createConnection } from './gateway/connection.ts';
 import { createHistoryCharts } from './history-charts.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDelivery } from './interactions/delivery.ts';
@@ -24,6 +24,7 @@ import { registerAtStart } from './register.ts';
 import { createRest } from './rest.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { createSitePages } from './site-pages.ts';
+import { TIMINGS, type Timings } from './timings.ts';
 
 export type BotDeps = {
   token: string;
@@ -53,28 +54,7 @@ export type BotDeps = {
   countInteraction: (outcome: InteractionOutcome) => void;
   now?: () => Date;
   cooldown?: Cooldown;
-  timings?: Partial<BotTimings>;
-};
-
-export type BotTimings = ConnectionTimings & {
-  /** When a response that is not ready is deferred, after the receipt of its interaction. */
-  deferAfterMs: number;
-  /** Edits of one live status message are at least this far apart. */
-  liveIntervalMs: number;
-  /** A live status message is edited this often even without changes. */
-  liveRefreshMs: number;
-  /** How often feeds try again what failed. */
-  feedIntervalMs: number;
-  /** The presence changes at most this often. */
-  presenceIntervalMs: number;
-  /** How often roles are compared with what is true of linked members. */
-  roleIntervalMs: number;
-  /** How often the roles of all linked members are read. */
-  roleSweepMs: number;
-  /** How often to check that the application is still private. */
-  applicationCheckMs: number;
-  /** How long responses under way may take once the bot stops. */
-  drainMs: number;
+  timings?: Partial<Timings>;
 };
 
 export type BotHealth = ConnectionHealth & {
@@ -97,100 +77,43 @@ export type Bot = {
   health: () => BotHealth;
 };
 
-const TIMINGS: BotTimings = {
-  firstPauseMs: 1000,
-  maxPauseMs: 300_000,
-  resumeWithinMs: 10_000,
-  readyWithinMs: 30_000,
-  deferAfterMs: 1500,
-  liveIntervalMs: 15_000,
-  liveRefreshMs: 5 * 60_000,
-  feedIntervalMs: 15_000,
-  presenceIntervalMs: 60_000,
-  roleIntervalMs: 30_000,
-  roleSweepMs: 3_600_000,
-  applicationCheckMs: 60_000,
-  drainMs: 700,
-};
-
 /** Creates a bot. None of its failures rejects or ends the process; `health` reports its state. */
 export function createBot(deps: BotDeps): Bot {
-  const { log, servers, database, guildId, token, apiUrl } = deps;
-  const { db } = database;
-  const timings = { ...TIMINGS, ...deps.timings };
-  const now = deps.now ?? (() => new Date());
-  const pages = createSitePages(deps);
-  const rest = createRest({ apiUrl, token });
-  const sendWithLinkFallback = createLinkFallback(log);
-  const commandMentions = createCommandMentions();
-  const { mention } = commandMentions;
-  const liveStatus = createLiveStatus({
-    db,
-    rest,
-    servers,
-    pages,
-    log,
-    sendWithLinkFallback,
-    intervalMs: timings.liveIntervalMs,
-    refreshMs: timings.liveRefreshMs,
-  });
-  const moderators = createModeratorRule({ rest, guildId, log, checkEveryMs: timings.applicationCheckMs });
-  const feeds = createFeeds({
-    db,
-    rest,
-    servers,
-    pages,
-    moderators,
+  const { log, guildId, database } = deps;
+  const { mention, setIds } = createCommandMentions();
+  const parts = {
+    ...deps,
+    db: database.db,
+    rest: createRest(deps),
+    pages: createSitePages(deps),
+    sendWithLinkFallback: createLinkFallback(log),
     mention,
-    log,
-    now,
-    sendWithLinkFallback,
-    intervalMs: timings.feedIntervalMs,
-  });
+    now: deps.now ?? (() => new Date()),
+    timings: { ...TIMINGS, ...deps.timings },
+  };
+  const liveStatus = createLiveStatus(parts);
+  const moderators = createModeratorRule(parts);
+  const feeds = createFeeds({ ...parts, moderators });
   const dispatcher = createDispatcher({
+    ...parts,
     commandDeps: {
-      servers,
-      pages,
+      ...parts,
+      db: database.requestDb,
       chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,
-      mention,
-      db: database.requestDb,
-      resolveVanity: deps.resolveVanity,
-      appealUrl: deps.appealUrl,
-      lookUpSteamBans: deps.lookUpSteamBans,
-      now,
     },
-    delivery: createDelivery(sendWithLinkFallback),
+    delivery: createDelivery(parts.sendWithLinkFallback),
     cooldown: deps.cooldown ?? createCooldown(),
-    log,
     moderators,
-    mention,
-    now,
-    deferAfterMs: timings.deferAfterMs,
-    countOutcome: deps.countInteraction,
   });
   const memberRoles =
-    deps.roles && guildId !== undefined
-      ? createMemberRoles(
-          { db, rest, log, now, metrics: deps.mirrorMetrics },
-          {
-            ...deps.roles,
-            guildId,
-            intervalMs: timings.roleIntervalMs,
-            sweepMs: timings.roleSweepMs,
-          },
-        )
-      : undefined;
+    deps.roles && guildId !== undefined ? createMemberRoles(parts, { ...deps.roles, guildId }) : undefined;
   const stopping = new AbortController();
   let runningRoles: Promise<void> | undefined;
   let registering: Promise<void> | undefined;
   const connection = createConnection({
-    token,
-    apiUrl,
-    log,
-    timings,
-    onLoginAttempt: deps.countLogin,
+    ...parts,
     onInteraction: dispatcher.dispatch,
     onMember: memberRoles?.note,
     onLogin: ({ applicationId, userId, guilds }) => {
@@ -203,21 +126,14 @@ export function createBot(deps: BotDeps): Bot {
       feeds.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
-      registering ??= registerAtStart(
-        { rest, db, log },
-        { guildId, signal: stopping.signal, onRegistered: commandMentions.setIds },
-      );
+      registering ??= registerAtStart(parts, {
+        guildId,
+        signal: stopping.signal,
+        onRegistered: setIds,
+      });
     },
   });
-
-  const presence = createPresence({
-    rest,
-    guildId,
-    servers,
-    show: connection.showStatus,
-    log,
-    intervalMs: timings.presenceIntervalMs,
-  });
+  const presence = createPresence({ ...parts, show: connection.showStatus });
 
   return {
     start: connection.start,
@@ -232,7 +148,7 @@ export function createBot(deps: BotDeps): Bot {
         runningRoles,
         registering,
       ]);
-      await withTimeLimit(draining, timings.drainMs).catch(() => undefined);
+      await withTimeLimit(draining, parts.timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
     wakeFeeds: feeds.wake,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import { readApplication } from './rest.ts';
+import type { Timings } from './timings.ts';
 
 /** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */
 export const MODERATOR_PERMISSION = PermissionFlagsBits.ModerateMembers;
@@ -27,8 +28,7 @@ type Options = {
   /** `DISCORD_GUILD_ID` */
   guildId: string | undefined;
   log: Logger;
-  /** How often to check that the application is still private. */
-  checkEveryMs: number;
+  timings: Timings;
 };
 
 /** What Discord has said about the application. */
@@ -49,7 +49,7 @@ const WARNINGS = {
  * In which guilds Discord's permissions make moderators: in that of `DISCORD_GUILD_ID`, else in every guild of the bot,
  * but in none while the application is public, since anybody could add the bot to a guild of their own and moderate it.
  */
-export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Options): ModeratorRule {
+export function createModeratorRule({ rest, guildId, log, timings }: Options): ModeratorRule {
   let state: State = 'unknown';
   let reported: State | undefined;
   let loop: Loop | undefined;
@@ -74,7 +74,7 @@ export function createModeratorRule({ rest, guildId, log, checkEveryMs }: Option
       if (guildId !== undefined) return;
       loop ??= startLoop({
         name: 'asking whether the application is public',
-        everyMs: checkEveryMs,
+        everyMs: timings.applicationCheckMs,
         startsAtOnce: true,
         work: check,
         log,

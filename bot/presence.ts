@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ServerList } from '../src/live/server-list.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { localizationOf } from './locales/localization.ts';
+import type { Timings } from './timings.ts';
 
 export type Presence = {
   /** Shows the presence anew after each login, as a new session has none. */
@@ -18,13 +19,12 @@ type Options = {
   servers: Pick<ServerList, 'current'>;
   /** Shows a text under the bot's name; false while the bot is not connected. */
   show: (text: string) => boolean;
-  /** The presence changes at most this often. */
-  intervalMs: number;
+  timings: Timings;
   log: Logger;
 };
 
 /** The bot's presence: how many players are on how many servers that are online. */
-export function createPresence({ rest, guildId, servers, show, intervalMs, log }: Options): Presence {
+export function createPresence({ rest, guildId, servers, show, timings, log }: Options): Presence {
   let latest: string | undefined;
   let locale: string | undefined;
   let loop: Loop | undefined;
@@ -43,7 +43,7 @@ export function createPresence({ rest, guildId, servers, show, intervalMs, log }
       void loop?.wake();
       loop ??= startLoop({
         name: 'showing the presence',
-        everyMs: intervalMs,
+        everyMs: timings.presenceIntervalMs,
         startsAtOnce: true,
         work: update,
         log,

@@ -17,6 +17,7 @@ import { localizationOf } from '../locales/localization.ts';
 import { isChannelGone, isPostingForbidden, type Messenger, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { SitePages } from '../site-pages.ts';
+import type { Timings } from '../timings.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
 
@@ -29,8 +30,7 @@ type FeedsDeps = Omit<Messenger, 'signal'> & {
   mention: MentionCommand;
   log: Logger;
   now: () => Date;
-  /** How often to check without a notification, and the shortest pause after a failure. */
-  intervalMs: number;
+  timings: Timings;
 };
 
 /** Notifications within this time cause one check. */
@@ -52,7 +52,7 @@ export type Feeds = {
  * so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
  */
 export function createFeeds(deps: FeedsDeps): Feeds {
-  const { db, servers, moderators, log, intervalMs } = deps;
+  const { db, servers, moderators, log, timings } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const messenger = { ...deps, signal };
@@ -142,7 +142,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const failures = (failing.get(id)?.failures ?? 0) + 1;
     if (failures === 1)
       log.warn({ err: error, feed: id }, 'a feed could not be brought up to date: retrying');
-    const pauseMs = retryPauseMs(failures, { firstMs: intervalMs, maxMs: MAX_PAUSE_MS });
+    const pauseMs = retryPauseMs(failures, { firstMs: timings.feedIntervalMs, maxMs: MAX_PAUSE_MS });
     failing.set(id, { failures, notBefore: performance.now() + pauseMs });
   }
 
@@ -182,7 +182,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     start: () => {
       loop ??= startLoop({
         name: 'reading the feeds',
-        everyMs: intervalMs,
+        everyMs: timings.feedIntervalMs,
         startsAtOnce: true,
         gatherMs: GATHER_MS,
         work: check,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import { openSession, type Session, type SessionDeps, type SessionTimings } from './session.ts';
+import { openSession, type Session, type SessionDeps } from './session.ts';
 
 export type ConnectionState =
   /** Logging in. */
@@ -20,24 +20,13 @@ export type ConnectionHealth = {
   reason: string | undefined;
   /** When this state began. */
   since: Date;
-  /** Round trip of the last heartbeat; undefined before the first acknowledgement. */
-  latencyMs: number | undefined;
   /** Login attempts since the start. */
   logins: number;
 };
 
-export type ConnectionTimings = SessionTimings & {
-  /** The pause after a failed login; it doubles after each further failure. */
-  firstPauseMs: number;
-  maxPauseMs: number;
-};
-
-type ConnectionDeps = Pick<
-  SessionDeps,
-  'token' | 'apiUrl' | 'log' | 'onInteraction' | 'onMember' | 'onLogin'
-> & {
-  timings: ConnectionTimings;
-  onLoginAttempt: () => void;
+type ConnectionDeps = Omit<SessionDeps, 'onReady' | 'onResuming'> & {
+  /** Counts an attempt to log in. */
+  countLogin: () => void;
 };
 
 /** The bot's connection to Discord's gateway, over all its sessions. */
@@ -95,7 +84,7 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
     while (!stopping.signal.aborted) {
       enter('connecting', reason);
       logins += 1;
-      deps.onLoginAttempt();
+      deps.countLogin();
       const startedMs = performance.now();
       session = openSession({
         ...deps,
@@ -137,7 +126,6 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
       state: state === 'ready' && !session?.isReady() ? 'resuming' : state,
       reason,
       since,
-      latencyMs: session?.latencyMs(),
       logins,
     }),
     showStatus: (text) => session?.showStatus(text) ?? false,

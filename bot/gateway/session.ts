@@ -2,23 +2,26 @@ import {
   ActivityType,
   type APIInteractionGuildMember,
   ChannelType,
+  Client,
   DiscordjsErrorCodes,
   Events,
   GatewayCloseCodes,
   GatewayDispatchEvents,
   type GatewayDispatchPayload,
   type Interaction,
+  Options,
+  SimpleShardingStrategy,
   Status,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import { createClient } from './client.ts';
+import type { Timings } from '../timings.ts';
 
 export type SessionDeps = {
   token: string;
   apiUrl: string;
   log: Logger;
-  timings: SessionTimings;
+  timings: Timings;
   onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
   /** Whoever sent an interaction in a guild, as a member of it. */
   onMember?: ((guildId: string, discordId: string, member: APIInteractionGuildMember) => void) | undefined;
@@ -30,13 +33,6 @@ export type SessionDeps = {
   onResuming: () => void;
 };
 
-export type SessionTimings = {
-  /** How long a login may take. */
-  readyWithinMs: number;
-  /** How long the library may try to resume. */
-  resumeWithinMs: number;
-};
-
 /** How a session ended. After a final end, trying again is pointless. */
 export type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
 
@@ -46,8 +42,6 @@ export type Session = {
   /** Disconnects; within half a second. */
   close: () => Promise<void>;
   isReady: () => boolean;
-  /** Round trip of the last heartbeat; undefined before the first acknowledgement. */
-  latencyMs: () => number | undefined;
   /** Shows a text under the bot's name; false while the bot is not connected. */
   showStatus: (text: string) => boolean;
 };
@@ -78,7 +72,7 @@ export function openSession(deps: SessionDeps): Session {
   let resumeTimer: ReturnType<typeof setTimeout> | undefined;
   const end = (reason: string, isFinal = false) => ended.resolve({ isFinal, reason, wasReady });
   const readyTimer = setTimeout(() => end('the login to Discord timed out'), timings.readyWithinMs);
-  const client = createClient({ ...deps, isAbandoned: () => isClosed });
+  const client = createClient(deps, () => isClosed);
 
   const enterReady = () => {
     clearTimeout(readyTimer);
@@ -134,9 +128,8 @@ export function openSession(deps: SessionDeps): Session {
     setTimeout(() => end(reason, isTokenInvalid), CLOSE_CODE_WITHIN_MS);
   });
 
-  const shard = () => client.ws.shards.first();
   // After a final close code `client.isReady()` stays true, whereas the shard's status is correct.
-  const isReady = () => shard()?.status === Status.Ready;
+  const isReady = () => client.ws.shards.first()?.status === Status.Ready;
   return {
     ended: ended.promise,
     close: async () => {
@@ -150,13 +143,59 @@ export function openSession(deps: SessionDeps): Session {
       await withTimeLimit(client.destroy(), DESTROY_WITHIN_MS).catch(() => undefined);
     },
     isReady,
-    latencyMs: () => {
-      const ping = shard()?.ping ?? -1;
-      return isReady() && ping >= 0 ? ping : undefined;
-    },
     showStatus: (text) => {
       if (isReady()) client.user?.setActivity({ name: text, type: ActivityType.Custom });
       return isReady();
     },
   };
+}
+
+/**
+ * A client without intents and almost without cache: interactions need no intents and carry all data that is used.
+ * @param isAbandoned whether the client has been discarded: it must not connect again.
+ */
+function createClient(
+  { apiUrl, log }: Pick<SessionDeps, 'apiUrl' | 'log'>,
+  isAbandoned: () => boolean,
+): Client {
+  const onlyItself = {
+    maxSize: 1,
+    keepOverLimit: ({ id, client }: { id: string; client: Client }) => id === client.user?.id,
+  };
+  return new Client({
+    intents: [],
+    allowedMentions: { parse: [] },
+    // Every deferred response leaves a queue in the REST client: sweep them every minute.
+    rest: { api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
+    waitGuildTimeout: 0,
+    // Only interactions fill caches, as the bot gets no other events.
+    makeCache: Options.cacheWithLimits({
+      GuildMemberManager: onlyItself,
+      MessageManager: 0,
+      PresenceManager: 0,
+      ReactionManager: 0,
+      ThreadManager: 0,
+      UserManager: onlyItself,
+      VoiceStateManager: 0,
+    }),
+    ws: {
+      buildStrategy: (manager) => {
+        // A shard that is waiting when its client is destroyed connects once more, unless it waits for its session forever.
+        const { retrieveSessionInfo } = manager.options;
+        manager.options.retrieveSessionInfo = (shardId) =>
+          isAbandoned() ? new Promise<never>(() => undefined) : retrieveSessionInfo(shardId);
+        // The library throws on a malformed event inside the socket's listener, which would end the process.
+        const emit = manager.emit.bind(manager);
+        manager.emit = (...event: Parameters<typeof emit>) => {
+          try {
+            return emit(...event);
+          } catch (error) {
+            log.warn({ err: error }, 'ignored a malformed event from Discord');
+            return false;
+          }
+        };
+        return new SimpleShardingStrategy(manager);
+      },
+    },
+  });
 }

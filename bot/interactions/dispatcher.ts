@@ -12,6 +12,7 @@ import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { Texts } from '../locales/en.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import { relativeTime } from '../text.ts';
+import type { Timings } from '../timings.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { type Delivery, isInteractionOver } from './delivery.ts';
@@ -35,9 +36,8 @@ export type DispatcherDeps = {
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
   mention: MentionCommand;
   now: () => Date;
-  /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
-  deferAfterMs: number;
-  countOutcome: (outcome: InteractionOutcome) => void;
+  timings: Timings;
+  countInteraction: (outcome: InteractionOutcome) => void;
 };
 
 /** Where an interaction was caused. */
@@ -73,16 +73,18 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   async function handle(interaction: Interaction, receipt: Receipt): Promise<void> {
     try {
       if (interaction.isAutocomplete()) {
-        deps.countOutcome(await suggest(interaction, receipt));
+        deps.countInteraction(await suggest(interaction, receipt));
       } else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
-        deps.countOutcome(await respond(interaction, receipt, (invoker) => runCommand(interaction, invoker)));
+        deps.countInteraction(
+          await respond(interaction, receipt, (invoker) => runCommand(interaction, invoker)),
+        );
       } else if (interaction.isButton() || interaction.isStringSelectMenu()) {
-        deps.countOutcome(
+        deps.countInteraction(
           await respond(interaction, receipt, (invoker) => pressComponent(interaction, invoker)),
         );
       }
     } catch (error) {
-      deps.countOutcome('undelivered');
+      deps.countInteraction('undelivered');
       log.warn(
         { err: error, interaction: interaction.id },
         'the response to an interaction could not be delivered',
@@ -162,7 +164,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   ): Promise<MessageView> {
     const rendering = Promise.try(render);
     try {
-      return await withTimeLimit(rendering, remainingMs(deps.deferAfterMs, receipt));
+      return await withTimeLimit(rendering, remainingMs(deps.timings.deferAfterMs, receipt));
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }

@@ -28,16 +28,14 @@ import {
   toNonce,
 } from '../messages.ts';
 import type { SitePages } from '../site-pages.ts';
+import type { Timings } from '../timings.ts';
 
 type LiveStatusDeps = Omit<Messenger, 'signal'> & {
   db: Db;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   pages: SitePages;
   log: Logger;
-  /** Edits of one message are at least this far apart. */
-  intervalMs: number;
-  /** A message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
-  refreshMs: number;
+  timings: Timings;
 };
 
 type Pin = {
@@ -67,7 +65,7 @@ type Tracked = {
 const MAX_PAUSE_MS = 10 * 60_000;
 /** A message is given up after this many edits in a row that Discord has forbidden: within seven minutes or so. */
 const MAX_REFUSALS = 5;
-/** How often to check for due edits, unless `intervalMs` is shorter. */
+/** How often to check for due edits, unless `liveIntervalMs` is shorter. */
 const CHECK_MS = 5000;
 
 /**
@@ -89,7 +87,8 @@ export type LiveStatus = {
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
-  const { db, rest, servers, pages, log, intervalMs, refreshMs } = deps;
+  const { db, rest, servers, pages, log } = deps;
+  const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const stopping = new AbortController();
   const messenger = { ...deps, signal: stopping.signal };
   const tracked = new Map<string, Tracked>();

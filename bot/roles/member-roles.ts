@@ -25,6 +25,7 @@ import {
   saveMembers,
 } from '../../src/queries/users/discord-members.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
+import type { Timings } from '../timings.ts';
 
 /** What Discord says about a member's roles; `premium_since` is set for whoever boosts the guild. */
 export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
@@ -40,7 +41,14 @@ export type MemberRoles = {
   health: () => RoundsHealth & { missing: string[] | undefined };
 };
 
-type Deps = { db: Db; rest: REST; log: Logger; now: () => Date; metrics: MirrorMetrics };
+type Deps = {
+  db: Db;
+  rest: REST;
+  log: Logger;
+  now: () => Date;
+  mirrorMetrics: MirrorMetrics;
+  timings: Timings;
+};
 
 type Settings = {
   /** `DISCORD_GUILD_ID` */
@@ -49,10 +57,6 @@ type Settings = {
   flags: FlagMapping;
   /** Roles that follow facts; `[]`: none. */
   gives: readonly RoleGrant[];
-  /** How often to look for changes without a notification, and to try again after a failure. */
-  intervalMs: number;
-  /** How often everybody's roles are read. */
-  sweepMs: number;
 };
 
 /** Wake-ups within this time cause one round. */
@@ -64,15 +68,16 @@ const BATCH = 10;
 /**
  * Gives flags by the roles that linked members have in the guild, and gives them the roles that follow what is true of
  * them here. One loop does both, one member after the other: it reads the roles of everybody at the start and then once
- * every `sweepMs`, and those of new links and of changed people at once. Roles that interactions told are saved in the
+ * every `roleSweepMs`, and those of new links and of changed people at once. Roles that interactions told are saved in the
  * next round, without a request. People who were never linked are left alone.
  */
 export function createMemberRoles(
-  { db, rest, log, now, metrics }: Deps,
-  { guildId, flags, gives, intervalMs, sweepMs }: Settings,
+  { db, rest, log, now, mirrorMetrics, timings }: Deps,
+  { guildId, flags, gives }: Settings,
 ): MemberRoles {
   /** By Discord id: roles that interactions told, until they are saved. */
   const seen = new Map<string, { state: MemberState; at: Date }>();
+  const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
   const startedAt = now();
   let botId = '';
   let guild: GuildRoles = { gives: [], missing: [] };
@@ -80,7 +85,7 @@ export function createMemberRoles(
   let refusal: Error | undefined;
 
   const rounds = createRounds(
-    { log, metrics, now },
+    { log, metrics: mirrorMetrics, now },
     {
       system: 'discord',
       name: 'roles of Discord',

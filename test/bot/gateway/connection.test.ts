@@ -62,7 +62,7 @@ describe('a session that is lost', () => {
   });
 
   test('by heartbeats that are not acknowledged: the dead connection is noticed', async () => {
-    const { fake, bot, connect, end, reconnected } = await aBot(
+    const { fake, connect, end, reconnected } = await aBot(
       { heartbeatIntervalMs: 200 },
       { resumeWithinMs: 8000 },
     );
@@ -71,7 +71,6 @@ describe('a session that is lost', () => {
     await waitFor(() => fake.gateway.connections > 1);
     fake.gateway.isDeaf = false;
     await reconnected();
-    await waitFor(() => bot.health().latencyMs !== undefined);
     await end();
   });
 });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { REST } from '@discordjs/rest';
 import { eq, gte, isNull, lt, or, sql } from 'drizzle-orm';
 import { createMemberRoles } from '../../../bot/roles/member-roles.ts';
+import { TIMINGS } from '../../../bot/timings.ts';
 import { userFlags, users } from '../../../src/db/schema/accounts.ts';
 import { discordMembers } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
@@ -292,8 +293,8 @@ test('all of 2,000 linked members are read within the limits of Discord, at the 
     other.token,
   );
   const roles = createMemberRoles(
-    { db, rest, log: deps.log, now: () => now, metrics: deps.mirrorMetrics },
-    { ...ROLES, guildId: GUILD, intervalMs: 30_000, sweepMs: 3_600_000 },
+    { db, rest, log: deps.log, now: () => now, mirrorMetrics: deps.mirrorMetrics, timings: TIMINGS },
+    { ...ROLES, guildId: GUILD },
   );
   const stopping = new AbortController();
   const ended = roles.run(other.applicationId, stopping.signal);

@@ -1,0 +1,30 @@
+/** How long the bot waits for what, in milliseconds; tests shorten some. */
+export const TIMINGS = {
+  /** The pause after a failed login; it doubles after each further failure, up to `maxPauseMs`. */
+  firstPauseMs: 1000,
+  maxPauseMs: 300_000,
+  /** How long the library may try to resume a connection. */
+  resumeWithinMs: 10_000,
+  /** How long a login may take. */
+  readyWithinMs: 30_000,
+  /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
+  deferAfterMs: 1500,
+  /** Edits of one live status message are at least this far apart. */
+  liveIntervalMs: 15_000,
+  /** A live status message is edited this often even without changes: "Updated 3 hours ago" would look broken. */
+  liveRefreshMs: 5 * 60_000,
+  /** How often feeds check without a notification, and the shortest pause of a feed after a failure. */
+  feedIntervalMs: 15_000,
+  /** The presence changes at most this often. */
+  presenceIntervalMs: 60_000,
+  /** How often roles are compared with what is true of linked members, and tried again after a failure. */
+  roleIntervalMs: 30_000,
+  /** How often the roles of all linked members are read. */
+  roleSweepMs: 3_600_000,
+  /** How often to check that the application is still private. */
+  applicationCheckMs: 60_000,
+  /** How long responses under way may take once the bot stops. */
+  drainMs: 700,
+};
+
+export type Timings = typeof TIMINGS;
