@@ -17,9 +17,9 @@ export function readDay(parameters: URLSearchParams, name: string): string {
 }
 
 /** The address of a list with these filters; a filter that is empty or absent is left out. */
-export function addressWith(path: string, filters: Record<string, string | undefined>): string {
+export function addressWith(path: string, filters: Record<string, string | number | undefined>): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
+  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, String(value));
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
@@ -56,5 +56,41 @@ export function SearchButton({ label }: { label: string }): JSX.Element {
       <Icon name="search" />
       {label}
     </button>
+  );
+}
+
+type SearchFieldProps = {
+  /** Of the query parameter, and the id. */
+  name: string;
+  label: string;
+  value: string;
+  maxLength?: number;
+  isWide?: boolean;
+  /** What the search understands. */
+  hint?: string;
+};
+
+/** A text to search for, with its label. */
+export function SearchField(props: SearchFieldProps): JSX.Element {
+  const { name, label, value, maxLength = MAX_SEARCH_LENGTH, isWide = false, hint } = props;
+  return (
+    <div class={isWide ? 'field field-wide' : 'field'}>
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        name={name}
+        type="search"
+        value={value}
+        maxlength={maxLength}
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby={hint && `${name}-hint`}
+      />
+      {hint && (
+        <p class="hint" id={`${name}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
   );
 }

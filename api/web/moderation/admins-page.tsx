@@ -8,30 +8,17 @@ import {
   listAdminStatistics,
 } from '../../../src/queries/penalties/admins.ts';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame } from './frame.tsx';
-import { type PenaltiesDeps, pathOfPenaltiesBy } from './penalties-page.tsx';
+import { Frame, type ModerationDeps } from './frame.tsx';
+import { pathOfPenaltiesBy } from './penalties-page.tsx';
 
-/** The route of the statistics of admins. */
-export function adminsRoutes(deps: PenaltiesDeps): MemberRoute[] {
-  return [{ method: 'GET', path: '/moderation/admins', handle: (visit) => showAdmins(deps, visit) }];
-}
-
-async function showAdmins({ db, site }: PenaltiesDeps, visit: MemberVisit): Promise<Response> {
+/** The statistics of admins: how many penalties of each type each gave in each period, and how many were lifted. */
+export async function showAdmins({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
   const admins = await listAdminStatistics(db, visit.now);
-  return respondWithPage(<AdminsPage site={site} visit={visit} admins={admins} />);
-}
-
-type PageProps = { site: Site; visit: MemberVisit; admins: readonly AdminStatistics[] };
-
-/** How many penalties of each type every admin gave in each period, and how many were lifted. */
-function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   /** `1 · 4 · 9`; a dash where all are 0. */
   const amounts = (
@@ -46,7 +33,7 @@ function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
       (admin) => (isEmpty(admin) ? 'list-nothing hint' : 'amounts'),
     ];
   };
-  return (
+  return respondWithPage(
     <Frame site={site} visit={visit} tab="admins">
       <Card id="admins" title={moderation.tabs.admins} icon="shield">
         <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
@@ -62,7 +49,7 @@ function AdminsPage({ site, visit, admins }: PageProps): JSX.Element {
           />
         )}
       </Card>
-    </Frame>
+    </Frame>,
   );
 }
 

@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import type { Language } from '../../../src/domain/language.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
@@ -12,44 +11,36 @@ import {
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import {
   addressWith,
-  MAX_SEARCH_LENGTH,
   readDay,
   readSearchText,
   SearchButton,
+  SearchField,
   SelectField,
 } from '../layout/search-form.tsx';
-import { findNamedPlayer, type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
+import { findNamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, OlderPages } from './frame.tsx';
+import { Frame, type ModerationDeps, OlderPages, pathOfTab, toPage } from './frame.tsx';
 import { PlayerLink } from './player-link.tsx';
 
-export type AuditDeps = { db: Db; site: Site };
-
-const PATH = '/account/moderation/audit';
+const PATH = pathOfTab('audit');
 const ENTRIES_PER_PAGE = 50;
 
-/** Route of the audit log: who changed what, newest first. */
-export function auditRoutes(deps: AuditDeps): MemberRoute[] {
-  return [{ method: 'GET', path: '/moderation/audit', handle: (visit) => showAudit(deps, visit) }];
-}
-
-async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<Response> {
-  const given = visit.url.searchParams;
-  const before = tryParsePositive(given.get('before'));
+/** The audit log: who changed what, newest first. */
+export async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+  const parameters = visit.url.searchParams;
+  const before = tryParsePositive(parameters.get('before'));
   const filter: Filter = {
-    person: readSearchText(given, 'person'),
-    action: AUDIT_ACTIONS.find((action) => action === given.get('action')),
-    day: readDay(given, 'day'),
+    person: readSearchText(parameters, 'person'),
+    action: AUDIT_ACTIONS.find((action) => action === parameters.get('action')),
+    day: readDay(parameters, 'day'),
   };
   const person = await findNamedPlayer(db, filter.person, { now: visit.now, scope: 'all' });
   const found = person.hasNoMatch
@@ -61,19 +52,31 @@ async function showAudit({ db, site }: AuditDeps, visit: MemberVisit): Promise<R
         before,
         limit: ENTRIES_PER_PAGE + 1,
       });
-  const entries = found.slice(0, ENTRIES_PER_PAGE);
-  const subjects = entries.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
+  const list = toPage(found, { before, size: ENTRIES_PER_PAGE });
+  const subjects = list.rows.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
+  const users = await listUsersBySteamId(db, subjects, visit.now);
+  const t = textsOf(visit.locale).moderation;
   return respondWithPage(
-    <AuditPage
-      site={site}
-      visit={visit}
-      filter={filter}
-      person={person}
-      entries={entries}
-      users={await listUsersBySteamId(db, subjects, visit.now)}
-      hasOlder={found.length > ENTRIES_PER_PAGE}
-      isNewest={before === undefined}
-    />,
+    <Frame site={site} visit={visit} tab="audit">
+      <Card id="audit" title={t.tabs.audit} icon="info">
+        <FilterForm filter={filter} visit={visit} />
+        <PlayerChoice
+          candidates={person.candidates}
+          addressOf={(steamId64) => addressOf({ ...filter, person: steamId64 })}
+          visit={visit}
+        />
+        {list.rows.length === 0 && person.candidates.length === 0 && (
+          <p class="empty">{addressOf(filter) === PATH ? t.noEntries : t.nobody}</p>
+        )}
+        {list.rows.length > 0 && <AuditTable entries={list.rows} users={users} visit={visit} />}
+        <OlderPages
+          list={list}
+          label={t.tabs.audit}
+          words={t}
+          addressOf={(before) => addressOf(filter, before)}
+        />
+      </Card>
+    </Frame>,
   );
 }
 
@@ -86,48 +89,8 @@ type Filter = {
   day: string;
 };
 
-function addressOf({ person, action, day }: Filter, before?: string): string {
+function addressOf({ person, action, day }: Filter, before?: number): string {
   return addressWith(PATH, { person, action, day, before });
-}
-
-type AuditProps = {
-  site: Site;
-  visit: MemberVisit;
-  filter: Filter;
-  person: NamedPlayer;
-  entries: AuditEntry[];
-  /** The users among the subjects. */
-  users: readonly User[];
-  hasOlder: boolean;
-  isNewest: boolean;
-};
-
-/** A page of the audit log, newest entries first. */
-function AuditPage(props: AuditProps): JSX.Element {
-  const { site, visit, filter, person, entries, users, hasOlder, isNewest } = props;
-  const t = textsOf(visit.locale).moderation;
-  const last = entries.at(-1);
-  return (
-    <Frame site={site} visit={visit} tab="audit">
-      <Card id="audit" title={t.tabs.audit} icon="info">
-        <FilterForm filter={filter} visit={visit} />
-        <PlayerChoice
-          candidates={person.candidates}
-          addressOf={(steamId64) => addressOf({ ...filter, person: steamId64 })}
-          visit={visit}
-        />
-        {entries.length === 0 && person.candidates.length === 0 && (
-          <p class="empty">{addressOf(filter) === PATH ? t.noEntries : t.nobody}</p>
-        )}
-        {entries.length > 0 && <AuditTable entries={entries} users={users} visit={visit} />}
-        <OlderPages
-          label={t.tabs.audit}
-          newest={isNewest ? undefined : { href: addressOf(filter), label: t.newest }}
-          older={hasOlder && last ? { href: addressOf(filter, String(last.id)), label: t.older } : undefined}
-        />
-      </Card>
-    </Frame>
-  );
 }
 
 function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): JSX.Element {
@@ -135,17 +98,7 @@ function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): 
   return (
     <form method="get" action={PATH} class="search">
       <div class="filters">
-        <div class="field">
-          <label for="person">{penalties.search}</label>
-          <input
-            id="person"
-            name="person"
-            type="search"
-            value={filter.person}
-            maxlength={MAX_SEARCH_LENGTH}
-            autocomplete="off"
-          />
-        </div>
+        <SearchField name="person" label={penalties.search} value={filter.person} />
         <SelectField
           name="action"
           label={t.auditColumns.what}
@@ -165,7 +118,7 @@ function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): 
   );
 }
 
-type TableProps = Pick<AuditProps, 'entries' | 'users' | 'visit'>;
+type TableProps = { entries: AuditEntry[]; users: readonly User[]; visit: MemberVisit };
 
 function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;

@@ -1,10 +1,29 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import type { SteamProfile } from '../../../src/steam/persona-names.ts';
+import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Notice } from '../request/notice.ts';
+import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
+import type { Notice, ReadNotice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
+
+/** The dependencies of the moderation pages. */
+export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans'> &
+  Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked'> & {
+    readNotice: ReadNotice;
+    resolveVanity: ResolveVanity;
+    fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
+  };
+
+/** Responds to a request to a moderation page. */
+export type Handler = (
+  deps: ModerationDeps,
+  visit: MemberVisit,
+  params: Record<string, string>,
+) => Promise<Response>;
 
 const TABS = ['users', 'penalties', 'admins', 'sounds', 'webhooks', 'audit'] as const;
 type Tab = (typeof TABS)[number];
@@ -20,11 +39,16 @@ type FrameProps = {
   tab: Tab;
   /** Of the page in the browser's tab; that of the list by default. */
   title?: string;
+  /** The link to the list that the page belongs to. */
+  back?: PageLink;
   children?: Child;
 };
 
+type PageLink = { href: string; label: string };
+
 /** The layout of all moderation pages, with the tabs that the visitor may open. */
-export function Frame({ site, visit, notice, cards = [], tab, title, children }: FrameProps): JSX.Element {
+export function Frame(props: FrameProps): JSX.Element {
+  const { site, visit, notice, cards = [], tab, title, back, children } = props;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
   const shown = isAdministrator(visit.user) ? TABS : RECORD_TABS;
   return (
@@ -49,36 +73,62 @@ export function Frame({ site, visit, notice, cards = [], tab, title, children }:
           </ul>
         </nav>
       </div>
+      {back && (
+        <p>
+          <a href={back.href}>← {back.label}</a>
+        </p>
+      )}
       {children}
     </Layout>
   );
 }
 
-function pathOfTab(tab: Tab): string {
+/** The path of the list of a tab. */
+export function pathOfTab(tab: Tab): string {
   return tab === 'users' ? '/account/moderation' : `/account/moderation/${tab}`;
 }
 
-type PageLink = { href: string; label: string };
+/** One page of a list that is read from the newest row on. */
+export type NewestFirst<Row> = {
+  rows: Row[];
+  /** Whether these are the newest rows. */
+  isNewest: boolean;
+  /** The `before` of the next page; undefined on the last one. */
+  older: number | undefined;
+};
+
+/** Splits off the row that only says that there is another page. @param found up to one row more than fit on a page. */
+export function toPage<Row extends { id: number }>(
+  found: readonly Row[],
+  { before, size }: { before: number | undefined; size: number },
+): NewestFirst<Row> {
+  const rows = found.slice(0, size);
+  return { rows, isNewest: before === undefined, older: found.length > size ? rows.at(-1)?.id : undefined };
+}
+
+type OlderPagesProps = {
+  list: Omit<NewestFirst<unknown>, 'rows'>;
+  label: string;
+  words: { newest: string; older: string };
+  addressOf: (before?: number) => string;
+};
 
 /** Links to the newest and to older entries of a list; null without any. */
-export function OlderPages({
-  label,
-  newest,
-  older,
-}: {
-  label: string;
-  newest: PageLink | undefined;
-  older: PageLink | undefined;
-}): JSX.Element | null {
-  const links = [newest, older].filter((link) => link !== undefined);
-  if (links.length === 0) return null;
+export function OlderPages({ list, label, words, addressOf }: OlderPagesProps): JSX.Element | null {
+  const { isNewest, older } = list;
+  if (isNewest && older === undefined) return null;
   return (
     <nav class="pages" aria-label={label}>
-      {links.map((link) => (
-        <a class="button button-quiet" href={link.href}>
-          {link.label}
+      {!isNewest && (
+        <a class="button button-quiet" href={addressOf()}>
+          {words.newest}
         </a>
-      ))}
+      )}
+      {older !== undefined && (
+        <a class="button button-quiet" href={addressOf(older)}>
+          {words.older}
+        </a>
+      )}
     </nav>
   );
 }

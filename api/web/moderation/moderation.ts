@@ -1,71 +1,81 @@
 import { Forbidden } from '../../../src/domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
-import type { User } from '../../../src/queries/users/users.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import { adminsRoutes } from './admins-page.tsx';
-import { type AuditDeps, auditRoutes } from './audit-page.tsx';
-import { type PenaltiesDeps, penaltiesRoutes } from './penalties-page.tsx';
-import { penaltyRoutes } from './penalty-page.tsx';
-import { type RoundSoundsDeps, roundSoundsRoutes } from './round-sounds-page.tsx';
-import { type NotesDeps, noteRoutes } from './staff-notes.tsx';
-import { type BlockDeps, blockRoutes } from './user-block.tsx';
-import { type FlagsDeps, flagRoutes } from './user-flags.tsx';
-import { renderPlayer, type UserDeps, userRoutes } from './user-page.tsx';
-import { type UserTokensDeps, userTokenRoutes } from './user-tokens.tsx';
-import { type UsersDeps, usersRoutes } from './users-page.tsx';
-import type { WebhooksDeps } from './webhooks/webhook-deps.ts';
-import { webhookRoutes } from './webhooks/webhook-routes.tsx';
+import { showAdmins } from './admins-page.tsx';
+import { showAudit } from './audit-page.tsx';
+import type { Handler, ModerationDeps } from './frame.tsx';
+import { showPenalties } from './penalties-page.tsx';
+import { showPenalty } from './penalty-page.tsx';
+import { confirmRemoval, removeSound, showSounds } from './round-sounds-page.tsx';
+import { addNote, confirmNoteDeletion, removeNote } from './staff-notes.tsx';
+import { block, unblock } from './user-block.tsx';
+import { saveFlags } from './user-flags.tsx';
+import { showPlayer, withPlayerShownAgain } from './user-page.tsx';
+import { confirmRevocation, revokeToken } from './user-tokens.tsx';
+import { showUsers } from './users-page.tsx';
+import {
+  confirmWebhookRemoval,
+  enable,
+  redirectIfRemoved,
+  remove,
+  resend,
+  sendTest,
+  showWebhook,
+} from './webhook-page.tsx';
+import { addWebhook, showWebhooks } from './webhooks-page.tsx';
 
-type ModerationDeps = UsersDeps &
-  UserDeps &
-  UserTokensDeps &
-  FlagsDeps &
-  Omit<BlockDeps, 'showAgain'> &
-  Omit<NotesDeps, 'showAgain'> &
-  RoundSoundsDeps &
-  WebhooksDeps &
-  AuditDeps &
-  PenaltiesDeps;
+/** Paths after `/account/moderation`. */
+type Route = [method: 'GET' | 'POST', path: string, handle: Handler];
 
-/**
- * The routes for administrators: users with their tokens and flags, sounds, webhooks, and the audit log; and those for
- * moderators too: penalties, admins and players' records.
- */
+const USER = '/users/:steamid64';
+
+/** Penalties, admins and players' records. */
+const OF_MODERATORS: readonly Route[] = [
+  ['GET', '/penalties', showPenalties],
+  ['GET', '/penalties/:id', showPenalty],
+  ['GET', '/admins', showAdmins],
+  ['GET', USER, showPlayer],
+  ['POST', `${USER}/notes`, withPlayerShownAgain('notes', addNote)],
+  ['GET', `${USER}/notes/:id/delete`, confirmNoteDeletion],
+  ['POST', `${USER}/notes/:id/delete`, removeNote],
+];
+
+/** Users with their tokens and flags, sounds, webhooks, and the audit log. */
+const OF_ADMINISTRATORS: readonly Route[] = [
+  ['GET', '', showUsers],
+  ['GET', `${USER}/tokens/:id/revoke`, confirmRevocation],
+  ['POST', `${USER}/tokens/:id/revoke`, revokeToken],
+  ['POST', `${USER}/flags`, saveFlags],
+  ['POST', `${USER}/block`, withPlayerShownAgain('block', block)],
+  ['POST', `${USER}/unblock`, unblock],
+  ['GET', '/sounds', showSounds],
+  ['GET', '/sounds/:steamid64/delete', confirmRemoval],
+  ['POST', '/sounds/:steamid64/delete', removeSound],
+  ['GET', `${USER}/sound/delete`, confirmRemoval],
+  ['POST', `${USER}/sound/delete`, removeSound],
+  ['GET', '/webhooks', showWebhooks],
+  ['POST', '/webhooks', addWebhook],
+  ['GET', '/webhooks/:id', showWebhook],
+  ['POST', '/webhooks/:id/test', redirectIfRemoved(sendTest)],
+  ['POST', '/webhooks/:id/resend', redirectIfRemoved(resend)],
+  ['POST', '/webhooks/:id/enable', redirectIfRemoved(enable)],
+  ['GET', '/webhooks/:id/remove', redirectIfRemoved(confirmWebhookRemoval)],
+  ['POST', '/webhooks/:id/remove', redirectIfRemoved(remove)],
+  ['GET', '/audit', showAudit],
+];
+
+/** The routes of moderation; for anyone without the right their handlers throw {@link Forbidden}. */
 export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
-  return [
-    ...restrict(mayReadRecords, [
-      ...penaltiesRoutes(deps),
-      ...penaltyRoutes(deps),
-      ...adminsRoutes(deps),
-      ...userRoutes(deps),
-      ...noteRoutes({
-        ...deps,
-        showAgain: (visit, steamId64, noteProblem) => renderPlayer(deps, visit, steamId64, { noteProblem }),
+  const restrict = (isAllowed: typeof mayReadRecords, routes: readonly Route[]) =>
+    routes.map(
+      ([method, path, handle]): MemberRoute => ({
+        method,
+        path: `/moderation${path}`,
+        handle: async (visit, params) => {
+          if (!isAllowed(visit.user)) throw new Forbidden('this page is for moderators or administrators');
+          return handle(deps, visit, params);
+        },
       }),
-    ]),
-    ...restrict(isAdministrator, [
-      ...usersRoutes(deps),
-      ...userTokenRoutes(deps),
-      ...flagRoutes(deps),
-      ...blockRoutes({
-        ...deps,
-        showAgain: (visit, { steamId64 }, blockProblem) =>
-          renderPlayer(deps, visit, steamId64, { blockProblem }),
-      }),
-      ...roundSoundsRoutes(deps),
-      ...webhookRoutes(deps),
-      ...auditRoutes(deps),
-    ]),
-  ];
-}
-
-/** Restricts routes to users with a right: for anyone else their handlers throw {@link Forbidden}. */
-function restrict(isAllowed: (user: User) => boolean, routes: readonly MemberRoute[]): MemberRoute[] {
-  return routes.map((route) => ({
-    ...route,
-    handle: async (visit, params, identifyAgain) => {
-      if (!isAllowed(visit.user)) throw new Forbidden('this page is for moderators or administrators');
-      return route.handle(visit, params, identifyAgain);
-    },
-  }));
+    );
+  return [...restrict(mayReadRecords, OF_MODERATORS), ...restrict(isAdministrator, OF_ADMINISTRATORS)];
 }

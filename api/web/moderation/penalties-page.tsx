@@ -16,7 +16,6 @@ import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -27,6 +26,7 @@ import {
   readDay,
   readSearchText,
   SearchButton,
+  SearchField,
   SelectField,
 } from '../layout/search-form.tsx';
 import {
@@ -43,16 +43,13 @@ import {
   type NamedPlayer,
   PlayerChoice,
 } from '../penalties/player-choice.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
 import { tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { pathOfPlayer } from './find-user.ts';
-import { Frame } from './frame.tsx';
+import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { pathOfPlayer } from './player-link.tsx';
 
-export type PenaltiesDeps = { db: Db; site: Site };
-
-const PATH = '/account/moderation/penalties';
+const PATH = pathOfTab('penalties');
 const PENALTIES_PER_PAGE = 50;
 const MAX_ADMINS = 25;
 const MIN_REASON_LENGTH = 3;
@@ -66,11 +63,6 @@ export function pathOfPenalty({ id }: { id: number }): string {
 /** The path of the list of penalties that an admin gave. */
 export function pathOfPenaltiesBy(steamId64: SteamId64): string {
   return `${PATH}?admin=${steamId64}`;
-}
-
-/** The route of the list of all penalties, with the filters of the API. */
-export function penaltiesRoutes(deps: PenaltiesDeps): MemberRoute[] {
-  return [{ method: 'GET', path: '/moderation/penalties', handle: (visit) => showPenalties(deps, visit) }];
 }
 
 /** The filters as they were entered; empty texts do not filter. */
@@ -89,7 +81,8 @@ type Filter = {
   page: number;
 };
 
-async function showPenalties({ db, site }: PenaltiesDeps, visit: MemberVisit): Promise<Response> {
+/** The list of all penalties, with the filters of the API. */
+export async function showPenalties({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
   const { now } = visit;
   const filter = readFilter(visit.url.searchParams);
   const [player, admin, servers] = await Promise.all([
@@ -98,7 +91,7 @@ async function showPenalties({ db, site }: PenaltiesDeps, visit: MemberVisit): P
     listPenaltyServers(db),
   ]);
   const problem = findProblem(filter, visit);
-  const found =
+  const { rows: penalties, total } =
     problem !== undefined || player.hasNoMatch || admin.hasNoMatch
       ? { rows: [], total: 0 }
       : await listPenalties(
@@ -115,89 +108,9 @@ async function showPenalties({ db, site }: PenaltiesDeps, visit: MemberVisit): P
           },
           { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
         );
-  return respondWithPage(
-    <PenaltiesPage
-      site={site}
-      visit={visit}
-      filter={filter}
-      problem={problem}
-      player={player}
-      admin={admin}
-      servers={servers}
-      penalties={found.rows}
-      total={found.total}
-    />,
-  );
-}
-
-async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
-  return findOne(text, async () => {
-    const admins = await searchAdmins(db, text, { limit: MAX_ADMINS });
-    return admins.map((admin) => ({ ...admin, matchedName: admin.name }));
-  });
-}
-
-function readFilter(given: URLSearchParams): Filter {
-  const types = given.getAll('type').flatMap((list) => list.split(','));
-  const server = given.get('server_id');
-  return {
-    player: readSearchText(given, 'player'),
-    admin: readSearchText(given, 'admin'),
-    types: PENALTY_TYPES.filter((type) => types.includes(type)),
-    status: PENALTY_STATUSES.find((status) => status === given.get('status')),
-    serverId: server === '0' ? 0 : tryParseRowId(server),
-    createdFrom: readDay(given, DAY_PARAMETERS.createdFrom),
-    createdTo: readDay(given, DAY_PARAMETERS.createdTo),
-    reason: readSearchText(given, 'reason'),
-    sort: PENALTY_SORTS.find((sort) => sort === given.get('sort')) ?? '-created',
-    page: tryParseRowId(given.get('page')) ?? 1,
-  };
-}
-
-/** Why a filter can match nothing, for the visitor; undefined if it can. */
-function findProblem(
-  { createdFrom, createdTo, reason }: Filter,
-  { locale }: MemberVisit,
-): string | undefined {
-  const t = textsOf(locale).records;
-  if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
-  return reason !== '' && [...reason].length < MIN_REASON_LENGTH ? t.reasonTooShort : undefined;
-}
-
-function addressOf(filter: Filter): string {
-  const { player, admin, types, status, serverId, sort, page } = filter;
-  return addressWith(PATH, {
-    player,
-    admin,
-    type: types.join(','),
-    status,
-    server_id: serverId === undefined ? undefined : String(serverId),
-    [DAY_PARAMETERS.createdFrom]: filter.createdFrom,
-    [DAY_PARAMETERS.createdTo]: filter.createdTo,
-    reason: filter.reason,
-    sort: sort === '-created' ? undefined : sort,
-    page: page > 1 ? String(page) : undefined,
-  });
-}
-
-type PageProps = {
-  site: Site;
-  visit: MemberVisit;
-  filter: Filter;
-  /** Why nothing can be found. */
-  problem: string | undefined;
-  player: NamedPlayer;
-  admin: NamedPlayer;
-  servers: readonly PenaltyServer[];
-  penalties: readonly Penalty[];
-  total: number;
-};
-
-function PenaltiesPage(props: PageProps): JSX.Element {
-  const { site, visit, filter, problem, player, admin, servers, penalties, total } = props;
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   const isAmbiguous = player.candidates.length + admin.candidates.length > 0;
-  return (
+  return respondWithPage(
     <Frame site={site} visit={visit} tab="penalties">
       <Card
         id="list"
@@ -245,8 +158,58 @@ function PenaltiesPage(props: PageProps): JSX.Element {
           addressOf={(page) => addressOf({ ...filter, page })}
         />
       </Card>
-    </Frame>
+    </Frame>,
   );
+}
+
+async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
+  return findOne(text, async () => {
+    const admins = await searchAdmins(db, text, { limit: MAX_ADMINS });
+    return admins.map((admin) => ({ ...admin, matchedName: admin.name }));
+  });
+}
+
+function readFilter(parameters: URLSearchParams): Filter {
+  const types = parameters.getAll('type').flatMap((list) => list.split(','));
+  const server = parameters.get('server_id');
+  return {
+    player: readSearchText(parameters, 'player'),
+    admin: readSearchText(parameters, 'admin'),
+    types: PENALTY_TYPES.filter((type) => types.includes(type)),
+    status: PENALTY_STATUSES.find((status) => status === parameters.get('status')),
+    serverId: server === '0' ? 0 : tryParseRowId(server),
+    createdFrom: readDay(parameters, DAY_PARAMETERS.createdFrom),
+    createdTo: readDay(parameters, DAY_PARAMETERS.createdTo),
+    reason: readSearchText(parameters, 'reason'),
+    sort: PENALTY_SORTS.find((sort) => sort === parameters.get('sort')) ?? '-created',
+    page: tryParseRowId(parameters.get('page')) ?? 1,
+  };
+}
+
+/** Why a filter can match nothing, for the visitor; undefined if it can. */
+function findProblem(
+  { createdFrom, createdTo, reason }: Filter,
+  { locale }: MemberVisit,
+): string | undefined {
+  const t = textsOf(locale).records;
+  if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
+  return reason !== '' && [...reason].length < MIN_REASON_LENGTH ? t.reasonTooShort : undefined;
+}
+
+function addressOf(filter: Filter): string {
+  const { player, admin, types, status, serverId, sort, page } = filter;
+  return addressWith(PATH, {
+    player,
+    admin,
+    type: types.join(','),
+    status,
+    server_id: serverId === undefined ? undefined : String(serverId),
+    [DAY_PARAMETERS.createdFrom]: filter.createdFrom,
+    [DAY_PARAMETERS.createdTo]: filter.createdTo,
+    reason: filter.reason,
+    sort: sort === '-created' ? undefined : sort,
+    page: page > 1 ? page : undefined,
+  });
 }
 
 type RecordProps = { steamId64: SteamId64; name: string | undefined; visit: MemberVisit };
@@ -270,18 +233,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
   return (
     <form method="get" action={PATH} class="search search-people">
       {(['player', 'admin'] as const).map((name) => (
-        <div class="field">
-          <label for={name}>{records[name]}</label>
-          <input
-            id={name}
-            name={name}
-            type="search"
-            value={filter[name]}
-            maxlength={MAX_SEARCH_LENGTH}
-            autocomplete="off"
-            spellcheck={false}
-          />
-        </div>
+        <SearchField name={name} label={records[name]} value={filter[name]} />
       ))}
       <SearchButton label={t.find} />
       <details class="more" open={isRestSet}>
@@ -344,7 +296,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
   );
 }
 
-type TableProps = Pick<PageProps, 'penalties' | 'servers' | 'visit'>;
+type TableProps = { penalties: readonly Penalty[]; servers: readonly PenaltyServer[]; visit: MemberVisit };
 
 /** One row a penalty, also on a phone, where admin, server and time are left to its page. */
 function PenaltyTable({ penalties, servers, visit }: TableProps): JSX.Element {

@@ -3,10 +3,9 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import { knownEnd, lifterNameOf, liftReasonOf, serverNameOf } from '../../../src/domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
-import { findPenalty, type Penalty, type PenaltyDetails } from '../../../src/queries/penalties/row.ts';
+import { findPenalty, type Penalty } from '../../../src/queries/penalties/row.ts';
 import { shownNameOf } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import {
@@ -17,40 +16,21 @@ import {
   PlayerOfPenalty,
   ReasonText,
 } from '../penalties/penalty-words.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { pathOfPlayer } from './find-user.ts';
-import { Frame } from './frame.tsx';
-import type { PenaltiesDeps } from './penalties-page.tsx';
+import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { pathOfPlayer } from './player-link.tsx';
 
-/** The route of one penalty's page. */
-export function penaltyRoutes(deps: PenaltiesDeps): MemberRoute[] {
-  return [
-    {
-      method: 'GET',
-      path: '/moderation/penalties/:id',
-      handle: (visit, { id }) => showPenalty(deps, visit, id),
-    },
-  ];
-}
-
-async function showPenalty(
-  { db, site }: PenaltiesDeps,
+/** All that is known about a penalty: also who lifted it and why, and its source. */
+export async function showPenalty(
+  { db, site }: ModerationDeps,
   visit: MemberVisit,
-  id: string | undefined,
+  { id }: Record<string, string>,
 ): Promise<Response> {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
-  return respondWithPage(<PenaltyPage site={site} visit={visit} details={details} />);
-}
-
-type PageProps = { site: Site; visit: MemberVisit; details: PenaltyDetails };
-
-/** All that is known about a penalty: also who lifted it and why, and its source. */
-function PenaltyPage({ site, visit, details }: PageProps): JSX.Element {
   const { penalty, server, source, isRemoved } = details;
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
@@ -60,11 +40,9 @@ function PenaltyPage({ site, visit, details }: PageProps): JSX.Element {
     serverId: penalty.serverId,
     serverName: server && shownNameOf(server),
   });
-  return (
-    <Frame site={site} visit={visit} tab="penalties" title={title}>
-      <p>
-        <a href="/account/moderation/penalties">← {words.back}</a>
-      </p>
+  const back = { href: pathOfTab('penalties'), label: words.back };
+  return respondWithPage(
+    <Frame site={site} visit={visit} tab="penalties" title={title} back={back}>
       <Card id="penalty" title={title} icon="shield">
         <p class="lead">
           <PenaltyStatusText penalty={penalty} visit={visit} />
@@ -114,7 +92,7 @@ function PenaltyPage({ site, visit, details }: PageProps): JSX.Element {
           </dd>
         </dl>
       </Card>
-    </Frame>
+    </Frame>,
   );
 }
 

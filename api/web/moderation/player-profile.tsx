@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
@@ -9,22 +8,14 @@ import { listNamesInPenalties } from '../../../src/queries/penalties/player-reco
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
-import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
-import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import { Badges } from '../layout/badges.tsx';
 import { formatRelative } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar } from '../layout/person.tsx';
 import type { MemberVisit } from '../request/visit.ts';
+import type { ModerationDeps } from './frame.tsx';
 import { pathOfPenaltiesBy } from './penalties-page.tsx';
-
-export type ProfileDeps = {
-  db: Db;
-  /** Absent without `STEAM_API_KEY`: then nothing is said about Steam's bans. */
-  lookUpSteamBans: LookUpSteamBans | undefined;
-  fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
-};
 
 /** How long a page waits for Steam; a response that comes later is there for the next view. */
 const STEAM_WAIT_MS = 700;
@@ -43,7 +34,7 @@ export type PlayerProfile = {
 
 /** Loads a player's profile, which is incomplete while Steam is slow. */
 export async function loadProfile(
-  { db, lookUpSteamBans, fetchProfile }: ProfileDeps,
+  { db, lookUpSteamBans, fetchProfile }: ModerationDeps,
   steamId64: SteamId64,
 ): Promise<PlayerProfile> {
   const inTime = <T,>(work: Promise<T>) =>

@@ -1,133 +1,168 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { mayHaveSound, type SoundAudience } from '../../../src/domain/rights/sound-audience.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   countRoundSounds,
   findRoundSounds,
   listRoundSounds,
+  type RoundSound,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { listUsersBySteamId } from '../../../src/queries/users/users.ts';
+import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { removeSoundOf } from '../account/round-sound-card.tsx';
-import { titleOf } from '../account/sound-view.tsx';
+import { formatLength, SoundPlayer, titleOf } from '../account/sound-view.tsx';
 import { Card } from '../layout/card.tsx';
-import { ConfirmPage } from '../layout/confirm.tsx';
+import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { AccountDeps } from '../pages-deps.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { ReadNotice } from '../request/notice.ts';
+import { Moment } from '../layout/moment.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { parsePlayerId, pathOfPlayer } from './find-user.ts';
-import { Frame, OlderPages } from './frame.tsx';
-import { SoundTable } from './sound-table.tsx';
+import { Frame, type Handler, type ModerationDeps, OlderPages, pathOfTab, toPage } from './frame.tsx';
+import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
-export type RoundSoundsDeps = Pick<AccountDeps, 'db' | 'site' | 'redirect' | 'sounds'> & {
-  readNotice: ReadNotice;
-};
-
-const LIST = '/account/moderation/sounds';
+const PATH = pathOfTab('sounds');
 const SOUNDS_PER_PAGE = 50;
 
-/** Routes that list all sounds and remove them; each removal returns to the page that it was started from. */
-export function roundSoundsRoutes(deps: RoundSoundsDeps): MemberRoute[] {
-  return [
-    { method: 'GET', path: '/moderation/sounds', handle: (visit) => showSounds(deps, visit) },
-    ...removalRoutes(deps, {
-      path: '/moderation/sounds/:steamid64/delete',
-      backOf: () => `${LIST}#sounds`,
-    }),
-    ...removalRoutes(deps, {
-      path: '/moderation/users/:steamid64/sound/delete',
-      backOf: (steamId64) => `${pathOfPlayer({ steamId64 })}#sounds`,
-    }),
-  ];
-}
-
-/** The path that confirms and performs a removal, and the page to return to. */
-type Removal = { path: string; backOf: (steamId64: SteamId64) => string };
-
-function removalRoutes(deps: RoundSoundsDeps, { path, backOf }: Removal): MemberRoute[] {
-  const targetOf = (id: string | undefined) => {
-    const steamId64 = parsePlayerId(id);
-    return { steamId64, back: backOf(steamId64) };
-  };
-  return [
-    {
-      method: 'GET',
-      path,
-      handle: (visit, { steamid64 }) => showRemoveConfirmation(deps, visit, targetOf(steamid64)),
-    },
-    {
-      method: 'POST',
-      path,
-      handle: async (visit, { steamid64 }) => {
-        const { steamId64, back } = targetOf(steamid64);
-        return deps.redirect(visit, back, await removeSoundOf(deps, steamId64, visit));
-      },
-    },
-  ];
-}
-
-async function showSounds(deps: RoundSoundsDeps, visit: MemberVisit): Promise<Response> {
-  const { roundSound: t, moderation } = textsOf(visit.locale);
+/** All sounds, the newest first. */
+export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Promise<Response> {
+  const { roundSound, moderation } = textsOf(visit.locale);
+  const { moderation: t } = roundSound;
   const before = tryParseRowId(visit.url.searchParams.get('before'));
-  const found = await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 });
-  const sounds = found.slice(0, SOUNDS_PER_PAGE);
+  const list = toPage(await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 }), {
+    before,
+    size: SOUNDS_PER_PAGE,
+  });
   const count = await countRoundSounds(deps.db);
-  const players = sounds.map(({ steamId64 }) => steamId64);
+  const players = list.rows.map(({ steamId64 }) => steamId64);
   const users = await listUsersBySteamId(deps.db, players, visit.now);
   const notice = deps.readNotice(visit);
   return respondWithPage(
     <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
-      <Card
-        id="sounds"
-        title={moderation.tabs.sounds}
-        icon="sound"
-        aside={t.moderation.count(count)}
-        notice={notice}
-      >
-        {sounds.length === 0 ? (
-          <p class="empty">{before === undefined ? t.moderation.none : t.moderation.noneOlder}</p>
+      <Card id="sounds" title={moderation.tabs.sounds} icon="sound" aside={t.count(count)} notice={notice}>
+        {list.rows.length === 0 ? (
+          <p class="empty">{before === undefined ? t.none : t.noneOlder}</p>
         ) : (
           <SoundTable
-            sounds={sounds}
+            sounds={list.rows}
             users={users}
             audience={deps.sounds.limits.audience}
             visit={visit}
-            removalOf={({ steamId64 }) => `${LIST}/${steamId64}/delete`}
+            removalOf={({ steamId64 }) => `${PATH}/${steamId64}/delete`}
           />
         )}
         <OlderPages
+          list={list}
           label={moderation.tabs.sounds}
-          newest={before === undefined ? undefined : { href: LIST, label: t.moderation.newest }}
-          older={
-            found.length > SOUNDS_PER_PAGE
-              ? { href: `${LIST}?before=${sounds.at(-1)?.id ?? 0}`, label: t.moderation.older }
-              : undefined
-          }
+          words={t}
+          addressOf={(before) => (before === undefined ? PATH : `${PATH}?before=${before}`)}
         />
       </Card>
     </Frame>,
   );
 }
 
-async function showRemoveConfirmation(
-  { db, site, redirect }: RoundSoundsDeps,
-  visit: MemberVisit,
-  { steamId64, back }: { steamId64: SteamId64; back: string },
-): Promise<Response> {
-  const t = textsOf(visit.locale).roundSound.moderation;
+/** Asks whether a player's sound is to be removed. */
+export const confirmRemoval: Handler = async ({ db, site, redirect }, visit, { steamid64 }) => {
+  const steamId64 = parsePlayerId(steamid64);
+  const back = placeOf(visit, steamId64);
   const { ready, latest } = await findRoundSounds(db, steamId64);
   const sound = ready ?? latest;
   if (!sound) return redirect(visit, back, 'sound-already-removed');
   return respondWithPage(
-    <ConfirmPage
-      site={site}
-      visit={visit}
-      title={t.removeTitle}
-      lead={t.removeLead(isolate(titleOf(sound)), steamId64)}
-      label={t.remove}
-      back={back}
-    />,
+    <ConfirmPage site={site} visit={visit} {...removalQuestion(sound, visit)} back={back} />,
   );
+};
+
+/** Removes a player's sound. */
+export const removeSound: Handler = async (deps, visit, { steamid64 }) => {
+  const steamId64 = parsePlayerId(steamid64);
+  return deps.redirect(visit, placeOf(visit, steamId64), await removeSoundOf(deps, steamId64, visit));
+};
+
+/** Where the removal was started: in the list, or on the player's page. */
+function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
+  return `${url.pathname.startsWith(PATH) ? PATH : pathOfPlayer({ steamId64 })}#sounds`;
+}
+
+function removalQuestion(sound: RoundSound, { locale }: MemberVisit): Question {
+  const t = textsOf(locale).roundSound.moderation;
+  const lead = t.removeLead(isolate(titleOf(sound)), sound.steamId64);
+  return { title: t.removeTitle, lead, label: t.remove };
+}
+
+type SoundTableProps = {
+  sounds: RoundSound[];
+  /** The users among the players. */
+  users: readonly User[];
+  /** Who may have a sound; the sounds of others are kept, and not served. */
+  audience: SoundAudience | undefined;
+  visit: MemberVisit;
+  /** The path of the page that confirms a sound's removal. */
+  removalOf: (sound: RoundSound) => string;
+  /** All sounds belong to one player: the player column is omitted. */
+  isOfOne?: boolean;
+};
+
+/** A table of sounds in any status, with a player and a link to remove each. */
+export function SoundTable({
+  sounds,
+  users,
+  audience = 'everyone',
+  visit,
+  removalOf,
+  isOfOne = false,
+}: SoundTableProps): JSX.Element {
+  const userOf = ({ steamId64 }: RoundSound) => users.find((user) => user.steamId64 === steamId64);
+  const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
+  const t = textsOf(visit.locale).roundSound;
+  const { columns } = t.moderation;
+  const player: Column<RoundSound> = [
+    columns.player,
+    (sound) => <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />,
+    'list-words',
+  ];
+  return (
+    <ListTable
+      rows={sounds}
+      columns={[
+        [columns.title, (sound) => <bdi>{titleOf(sound)}</bdi>, 'list-words'],
+        ...(isOfOne ? [] : [player]),
+        [columns.state, (sound) => stateOf(sound, { isServed: isServed(sound), visit })],
+        [columns.since, ({ readyAt, createdAt }) => <Moment at={readyAt ?? createdAt} visit={visit} />],
+        [
+          columns.listen,
+          (sound) =>
+            isServed(sound) && (
+              <span class="sound-listen">
+                <SoundPlayer sound={sound} visit={visit} />
+                {sound.durationMs !== null && <span class="hint">{formatLength(sound.durationMs)}</span>}
+              </span>
+            ),
+        ],
+        [
+          t.moderation.remove,
+          (sound) => (
+            <ConfirmLink
+              href={removalOf(sound)}
+              {...removalQuestion(sound, visit)}
+              fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
+              visit={visit}
+            />
+          ),
+          'list-action',
+        ],
+      ]}
+    />
+  );
+}
+
+function stateOf(
+  { status }: RoundSound,
+  { isServed, visit }: { isServed: boolean; visit: MemberVisit },
+): string {
+  const t = textsOf(visit.locale).roundSound;
+  if (status === 'failed') return t.moderation.failed;
+  return status === 'ready' && !isServed ? t.moderation.kept : t.steps[status];
 }

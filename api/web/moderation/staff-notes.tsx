@@ -13,51 +13,23 @@ import {
   type StaffNote,
 } from '../../../src/queries/staff-notes.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage } from '../layout/confirm.tsx';
+import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { claimForm, FORM_ID_FIELD } from '../request/forms/form-id.ts';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, Redirect } from '../request/notice.ts';
+import type { FormProblem } from '../request/forms/form-problem.ts';
+import type { Notice } from '../request/notice.ts';
 import { tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { parsePlayerId, pathOfPlayer } from './find-user.ts';
-import { PlayerLink } from './player-link.tsx';
-
-export type NotesDeps = {
-  db: Db;
-  site: Site;
-  redirect: Redirect;
-  /** The player's record, with the form as it was sent. */
-  showAgain: (visit: MemberVisit, steamId64: SteamId64, problem: FormProblem) => Promise<JSX.Element>;
-};
+import type { Handler } from './frame.tsx';
+import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
-
-/** Routes that add and delete notes about a player. */
-export function noteRoutes(deps: NotesDeps): MemberRoute[] {
-  const path = '/moderation/users/:steamid64/notes';
-  return [
-    { method: 'POST', path, handle: (visit, { steamid64 }) => add(deps, visit, steamid64) },
-    {
-      method: 'GET',
-      path: `${path}/:id/delete`,
-      handle: (visit, { steamid64, id }) => confirmDeletion(deps, visit, { steamid64, id }),
-    },
-    {
-      method: 'POST',
-      path: `${path}/:id/delete`,
-      handle: (visit, { steamid64, id }) => remove(deps, visit, { steamid64, id }),
-    },
-  ];
-}
 
 /** One page of the notes about a player. */
 export type NotesPage = { notes: StaffNote[]; page: number; lastPage: number };
@@ -141,10 +113,8 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
       {mayDeleteNote(visit.user, note) && (
         <ConfirmLink
           href={`${path}/notes/${note.id}/delete`}
-          label={t.delete}
+          {...deletionQuestion(note, visit)}
           fullLabel={t.deleteNumbered(note.id)}
-          title={t.deleteTitle}
-          lead={leadOf(note)}
           visit={visit}
         />
       )}
@@ -152,61 +122,53 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
   );
 }
 
-/** The beginning of a note, which tells which one is deleted. */
-function leadOf({ text }: { text: string }): string {
-  const words = [...text.replace(/\s+/g, ' ')];
-  return isolate(words.length > 200 ? `${words.slice(0, 200).join('')}…` : words.join(''));
+/** What is asked before a note is deleted; its beginning tells which one. */
+function deletionQuestion({ text }: Pick<StaffNote, 'text'>, { locale }: MemberVisit): Question {
+  const t = textsOf(locale).records.notes;
+  const characters = [...text.replace(/\s+/g, ' ')];
+  const lead = characters.length > 200 ? `${characters.slice(0, 200).join('')}…` : characters.join('');
+  return { title: t.deleteTitle, lead: isolate(lead), label: t.delete };
 }
 
-async function add(deps: NotesDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const steamId64 = parsePlayerId(id);
+/** Adds a note about a player. @throws {PageError} 400 for an empty or too long text. */
+export const addNote: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
+  const steamId64 = parsePlayerId(steamid64);
   const { form, now, user } = visit;
-  const show = (problem: FormProblem) => deps.showAgain(visit, steamId64, problem);
-  return withFormShownAgain(visit, { values: form, show }, async () => {
-    const text = form.get('text') ?? '';
-    await deps.db
-      .transaction(async (tx) => {
-        // Sent again, for example by a reload: the note is there already.
-        if (!(await claimForm(tx, form, visit))) return;
-        await addStaffNote(tx, { steamId64, text, now, authorUserId: user.id });
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof InvalidInput)) throw error;
-        throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
-      });
-    return deps.redirect(visit, `${pathOfPlayer({ steamId64 })}#notes`, 'note-added');
-  });
-}
+  const text = form.get('text') ?? '';
+  await db
+    .transaction(async (tx) => {
+      // Sent again, for example by a reload: the note is there already.
+      if (!(await claimForm(tx, form, visit))) return;
+      await addStaffNote(tx, { steamId64, text, now, authorUserId: user.id });
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof InvalidInput)) throw error;
+      throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
+    });
+  return redirect(visit, `${pathOfPlayer({ steamId64 })}#notes`, 'note-added');
+};
 
-type NotePath = { steamid64: string | undefined; id: string | undefined };
-
-async function confirmDeletion(deps: NotesDeps, visit: MemberVisit, path: NotePath): Promise<Response> {
-  const place = parseNotePath(path);
+/** Asks whether a note is to be deleted. */
+export const confirmNoteDeletion: Handler = async ({ db, site, redirect }, visit, params) => {
+  const place = parseNotePath(params);
   const back = `${pathOfPlayer(place)}#notes`;
-  const note = await findStaffNote(deps.db, place);
-  if (!note) return deps.redirect(visit, back, 'note-deleted');
+  const note = await findStaffNote(db, place);
+  if (!note) return redirect(visit, back, 'note-deleted');
   if (!mayDeleteNote(visit.user, note)) throw new Forbidden('the note of somebody else');
-  const t = textsOf(visit.locale).records.notes;
   return respondWithPage(
-    <ConfirmPage
-      site={deps.site}
-      visit={visit}
-      title={t.deleteTitle}
-      lead={leadOf(note)}
-      label={t.delete}
-      back={back}
-    />,
+    <ConfirmPage site={site} visit={visit} {...deletionQuestion(note, visit)} back={back} />,
   );
-}
+};
 
-async function remove(deps: NotesDeps, visit: MemberVisit, path: NotePath): Promise<Response> {
-  const place = parseNotePath(path);
-  await deleteStaffNote(deps.db, place, { userId: visit.user.id });
-  return deps.redirect(visit, `${pathOfPlayer(place)}#notes`, 'note-deleted');
-}
+/** Deletes a note. */
+export const removeNote: Handler = async ({ db, redirect }, visit, params) => {
+  const place = parseNotePath(params);
+  await deleteStaffNote(db, place, { userId: visit.user.id });
+  return redirect(visit, `${pathOfPlayer(place)}#notes`, 'note-deleted');
+};
 
 /** @throws {NotFound} */
-function parseNotePath({ steamid64, id }: NotePath): { steamId64: SteamId64; id: number } {
+function parseNotePath({ steamid64, id }: Record<string, string>): { steamId64: SteamId64; id: number } {
   const noteId = tryParseRowId(id ?? null);
   if (noteId === undefined) throw new NotFound('no such note');
   return { steamId64: parsePlayerId(steamid64), id: noteId };

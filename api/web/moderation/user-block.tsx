@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import { blockUser, MAX_BLOCK_REASON_LENGTH, unblockUser } from '../../../src/queries/users/user-blocks.ts';
 import type { User } from '../../../src/queries/users/users.ts';
@@ -7,36 +6,13 @@ import { Card, ProblemLine } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, Redirect } from '../request/notice.ts';
+import { PostButton } from '../layout/post-button.tsx';
+import type { FormProblem } from '../request/forms/form-problem.ts';
+import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { loadNamedUser, pathOfPlayer } from './find-user.ts';
-
-export type BlockDeps = {
-  db: Db;
-  redirect: Redirect;
-  /** The user's page, with the form as it was sent. */
-  showAgain: (visit: MemberVisit, user: User, problem: FormProblem) => Promise<JSX.Element>;
-};
-
-/** Routes that block and unblock a user. */
-export function blockRoutes(deps: BlockDeps): MemberRoute[] {
-  const path = '/moderation/users/:steamid64';
-  return [
-    {
-      method: 'POST',
-      path: `${path}/block`,
-      handle: (visit, { steamid64 }) => block(deps, visit, steamid64),
-    },
-    {
-      method: 'POST',
-      path: `${path}/unblock`,
-      handle: (visit, { steamid64 }) => unblock(deps, visit, steamid64),
-    },
-  ];
-}
+import type { Handler } from './frame.tsx';
+import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
 type BlockProps = {
   user: User;
@@ -60,13 +36,23 @@ export function BlockCard({ user, visit, notice, problem }: BlockProps): JSX.Ele
   );
 }
 
-type BlockedProps = { user: User; blockedAt: Date; visit: MemberVisit };
-
-function Blocked({ user, blockedAt, visit }: BlockedProps): JSX.Element {
+function Blocked({
+  user,
+  blockedAt,
+  visit,
+}: {
+  user: User;
+  blockedAt: Date;
+  visit: MemberVisit;
+}): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   return (
-    <form method="post" action={`${pathOfPlayer(user)}/unblock`}>
-      <CsrfField visit={visit} />
+    <PostButton
+      visit={visit}
+      action={`${pathOfPlayer(user)}/unblock`}
+      label={t.unblock}
+      class="button button-primary"
+    >
       <dl class="facts">
         <dt>{t.since}</dt>
         <dd>
@@ -75,10 +61,7 @@ function Blocked({ user, blockedAt, visit }: BlockedProps): JSX.Element {
         <dt>{t.reason}</dt>
         <dd class="list-words">{user.blockReason || '–'}</dd>
       </dl>
-      <button class="button button-primary" type="submit">
-        {t.unblock}
-      </button>
-    </form>
+    </PostButton>
   );
 }
 
@@ -111,24 +94,22 @@ function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.El
   );
 }
 
-async function block(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const { form } = visit;
-  const user = await loadNamedUser(deps.db, id);
+/** Blocks a user. @throws {PageError} 400 for a reason that is too long. */
+export const block: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
+  const user = await loadNamedUser(db, steamid64);
   if (user.id === visit.user.id) throw new Forbidden('users cannot block themselves');
-  const show = (problem: FormProblem) => deps.showAgain(visit, user, problem);
-  return withFormShownAgain(visit, { values: form, show }, async () => {
-    const reason = form.get('reason') ?? '';
-    const actor = { userId: visit.user.id };
-    await blockUser(deps.db, user.steamId64, { reason, now: visit.now, actor }).catch((error: unknown) => {
-      if (!(error instanceof InvalidInput)) throw error;
-      throw new PageError('block-reason', 400, { limit: MAX_BLOCK_REASON_LENGTH, cause: error });
-    });
-    return deps.redirect(visit, `${pathOfPlayer(user)}#block`, 'user-blocked');
+  const reason = visit.form.get('reason') ?? '';
+  const actor = { userId: visit.user.id };
+  await blockUser(db, user.steamId64, { reason, now: visit.now, actor }).catch((error: unknown) => {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new PageError('block-reason', 400, { limit: MAX_BLOCK_REASON_LENGTH, cause: error });
   });
-}
+  return redirect(visit, `${pathOfPlayer(user)}#block`, 'user-blocked');
+};
 
-async function unblock(deps: BlockDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
-  const user = await loadNamedUser(deps.db, id);
-  await unblockUser(deps.db, user.steamId64, { actor: { userId: visit.user.id } });
-  return deps.redirect(visit, `${pathOfPlayer(user)}#block`, 'user-unblocked');
-}
+/** Unblocks a user. */
+export const unblock: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
+  const user = await loadNamedUser(db, steamid64);
+  await unblockUser(db, user.steamId64, { actor: { userId: visit.user.id } });
+  return redirect(visit, `${pathOfPlayer(user)}#block`, 'user-unblocked');
+};

@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { Forbidden } from '../../../src/domain/errors.ts';
 import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import { setUserFlags, type UserFlags } from '../../../src/queries/users/user-changes.ts';
@@ -9,26 +8,10 @@ import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { FlagSources, GivenFlags } from '../layout/flag-sources.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, Redirect } from '../request/notice.ts';
+import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { loadNamedUser, pathOfPlayer } from './find-user.ts';
-
-export type FlagsDeps = {
-  db: Db;
-  redirect: Redirect;
-};
-
-/** The route that saves a user's flags. */
-export function flagRoutes(deps: FlagsDeps): MemberRoute[] {
-  return [
-    {
-      method: 'POST',
-      path: '/moderation/users/:steamid64/flags',
-      handle: (visit, { steamid64 }) => saveFlags(deps, visit, steamid64),
-    },
-  ];
-}
+import type { Handler } from './frame.tsx';
+import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
 /** The hidden field with the flags that were set by hand when the form was shown, separated by spaces. */
 const SHOWN_FLAGS = 'shown_flags';
@@ -42,12 +25,42 @@ type FlagsProps = {
 };
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
-export function FlagsCard({ notice, ...props }: FlagsProps): JSX.Element {
-  const { visit } = props;
+export function FlagsCard({ user, given, visit, notice }: FlagsProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
+  const isSelf = user.id === visit.user.id;
+  const mayEdit = visit.user.isOwner;
+  const byHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={notice}>
-      <FlagsForm {...props} />
+      <form method="post" action={`${pathOfPlayer(user)}/flags`}>
+        <CsrfField visit={visit} />
+        <input type="hidden" name={SHOWN_FLAGS} value={byHand.join(' ')} />
+        <fieldset class="flags" disabled={!mayEdit}>
+          <legend class="sr-only">{t.flags}</legend>
+          {USER_FLAG_COLUMNS.map((flag) => (
+            <label class="check">
+              <input
+                type="checkbox"
+                name={flag}
+                checked={byHand.includes(flag)}
+                disabled={isLocked(flag, isSelf)}
+              />
+              <span>
+                {t.flagNames[flag]} <FlagSources column={flag} given={given} locale={visit.locale} />
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <p class="hint">{t.byHand}</p>
+        {isSelf && user.isOwner && <p class="hint">{t.ownOwner}</p>}
+        {mayEdit ? (
+          <button class="button button-primary" type="submit">
+            {t.save}
+          </button>
+        ) : (
+          <p class="hint">{t.ownersOnly}</p>
+        )}
+      </form>
     </Card>
   );
 }
@@ -63,52 +76,15 @@ export function LaterFlagsCard({ given, visit }: Pick<FlagsProps, 'given' | 'vis
   );
 }
 
-function FlagsForm({ user, given, visit }: Omit<FlagsProps, 'notice'>): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
-  const isSelf = user.id === visit.user.id;
-  const mayEdit = visit.user.isOwner;
-  const byHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
-  return (
-    <form method="post" action={`${pathOfPlayer(user)}/flags`}>
-      <CsrfField visit={visit} />
-      <input type="hidden" name={SHOWN_FLAGS} value={byHand.join(' ')} />
-      <fieldset class="flags" disabled={!mayEdit}>
-        <legend class="sr-only">{t.flags}</legend>
-        {USER_FLAG_COLUMNS.map((flag) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name={flag}
-              checked={byHand.includes(flag)}
-              disabled={isLocked(flag, isSelf)}
-            />
-            <span>
-              {t.flagNames[flag]} <FlagSources column={flag} given={given} locale={visit.locale} />
-            </span>
-          </label>
-        ))}
-      </fieldset>
-      <p class="hint">{t.byHand}</p>
-      {isSelf && user.isOwner && <p class="hint">{t.ownOwner}</p>}
-      {mayEdit ? (
-        <button class="button button-primary" type="submit">
-          {t.save}
-        </button>
-      ) : (
-        <p class="hint">{t.ownersOnly}</p>
-      )}
-    </form>
-  );
-}
-
-async function saveFlags(deps: FlagsDeps, visit: MemberVisit, id: string | undefined): Promise<Response> {
+/** Saves the flags that an owner changed. */
+export const saveFlags: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
   if (!visit.user.isOwner) throw new Forbidden('only owners set flags');
-  const user = await loadNamedUser(deps.db, id);
+  const user = await loadNamedUser(db, steamid64);
   const isSelf = user.id === visit.user.id;
   const flags = readChanges(visit.form, (flag) => isLocked(flag, isSelf));
-  await setUserFlags(deps.db, user.steamId64, { flags, actor: { userId: visit.user.id } });
-  return deps.redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
-}
+  await setUserFlags(db, user.steamId64, { flags, actor: { userId: visit.user.id } });
+  return redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
+};
 
 /** Whether the form cannot change a flag: owners cannot remove their own flag, so that one always remains. */
 function isLocked(flag: UserFlagColumn, isSelf: boolean): boolean {

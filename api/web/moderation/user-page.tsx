@@ -2,66 +2,60 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import type { PlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
-import type { SoundStore } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import type { FormProblem } from '../request/forms/form-problem.ts';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, ReadNotice } from '../request/notice.ts';
+import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
+import type { Notice } from '../request/notice.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { parsePlayerId, pathOfPlayer } from './find-user.ts';
-import { Frame } from './frame.tsx';
+import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
 import { pathOfPenalty } from './penalties-page.tsx';
-import { loadProfile, ProfileCard, type ProfileDeps } from './player-profile.tsx';
-import { SoundTable } from './sound-table.tsx';
+import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
+import { loadProfile, ProfileCard } from './player-profile.tsx';
+import { SoundTable } from './round-sounds-page.tsx';
 import { NotesCard, readNotesPage } from './staff-notes.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
 import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
-export type UserDeps = ProfileDeps & {
-  site: Site;
-  readNotice: ReadNotice;
-  sounds: Pick<SoundStore, 'limits'>;
+/** The page of a player, which exists for every SteamID, with or without an account. */
+export const showPlayer: Handler = async (deps, visit, { steamid64 }) => {
+  const notice = deps.readNotice(visit);
+  return respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64), { notice }));
 };
 
-/** The route of a player's record, which exists for every SteamID, with or without an account. */
-export function userRoutes(deps: UserDeps): MemberRoute[] {
-  return [
-    {
-      method: 'GET',
-      path: '/moderation/users/:steamid64',
-      handle: async (visit, { steamid64 }) => {
-        const notice = deps.readNotice(visit);
-        return respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64), { notice }));
-      },
-    },
-  ];
+/** Shows the page again when it refuses what was entered in a form of one of its cards. @param run the form's action. */
+export function withPlayerShownAgain(card: 'block' | 'notes', run: Handler): Handler {
+  return (deps, visit, params) => {
+    const show = (problem: FormProblem) =>
+      renderPlayer(deps, visit, parsePlayerId(params.steamid64), { problems: { [card]: problem } });
+    return withFormShownAgain(visit, { values: visit.form, show }, () => run(deps, visit, params));
+  };
 }
 
 type PlayerOptions = {
   notice?: Notice | undefined;
-  /** Why a form was refused; it is then shown again with its values. */
-  blockProblem?: FormProblem;
-  noteProblem?: FormProblem;
+  /** By card, why its form was refused; it is then shown again with its values. */
+  problems?: { block?: FormProblem; notes?: FormProblem };
 };
 
-/** A player's profile, penalties and staff notes; for administrators also their sound, tokens and flags, and whether they are blocked. */
-export async function renderPlayer(
-  deps: UserDeps,
+/**
+ * A player's profile, penalties and staff notes; for administrators also their sound, tokens and flags, and whether they
+ * are blocked.
+ */
+async function renderPlayer(
+  deps: ModerationDeps,
   visit: MemberVisit,
   steamId64: SteamId64,
-  { notice, blockProblem, noteProblem }: PlayerOptions,
+  { notice, problems = {} }: PlayerOptions,
 ): Promise<JSX.Element> {
   const { db, site } = deps;
+  const { moderation, records, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
   const [user, record, given, profile, notes] = await Promise.all([
     findUserBySteamId(db, steamId64),
@@ -79,11 +73,29 @@ export async function renderPlayer(
       cards={['notes', 'sounds', 'tokens', 'flags', 'block']}
       tab={isAdmin ? 'users' : 'penalties'}
       title={name}
+      back={
+        // Moderators have no list of users.
+        isAdmin
+          ? { href: pathOfTab('users'), label: moderation.back }
+          : { href: pathOfTab('penalties'), label: records.penalty.back }
+      }
     >
-      <BackToList isAdmin={isAdmin} visit={visit} />
       <ProfileCard steamId64={steamId64} name={name} user={user} profile={profile} visit={visit} />
-      <PenaltiesCard steamId64={steamId64} record={record} visit={visit} />
-      <NotesCard steamId64={steamId64} notes={notes} visit={visit} notice={notice} problem={noteProblem} />
+      <Card
+        id="penalties"
+        title={t.ofPlayer}
+        icon="shield"
+        {...(record.total > 0 && { aside: t.count(record.total) })}
+      >
+        <PlayerRecordView
+          record={record}
+          visit={visit}
+          path={pathOfPlayer({ steamId64 })}
+          words={{ clean: t.clean, noneActive: t.noneActive }}
+          pathOfPenalty={pathOfPenalty}
+        />
+      </Card>
+      <NotesCard steamId64={steamId64} notes={notes} visit={visit} notice={notice} problem={problems.notes} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} notice={notice} />}
       {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
       {isAdmin && user && (
@@ -95,51 +107,15 @@ export async function renderPlayer(
             notice={notice}
           />
           <FlagsCard user={user} given={given} visit={visit} notice={notice} />
-          <BlockCard user={user} visit={visit} notice={notice} problem={blockProblem} />
+          <BlockCard user={user} visit={visit} notice={notice} problem={problems.block} />
         </>
       )}
     </Frame>
   );
 }
 
-/** Moderators have no list of users. */
-function BackToList({ isAdmin, visit }: { isAdmin: boolean; visit: MemberVisit }): JSX.Element {
-  const { moderation, records } = textsOf(visit.locale);
-  return (
-    <p>
-      {isAdmin ? (
-        <a href="/account/moderation">← {moderation.back}</a>
-      ) : (
-        <a href="/account/moderation/penalties">← {records.penalty.back}</a>
-      )}
-    </p>
-  );
-}
-
-type PenaltiesProps = { steamId64: SteamId64; record: PlayerRecord; visit: MemberVisit };
-
-function PenaltiesCard({ steamId64, record, visit }: PenaltiesProps): JSX.Element {
-  const t = textsOf(visit.locale).penalties;
-  return (
-    <Card
-      id="penalties"
-      title={t.ofPlayer}
-      icon="shield"
-      {...(record.total > 0 && { aside: t.count(record.total) })}
-    >
-      <PlayerRecordView
-        record={record}
-        visit={visit}
-        path={pathOfPlayer({ steamId64 })}
-        words={{ clean: t.clean, noneActive: t.noneActive }}
-        pathOfPenalty={pathOfPenalty}
-      />
-    </Card>
-  );
-}
-
 type SoundProps = {
-  deps: UserDeps;
+  deps: ModerationDeps;
   steamId64: SteamId64;
   /** Undefined for a player without an account. */
   user: User | undefined;

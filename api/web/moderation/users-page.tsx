@@ -2,45 +2,42 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
-import { USER_FLAG_NAMES, USER_FLAGS, type UserFlag } from '../../../src/domain/rights/user-flags.ts';
-import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
+import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
+import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
+import { findUserBySteamId, type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
-import type { Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import { SearchButton, SelectField } from '../layout/search-form.tsx';
-import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice, ReadNotice } from '../request/notice.ts';
+import { addressWith, SearchButton, SearchField, SelectField } from '../layout/search-form.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { pathOfPlayer } from './find-user.ts';
-import { Frame } from './frame.tsx';
-import { findPlayersWithoutAccount, type KnownPlayer, PenaltyCount, PlayersCard } from './players-card.tsx';
+import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { pathOfPlayer } from './player-link.tsx';
 
-export type UsersDeps = { db: Db; site: Site; readNotice: ReadNotice; resolveVanity: ResolveVanity };
-
+const PATH = pathOfTab('users');
 const USERS_PER_PAGE = 25;
 const MAX_QUERY_LENGTH = 128;
-/** The route of the user list, which can be searched by name, SteamID or profile address. */
-export function usersRoutes(deps: UsersDeps): MemberRoute[] {
-  return [{ method: 'GET', path: '/moderation', handle: (visit) => showUsers(deps, visit) }];
-}
+const MAX_PLAYERS = 25;
 
-async function showUsers(
-  { db, site, readNotice, resolveVanity }: UsersDeps,
+/** The users, searched by name, SteamID or profile address; on the first page also players without an account. */
+export async function showUsers(
+  { db, site, readNotice, resolveVanity }: ModerationDeps,
   visit: MemberVisit,
 ): Promise<Response> {
-  const query = (visit.url.searchParams.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
-  const page = tryParsePositive(visit.url.searchParams.get('page')) ?? 1;
-  const flag = USER_FLAG_NAMES.find((name) => name === visit.url.searchParams.get('flag'));
+  const parameters = visit.url.searchParams;
+  const query = (parameters.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
+  const page = tryParsePositive(parameters.get('page')) ?? 1;
+  const flag = USER_FLAG_NAMES.find((name) => name === parameters.get('flag'));
   const subject = await resolveQuery(resolveVanity, query);
-  const found = await searchUsers(db, {
+  const { users, total } = await searchUsers(db, {
     query: subject ?? query,
     flag: flag && USER_FLAGS[flag],
     page,
@@ -49,21 +46,41 @@ async function showUsers(
   });
   const players =
     page === 1 && flag === undefined ? await findPlayersWithoutAccount(db, subject ?? query, visit.now) : [];
-  const lastPage = Math.max(1, Math.ceil(found.total / USERS_PER_PAGE));
+  const { moderation: t, account } = textsOf(visit.locale);
+  const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return respondWithPage(
-    <UsersPage
-      site={site}
-      visit={visit}
-      notice={readNotice(visit)}
-      query={query}
-      isUnresolved={subject === undefined}
-      flag={flag}
-      users={found.users}
-      total={found.total}
-      players={players}
-      page={page}
-      lastPage={lastPage}
-    />,
+    <Frame site={site} visit={visit} notice={readNotice(visit)} tab="users">
+      <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
+        <form method="get" action={PATH} class="search search-flag">
+          <SearchField
+            name="q"
+            label={t.search}
+            value={query}
+            maxLength={MAX_QUERY_LENGTH}
+            isWide
+            hint={t.searchHint}
+          />
+          <SelectField
+            name="flag"
+            label={t.columns.flags}
+            options={[['', t.anyFlag], ...flagNames]}
+            chosen={flag}
+          />
+          <SearchButton label={t.search} />
+        </form>
+        {users.length > 0 && <UserTable users={users} visit={visit} />}
+        {users.length === 0 && players.length === 0 && (
+          <p class="empty">{subject === undefined ? t.unresolved : t.nobody}</p>
+        )}
+        <PagesNav
+          visit={visit}
+          page={page}
+          lastPage={Math.max(1, Math.ceil(total / USERS_PER_PAGE))}
+          addressOf={(number) => addressWith(PATH, { q: query, flag, page: number })}
+        />
+      </Card>
+      {players.length > 0 && <PlayersCard players={players} visit={visit} />}
+    </Frame>,
   );
 }
 
@@ -82,88 +99,38 @@ async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promis
   }
 }
 
-type UsersProps = {
-  site: Site;
-  visit: MemberVisit;
-  notice: Notice | undefined;
-  query: string;
-  /** The query is a custom profile address, and Steam cannot be asked for its SteamID. */
-  isUnresolved: boolean;
-  flag: UserFlag | undefined;
-  users: ListedUser[];
-  total: number;
-  players: KnownPlayer[];
-  page: number;
-  lastPage: number;
-};
+/** A player who has penalties but no account. */
+type KnownPlayer = Pick<
+  FoundPlayer,
+  'steamId64' | 'name' | 'matchedName' | 'penalties' | 'isBanned' | 'lastSeenAt'
+>;
 
-/** The search field and a page of the found users. */
-function UsersPage({
-  site,
-  visit,
-  notice,
-  query,
-  isUnresolved,
-  flag,
-  users,
-  total,
-  players,
-  page,
-  lastPage,
-}: UsersProps): JSX.Element {
-  const { moderation: t, account } = textsOf(visit.locale);
-  const { badges } = account;
-  return (
-    <Frame site={site} visit={visit} notice={notice} tab="users">
-      <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
-        <form method="get" action="/account/moderation" class="search search-flag">
-          <div class="field field-wide">
-            <label for="q">{t.search}</label>
-            <input
-              id="q"
-              name="q"
-              type="search"
-              value={query}
-              maxlength={MAX_QUERY_LENGTH}
-              autocomplete="off"
-              spellcheck={false}
-              aria-describedby="q-hint"
-            />
-            <p class="hint" id="q-hint">
-              {t.searchHint}
-            </p>
-          </div>
-          <SelectField
-            name="flag"
-            label={t.columns.flags}
-            options={[
-              ['', t.anyFlag],
-              ...USER_FLAG_NAMES.map((name) => [name, badges[USER_FLAGS[name]]] as const),
-            ]}
-            chosen={flag}
-          />
-          <SearchButton label={t.search} />
-        </form>
-        {users.length > 0 && <UserTable users={users} visit={visit} />}
-        {users.length === 0 && players.length === 0 && (
-          <p class="empty">{isUnresolved ? t.unresolved : t.nobody}</p>
-        )}
-        <PagesNav
-          visit={visit}
-          page={page}
-          lastPage={lastPage}
-          addressOf={(number) =>
-            `/account/moderation?${new URLSearchParams({
-              q: query,
-              ...(flag && { flag }),
-              page: String(number),
-            })}`
-          }
-        />
-      </Card>
-      {players.length > 0 && <PlayersCard players={players} visit={visit} />}
-    </Frame>
-  );
+/**
+ * Finds players without an account by SteamID, or by part of a name in their penalties.
+ * @param text matches nobody when empty.
+ */
+async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
+  const reference = tryParseSteamReference(text);
+  if (reference && 'steamId64' in reference) return findByRecord(db, reference.steamId64, now);
+  const name = text.replaceAll('\0', '');
+  return searchPlayers(db, name, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
+}
+
+async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<KnownPlayer[]> {
+  if (await findUserBySteamId(db, steamId64)) return [];
+  const record = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
+  if (record.total === 0) return [];
+  const name = record.playerName ?? '';
+  return [
+    {
+      steamId64,
+      name,
+      matchedName: name,
+      penalties: record.total,
+      isBanned: record.active.ban > 0,
+      lastSeenAt: null,
+    },
+  ];
 }
 
 function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }): JSX.Element {
@@ -211,5 +178,57 @@ function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }
         [t.columns.joined, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
       ]}
     />
+  );
+}
+
+/** The found players, each with a link to their page. */
+function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).moderation;
+  return (
+    <Card id="players" title={t.playersWithoutAccount} icon="search">
+      <ListTable
+        rows={players}
+        columns={[
+          [
+            t.columns.player,
+            (player) => (
+              <span>
+                <a href={pathOfPlayer(player)}>
+                  <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
+                </a>
+                {player.matchedName !== player.name && (
+                  <span class="hint">
+                    {' '}
+                    <bdi>{player.matchedName}</bdi>
+                  </span>
+                )}
+              </span>
+            ),
+            'list-words',
+          ],
+          [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+          [t.columns.penalties, (player) => <PenaltyCount player={player} visit={visit} />],
+          [
+            t.columns.seen,
+            ({ lastSeenAt }) => lastSeenAt && <Moment at={lastSeenAt} visit={visit} />,
+            ({ lastSeenAt }) => (lastSeenAt ? '' : 'list-nothing'),
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+type CountProps = { player: { penalties: number; isBanned: boolean }; visit: MemberVisit };
+
+/** How many penalties a player has, and whether they are banned now. */
+function PenaltyCount({ player, visit }: CountProps): JSX.Element {
+  return (
+    <span>
+      {player.penalties}{' '}
+      {player.isBanned && (
+        <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>
+      )}
+    </span>
   );
 }
