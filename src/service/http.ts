@@ -11,21 +11,15 @@ import { saveMissingSizes } from '../../media/uploads.ts';
 import packageJson from '../../package.json';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
-import { listActivePenalties } from '../queries/penalties/active.ts';
 import { openPenaltyExport } from '../queries/penalties/export.ts';
-import { listPenalties } from '../queries/penalties/list.ts';
-import { findPenalty } from '../queries/penalties/row.ts';
-import { searchPlayers } from '../queries/player-search.ts';
 import {
   countUnfinishedSounds,
   listPublishedRoundSounds,
   listReadySounds,
   type ReadyRoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
-import { listPenaltyServers } from '../queries/servers/servers.ts';
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
-import { findUser, listUsersByDiscordId, listUsersBySteamId } from '../queries/users/users.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
@@ -75,15 +69,8 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     listPublishedSounds: (players) =>
       listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
     lookUpSteamBans: context.lookUpSteamBans,
-    listPenalties: (filter, options) => listPenalties(database.reads, filter, options),
-    listActivePenalties: (players, options) => listActivePenalties(database.reads, players, options),
-    findPenalty: (id, now) => findPenalty(database.reads, id, now),
-    listPenaltyServers: () => listPenaltyServers(database.reads),
+    reads: database.reads,
     penaltyExports: startExports(context, limits),
-    findUser: (who, now) => findUser(database.reads, who, now),
-    listUsersBySteamId: (ids, now) => listUsersBySteamId(database.reads, ids, now),
-    listUsersByDiscordId: (ids, now) => listUsersByDiscordId(database.reads, ids, now),
-    searchPlayers: (name, options) => searchPlayers(database.reads, name, options),
     ...openEvents(context, sounds),
     health: createHealthDeps(context),
     pages: await openPages(context, { tokens, limits, demoPeople }),

@@ -1,7 +1,11 @@
 import { type Static, t } from 'elysia';
+import type { Reads } from '../../../src/db/client.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { presentPenalty } from '../../../src/events/penalty-payload.ts';
-import type { ActivePenalties } from '../../../src/queries/penalties/active.ts';
+import {
+  type ActivePenalties,
+  listActivePenalties as listActive,
+} from '../../../src/queries/penalties/active.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel } from '../models.ts';
@@ -26,14 +30,6 @@ const PlayerModel = t.Object(
   { ...STRICT, $id: 'PlayerInForce' },
 );
 
-type Options = { limit: number; now: Date };
-type Deps = {
-  listActivePenalties: (
-    players: readonly SteamId64[],
-    options: Options,
-  ) => Promise<ReadonlyMap<SteamId64, ActivePenalties>>;
-};
-
 export const listActivePenalties = protectedRoute({
   path: '/penalties/active',
   id: 'listActivePenalties',
@@ -51,10 +47,10 @@ export const listActivePenalties = protectedRoute({
   },
   failures: [],
   handle:
-    ({ listActivePenalties }: Deps) =>
+    ({ reads }: { reads: Reads }) =>
     async ({ players }, { now }) => {
-      const found = await listActivePenalties(idsOf(players), { limit: LIMIT, now });
-      return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, found.get(id))) } };
+      const active = await listActive(reads, idsOf(players), { limit: LIMIT, now });
+      return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, active.get(id))) } };
     },
 });
 

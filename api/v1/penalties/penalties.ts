@@ -1,8 +1,8 @@
+import type { Reads } from '../../../src/db/client.ts';
 import { MUTE_TYPES, type PenaltyType } from '../../../src/domain/penalty.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { presentMute, presentPenalty, presentRecord } from '../../../src/events/penalty-payload.ts';
-import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
-import type { PageOptions, PenaltyPage } from '../../../src/queries/penalties/list.ts';
+import { listPenalties as listPage } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
@@ -60,7 +60,7 @@ export const listWarnings = protectedRoute({
 });
 
 type Deps = {
-  listPenalties: (filter: PenaltyFilter, options: PageOptions) => Promise<PenaltyPage>;
+  reads: Reads;
   /** The base that the request came to, with the public origin. */
   baseUrl: string;
 };
@@ -74,11 +74,11 @@ type Presentation = {
 
 /** The handler of a list. Never cached, since a status must be true at the time of the response. */
 function list(path: string, { types, present, hasCounts = false }: Presentation) {
-  return ({ listPenalties, baseUrl }: Deps) =>
+  return ({ reads, baseUrl }: Deps) =>
     async (query: PenaltyListQuery, { now }: { now: Date }): Promise<ProtectedResponse> => {
       requirePeriod(query);
       const { page, perPage, sort, ...filter } = { ...query, types: query.types ?? types };
-      const { rows, total, counts } = await listPenalties(filter, { page, perPage, sort, now });
+      const { rows, total, counts } = await listPage(reads, filter, { page, perPage, sort, now });
       const lastPage = Math.max(Math.ceil(total / perPage), 1);
       const meta = {
         current_page: page,

@@ -1,5 +1,6 @@
 import { t } from 'elysia';
-import type { PenaltyServer } from '../../../src/queries/servers/servers.ts';
+import type { Reads } from '../../../src/db/client.ts';
+import { listPenaltyServers as listServers } from '../../../src/queries/servers/servers.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { STRICT, successModel } from '../models.ts';
 
@@ -17,8 +18,6 @@ const PenaltyServerModel = t.Object(
   { ...STRICT, $id: 'PenaltyServer' },
 );
 
-type Deps = { listPenaltyServers: () => Promise<PenaltyServer[]> };
-
 export const listPenaltyServers = protectedRoute({
   path: '/penalties/servers',
   id: 'listPenaltyServers',
@@ -32,6 +31,6 @@ export const listPenaltyServers = protectedRoute({
   success: { model: successModel('PenaltyServers', { data: t.Array(PenaltyServerModel) }) },
   failures: [],
   handle:
-    ({ listPenaltyServers }: Deps) =>
-    async () => ({ json: { success: true, data: await listPenaltyServers() } }),
+    ({ reads }: { reads: Reads }) =>
+    async () => ({ json: { success: true, data: await listServers(reads) } }),
 });

@@ -1,7 +1,8 @@
 import { t } from 'elysia';
+import type { Reads } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { presentWithLift } from '../../../src/events/penalty-payload.ts';
-import type { PenaltyDetails } from '../../../src/queries/penalties/row.ts';
+import { findPenalty, type PenaltyDetails } from '../../../src/queries/penalties/row.ts';
 import { shownNameOf } from '../../../src/queries/servers/servers.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
@@ -50,8 +51,6 @@ const PENALTY_NOT_FOUND = defineFailure(
   () => new NotFound('Penalty not found'),
 );
 
-type Deps = { findPenalty: (id: number, now: Date) => Promise<PenaltyDetails | undefined> };
-
 export const getPenalty = protectedRoute({
   path: '/penalties/:id',
   id: 'getPenalty',
@@ -64,9 +63,9 @@ export const getPenalty = protectedRoute({
   success: { model: successModel('PenaltyResponse', { data: DetailsModel }) },
   failures: [PENALTY_NOT_FOUND],
   handle:
-    ({ findPenalty }: Deps) =>
+    ({ reads }: { reads: Reads }) =>
     async ({ id }, { now }) => {
-      const details = id === undefined ? undefined : await findPenalty(id, now);
+      const details = id === undefined ? undefined : await findPenalty(reads, id, now);
       if (!details) throw PENALTY_NOT_FOUND.error();
       return { json: { success: true, data: presentDetails(details) } };
     },

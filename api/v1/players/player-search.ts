@@ -1,8 +1,9 @@
 import { type Static, t } from 'elysia';
+import type { Reads } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { foldText } from '../../../src/domain/text/fold-text.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
-import type { FoundPlayer } from '../../../src/queries/player-search.ts';
+import { type FoundPlayer, searchPlayers as search } from '../../../src/queries/player-search.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
@@ -42,10 +43,6 @@ const NAME_PARAMETER = {
   parse: parseName,
 } as const satisfies Parameter<string>;
 
-type Deps = {
-  searchPlayers: (name: string, options: { limit: number; now: Date }) => Promise<FoundPlayer[]>;
-};
-
 export const searchPlayers = protectedRoute({
   path: '/players/search',
   id: 'searchPlayers',
@@ -59,9 +56,9 @@ export const searchPlayers = protectedRoute({
   success: { model: FoundPlayersModel },
   failures: [],
   handle:
-    ({ searchPlayers }: Deps) =>
+    ({ reads }: { reads: Reads }) =>
     async ({ name }, { now }) => {
-      const found = await searchPlayers(name, { limit: MAX_FOUND, now });
+      const found = await search(reads, name, { limit: MAX_FOUND, now });
       return {
         json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
       };

@@ -1,10 +1,16 @@
 import { type Static, t } from 'elysia';
+import type { Reads } from '../../../src/db/client.ts';
 import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { maySeeDiscord, withoutDiscord } from '../../../src/domain/rights/discord-visibility.ts';
-import { accountId, type SteamId64 } from '../../../src/domain/steam-id.ts';
+import { accountId } from '../../../src/domain/steam-id.ts';
 import { formatTimestampZ } from '../../../src/domain/text/timestamp.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
-import type { LookedUpUser } from '../../../src/queries/users/users.ts';
+import {
+  findUser,
+  type LookedUpUser,
+  listUsersByDiscordId,
+  listUsersBySteamId,
+} from '../../../src/queries/users/users.ts';
 import { defineFailure } from '../../http/failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
@@ -106,9 +112,6 @@ const USER_NOT_FOUND = defineFailure(
   () => new NotFound('User not found'),
 );
 
-type Who = { discordId: string } | { steamId64: SteamId64 };
-type FindUser = (who: Who, now: Date) => Promise<LookedUpUser | undefined>;
-
 export const lookupUser = protectedRoute({
   path: '/users/lookup',
   id: 'lookupUser',
@@ -120,11 +123,11 @@ export const lookupUser = protectedRoute({
   success: { model: UserResponseModel },
   failures: [NOBODY_NAMED, USER_NOT_FOUND],
   handle:
-    ({ findUser }: { findUser: FindUser }) =>
+    ({ reads }: { reads: Reads }) =>
     async ({ discordId, steamId64 }, { token, now }) => {
       const who = discordId ? { discordId } : steamId64 && { steamId64 };
       if (!who) throw NOBODY_NAMED.error();
-      const found = await findUser(who, now);
+      const found = await findUser(reads, who, now);
       const user = found && toVisible(found, token, 'discordId' in who);
       if (!user) throw USER_NOT_FOUND.error();
       return { json: { success: true, user: presentUser(user) } };
@@ -136,11 +139,6 @@ const ONE_LIST_NEEDED = defineFailure(
   'Neither list is given, or both are.',
   () => new InvalidInput('Give either steamids or discord_ids'),
 );
-
-type ListDeps = {
-  listUsersBySteamId: (ids: readonly SteamId64[], now: Date) => Promise<LookedUpUser[]>;
-  listUsersByDiscordId: (ids: readonly string[], now: Date) => Promise<LookedUpUser[]>;
-};
 
 export const lookupUsers = protectedRoute({
   path: '/users/lookup/batch',
@@ -154,15 +152,15 @@ export const lookupUsers = protectedRoute({
   success: { model: UserListModel },
   failures: [ONE_LIST_NEEDED],
   handle:
-    ({ listUsersBySteamId, listUsersByDiscordId }: ListDeps) =>
+    ({ reads }: { reads: Reads }) =>
     async ({ steamIds, discordIds }, { token, now }) => {
       if (steamIds && !discordIds) {
-        const found = await listUsersBySteamId(idsOf(steamIds), now);
+        const found = await listUsersBySteamId(reads, idsOf(steamIds), now);
         const visible = found.flatMap((user) => toVisible(user, token, false) ?? []);
         return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
       }
       if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
-      const found = await listUsersByDiscordId(idsOf(discordIds), now);
+      const found = await listUsersByDiscordId(reads, idsOf(discordIds), now);
       const visible = found.flatMap((user) => toVisible(user, token, true) ?? []);
       return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
     },
