@@ -2,20 +2,15 @@ import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
 import { type HealthDeps, health } from './health.ts';
+import { clientKey } from './http/client-address.ts';
 import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
 import { pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
-import {
-  clientKey,
-  createPipeline,
-  type Incoming,
-  type Pipeline,
-  type PipelineDeps,
-} from './http/pipeline.ts';
+import { createPipeline, type PipelineDeps } from './http/pipeline.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
-import type { Operation, Route } from './http/route.ts';
+import type { Incoming, Operation, Pipeline, Route } from './http/route.ts';
 import { openApi } from './openapi/document.ts';
-import type { RateLimits } from './openapi/headers.ts';
+import type { RateLimits } from './openapi/operation.ts';
 import { siteFiles } from './site-files.ts';
 import { storage } from './storage/storage.ts';
 import { type EndpointDeps, ROUTES } from './v1/routes.ts';
@@ -32,7 +27,7 @@ export type ApiDeps = PipelineDeps &
     /** Where vulnerabilities are reported. */
     securityContact: string | undefined;
     pages: Omit<PagesDeps, 'log' | 'clientKey'>;
-    storage: Omit<Parameters<typeof storage>[0], 'clientKey'>;
+    storage: Parameters<typeof storage>[0];
   };
 
 /** For requests that match no route. */
@@ -59,7 +54,11 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
     }));
     return { base, endpoints };
   });
-  const web = pages({ ...deps.pages, log: deps.log, clientKey: (incoming) => clientKey(incoming, deps) });
+  const web = pages({
+    ...deps.pages,
+    log: deps.log,
+    clientKey: (incoming) => clientKey(incoming, deps.isTrustedProxy),
+  });
   const app = createApp(deps.log)
     .use(health(deps.health))
     .use(siteFiles(deps))

@@ -1,9 +1,19 @@
 import ipaddr from 'ipaddr.js';
+import type { Incoming } from './route.ts';
 
 /** The longest chain of proxies that is followed; the header may be longer, since clients can send any. */
 const MAX_HOPS = 32;
 /** An IPv6 address in brackets, its port and the space before it. */
 const MAX_HOP_LENGTH = 64;
+
+/** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
+export function clientKey(
+  { request, server }: Incoming,
+  isTrustedProxy: (address: string) => boolean,
+): string {
+  const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
+  return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy));
+}
 
 /**
  * The address a request came from: the peer's, or behind a trusted proxy the rightmost address of X-Forwarded-For that

@@ -39,20 +39,33 @@ export function encodeBody(
   return { plain: new Blob([bytes]), gzip, etag: etagOf(identity) };
 }
 
+/** Encodes a value as JSON. Its ETag is computed over everything but `cached_at`, so that all processes send the same one. */
+export function encodeJson(value: unknown): EncodedBody {
+  const text = JSON.stringify(value);
+  // Cannot match inside a string value, where quotes are escaped.
+  return encodeBody(text, text.replace(/"cached_at":"[^"]*"/, ''));
+}
+
 /** The weak ETag of a body. */
 export function etagOf(identity: string | Uint8Array): string {
   return `W/"${Bun.hash(identity).toString(36)}"`;
+}
+
+/** The headers of an encoded body, with status 200 and 304 alike. */
+export function encodedHeaders(etag: string, headers: Record<string, string>): Record<string, string> {
+  return { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
 }
 
 /** Sends an encoded body: 304 when the client has it, compressed when it accepts gzip. */
 export function respondEncoded(
   request: Request,
   body: EncodedBody,
-  headers: Record<string, string>,
+  { 'Content-Type': type, ...others }: Record<'Content-Type', string> & Record<string, string>,
 ): Response {
-  const shared = { ...headers, ETag: body.etag, Vary: 'Accept-Encoding' };
-  if (isUnchanged(request.headers, body)) return new Response(null, { status: 304, headers: shared });
-  return acceptsGzip(request.headers)
-    ? new Response(body.gzip, { headers: { ...shared, 'Content-Encoding': 'gzip' } })
-    : new Response(body.plain, { headers: shared });
+  const headers = encodedHeaders(body.etag, others);
+  if (isUnchanged(request.headers, body)) return new Response(null, { status: 304, headers });
+  headers['Content-Type'] = type;
+  if (!acceptsGzip(request.headers)) return new Response(body.plain, { headers });
+  headers['Content-Encoding'] = 'gzip';
+  return new Response(body.gzip, { headers });
 }

@@ -31,15 +31,12 @@ const RETRY_AFTER = { 'Retry-After': '2' };
 /** Every request fails during an outage, so the outage is logged when it begins, then once per this interval. */
 const OUTAGE_LOG_MS = 10_000;
 
-export const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
-export const DATABASE_UNREACHABLE: ErrorResponse = {
-  status: 503,
-  message: 'The database is unreachable: try again shortly',
-  headers: RETRY_AFTER,
-};
+const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
+export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shortly';
+const OUTAGE: ErrorResponse = { status: 503, message: DATABASE_UNREACHABLE, headers: RETRY_AFTER };
 
 /** @param request names the request in the log. */
-export type ErrorMapper = (error: unknown, request?: Request) => ErrorResponse;
+export type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
 
 /** Creates a {@link toErrorResponse} that also logs unexpected failures and database outages. */
 export function createErrorMapper(
@@ -47,11 +44,11 @@ export function createErrorMapper(
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
 ): ErrorMapper {
   let quietUntilMs = Number.NEGATIVE_INFINITY;
-  return (error, request) => {
-    const response = toErrorResponse(error);
+  return (error, request, now) => {
+    const response = toErrorResponse(error, now);
     const requestId = request && requestIdOf(request);
     if (response === SERVER_ERROR) log.error({ err: error, requestId }, 'a request failed');
-    if (response === DATABASE_UNREACHABLE && clockMs() >= quietUntilMs) {
+    if (response === OUTAGE && clockMs() >= quietUntilMs) {
       quietUntilMs = clockMs() + OUTAGE_LOG_MS;
       log.warn({ err: error, requestId }, 'the database is unreachable');
     }
@@ -59,28 +56,40 @@ export function createErrorMapper(
   };
 }
 
-/** The only place where errors become HTTP responses. The text of an unexpected error never leaves the process. */
-export function toErrorResponse(error: unknown): ErrorResponse {
-  if (error instanceof MethodNotAllowed) {
-    return { status: 405, message: error.message, headers: { Allow: error.allowed } };
-  }
-  if (error instanceof InvalidInput) return { status: 400, message: error.message };
-  if (error instanceof Unauthorized) {
-    // RFC 6750 section 3.1: no error code when the request has no token.
-    const challenge = error instanceof InvalidToken ? 'Bearer error="invalid_token"' : 'Bearer';
-    return { status: 401, message: error.message, headers: { 'WWW-Authenticate': challenge } };
-  }
-  if (error instanceof Forbidden) return { status: 403, message: error.message };
-  if (error instanceof NotFound) return { status: 404, message: error.message };
-  if (error instanceof Conflict) return { status: 409, message: error.message };
-  if (error instanceof Gone) return { status: 410, message: error.message };
-  if (error instanceof LimitReached) {
-    return {
-      status: 429,
-      message: error.message,
-      headers: { 'Retry-After': String(error.retryAfterSeconds) },
-    };
-  }
-  if (error instanceof Unavailable) return { status: 503, message: error.message, headers: RETRY_AFTER };
-  return isDatabaseOutage(error) ? DATABASE_UNREACHABLE : SERVER_ERROR;
+const STATUSES = [
+  [InvalidInput, 400],
+  [Unauthorized, 401],
+  [Forbidden, 403],
+  [NotFound, 404],
+  [MethodNotAllowed, 405],
+  [Conflict, 409],
+  [Gone, 410],
+  [LimitReached, 429],
+  [Unavailable, 503],
+] as const;
+
+/**
+ * The only place where errors become HTTP responses. The text of an unexpected error never leaves the process.
+ * @param now from which `X-RateLimit-Reset` counts.
+ */
+export function toErrorResponse(error: unknown, now = new Date()): ErrorResponse {
+  const [, status] = STATUSES.find(([kind]) => error instanceof kind) ?? [];
+  if (status === undefined || !(error instanceof Error))
+    return isDatabaseOutage(error) ? OUTAGE : SERVER_ERROR;
+  const headers = headersOf(error, now);
+  return { status, message: error.message, ...(headers && { headers }) };
+}
+
+function headersOf(error: Error, now: Date): Record<string, string> | undefined {
+  if (error instanceof MethodNotAllowed) return { Allow: error.allowed };
+  // RFC 6750 section 3.1: no error code when the request has no token.
+  if (error instanceof InvalidToken) return { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+  if (error instanceof Unauthorized) return { 'WWW-Authenticate': 'Bearer' };
+  if (error instanceof Unavailable) return RETRY_AFTER;
+  if (!(error instanceof LimitReached)) return undefined;
+  const { retryAfterSeconds } = error;
+  return {
+    'Retry-After': String(retryAfterSeconds),
+    'X-RateLimit-Reset': String(Math.ceil(now.getTime() / 1000) + retryAfterSeconds),
+  };
 }

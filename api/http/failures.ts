@@ -1,7 +1,6 @@
-import { Forbidden, InvalidToken, Unauthorized } from '../../src/domain/errors.ts';
+import { Forbidden, InvalidToken, LimitReached, Unauthorized, Unavailable } from '../../src/domain/errors.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
-import { DATABASE_UNREACHABLE, type ErrorResponse, SERVER_ERROR, toErrorResponse } from './error-handler.ts';
-import { tooManyRequests } from './responses.ts';
+import { DATABASE_UNREACHABLE, type ErrorResponse, toErrorResponse } from './error-handler.ts';
 
 /** One way in which a request fails, for the OpenAPI document. */
 export type Failure = {
@@ -17,7 +16,7 @@ export type ThrownFailure = Failure & { error: () => Error };
 
 /** Describes an error that a handler throws as `failure.error()`. */
 export function defineFailure(name: string, description: string, error: () => Error): ThrownFailure {
-  return { name, description, error, response: toErrorResponse(error()) };
+  return { name, description, error, response: toErrorResponse(error(), new Date('2026-11-21T10:00:00Z')) };
 }
 
 export const TOKEN_REQUIRED = defineFailure(
@@ -36,21 +35,18 @@ export function scopeMissing(scope: TokenScope): ThrownFailure {
   return defineFailure(`ScopeMissing.${scope}`, `The token lacks the scope "${scope}".`, error);
 }
 
-export const TOO_MANY_REQUESTS: Failure = {
-  name: 'TooManyRequests',
-  description: 'The rate limit is exceeded.',
-  response: tooManyRequests(
-    { isAllowed: false, limit: 30, remaining: 0, resetSeconds: 12 },
-    new Date('2026-11-21T10:00:00Z'),
-  ),
-};
-export const INTERNAL_FAILURE: Failure = {
-  name: 'ServerError',
-  description: 'The service failed; see its log.',
-  response: SERVER_ERROR,
-};
-export const DATABASE_OUTAGE: Failure = {
-  name: 'DatabaseUnreachable',
-  description: 'The database is unreachable.',
-  response: DATABASE_UNREACHABLE,
-};
+export const TOO_MANY_REQUESTS = defineFailure(
+  'TooManyRequests',
+  'The rate limit is exceeded.',
+  () => new LimitReached('Too many requests', 12),
+);
+export const INTERNAL_FAILURE = defineFailure(
+  'ServerError',
+  'The service failed; see its log.',
+  () => new Error(),
+);
+export const DATABASE_OUTAGE = defineFailure(
+  'DatabaseUnreachable',
+  'The database is unreachable.',
+  () => new Unavailable(DATABASE_UNREACHABLE),
+);

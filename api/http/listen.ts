@@ -50,14 +50,20 @@ export function listen(
   Reflect.set(http, 'maxHeaderSize', MAX_HEADER_BYTES);
   const checked =
     (handle: Handler): Handler =>
-    (request, server) => {
+    async (request, server) => {
       const fault = findHostFault(request);
-      const handled = identify(
-        fault === undefined ? handle(request, server) : respondError({ status: 400, message: fault }),
-        request,
-      );
-      const response = request.method === 'HEAD' ? completeHead(handled) : handled;
-      return isStopping() ? closeConnection(response) : response;
+      const response =
+        fault === undefined ? await handle(request, server) : respondError({ status: 400, message: fault });
+      const { headers } = response;
+      headers.set(REQUEST_ID_HEADER, requestIdOf(request));
+      if (request.method === 'HEAD') {
+        // Bun leaves it out there.
+        headers.set('Date', new Date().toUTCString());
+        // RFC 9110 section 8.6 allows only the length that the 200 would have, and Elysia's automatic HEAD sets 0.
+        if (response.status === 304) headers.delete('Content-Length');
+      }
+      if (isStopping()) headers.set('Connection', 'close');
+      return response;
     };
   const server = Bun.serve({
     hostname: host,
@@ -75,32 +81,4 @@ export function listen(
   });
   app.server = server;
   return server;
-}
-
-/** Adds `X-Request-Id`; at once when the response is there, as a promise for each would cost throughput. */
-function identify(responding: Response | Promise<Response>, request: Request): Response | Promise<Response> {
-  const id = requestIdOf(request);
-  const add = (response: Response) => {
-    response.headers.set(REQUEST_ID_HEADER, id);
-    return response;
-  };
-  return responding instanceof Promise ? responding.then(add) : add(responding);
-}
-
-/**
- * Adds `Date` to the response to HEAD, which Bun leaves out there. Removes `Content-Length` from a 304: RFC 9110 section 8.6
- * allows only the length that the 200 would have, and Elysia's automatic HEAD sets 0.
- */
-async function completeHead(responding: Response | Promise<Response>): Promise<Response> {
-  const response = await responding;
-  response.headers.set('Date', new Date().toUTCString());
-  if (response.status === 304) response.headers.delete('Content-Length');
-  return response;
-}
-
-/** Adds `Connection: close` to a response. */
-async function closeConnection(responding: Response | Promise<Response>): Promise<Response> {
-  const response = await responding;
-  response.headers.set('Connection', 'close');
-  return response;
 }

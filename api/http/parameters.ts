@@ -3,14 +3,13 @@ import { requireShortQuery, splitQuery } from './query.ts';
 
 /** One parameter of a route, used by its handler and by the OpenAPI document alike. */
 export type Parameter<Value = unknown> = {
-  /** The name of its component in the document; unique. */
-  id: string;
-  in: 'path' | 'query' | 'header';
+  /** `query` by default. */
+  in?: 'path' | 'query' | 'header';
   /** Its name in the path, query or headers. */
   name: string;
   description: string;
-  /** What a client should send; `parse` may accept more (letter case, notations), as the description says. */
-  schema: ParameterSchema;
+  /** What a client should send, any text by default; `parse` may accept more (letter case, notations), as the description says. */
+  schema?: ParameterSchema;
   example: string | number;
   /** For query parameters; `parse` throws when it is absent. */
   isRequired?: boolean;
@@ -65,11 +64,11 @@ export function parseParameters<P extends Parameters>(
     query ??= splitQuery(request.url);
     return query.getAll(name).at(-1) || undefined;
   };
-  const textOf = (place: Parameter['in'], name: string) => {
+  const textOf = (place: string, name: string) => {
     if (place === 'path') return params[name] || undefined;
     return place === 'header' ? request.headers.get(name) || undefined : lastOf(name);
   };
-  for (const [key, { in: place, name, ignoredBeside, parse }] of Object.entries(parameters)) {
+  for (const [key, { in: place = 'query', name, ignoredBeside, parse }] of Object.entries(parameters)) {
     const isIgnored = ignoredBeside !== undefined && lastOf(ignoredBeside) !== undefined;
     given[key] = parse(isIgnored ? undefined : textOf(place, name));
   }

@@ -1,10 +1,12 @@
+import type { Server } from 'bun';
 import type { TSchema } from 'elysia';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
+import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
+import type { EncodedBody } from './encoding.ts';
 import type { Failure } from './failures.ts';
 import type { OtherKeys } from './near-misses.ts';
-import type { Parameters } from './parameters.ts';
-import type { Guests, Incoming, Pipeline, ProtectedWork, PublicWork } from './pipeline.ts';
-import type { Policy } from './responses.ts';
+import type { Parameters, Values } from './parameters.ts';
+import type { Policy, ProtectedResponse } from './responses.ts';
 
 /** The groups of the document, in their order, and their descriptions. */
 export const TAGS = {
@@ -26,7 +28,7 @@ export type DocumentedHeader = {
 type Description<P extends Parameters> = {
   /** Below the base, with path parameters as `:name`. Elysia allows one name only for the same segment. */
   path: string;
-  /** A verb and a noun in camelCase, which generated clients use as the name of the function. */
+  /** Its `operationId`: a verb and a noun in camelCase, which generated clients use as the name of the function. */
   id: string;
   tag: keyof typeof TAGS;
   summary: string;
@@ -38,8 +40,6 @@ type Description<P extends Parameters> = {
   otherKeys?: readonly OtherKeys[];
   /** Of a success: by default some seconds for public routes, `private, no-cache` for protected ones. */
   cacheControl?: string;
-  /** Of a protected route: a success has an ETag, and is 304 to a client that has it; public routes always do that. */
-  hasEtag?: boolean;
   success: {
     /** Has an `$id`. */
     model: TSchema;
@@ -49,42 +49,77 @@ type Description<P extends Parameters> = {
     headers?: Record<string, DocumentedHeader>;
   };
   /** Its own failures, besides invalid parameters and those of every route of its policy. */
-  failures: readonly Failure[];
+  failures?: readonly Failure[];
 };
 
-type PublicRoute<P extends Parameters, Deps> = Description<P> & {
-  handle: (deps: Deps) => PublicWork<P>;
-};
-
-type ProtectedRoute<P extends Parameters, Deps> = Description<P> & {
+type ProtectedDescription<P extends Parameters> = Description<P> & {
   /** The scope that a token needs; any token will do without it. */
   scope?: TokenScope;
+  /** A success has an ETag, and is 304 to a client that has it; public routes always do that. */
+  hasEtag?: boolean;
   /** For routes that wait for more than the database: exempt from the shared wait limit. */
   hasOwnTimeLimit?: boolean;
-  handle: (deps: Deps) => ProtectedWork<P>;
-  /** For routes that some requests may use without a token. */
-  guests?: (deps: Deps) => Guests<P>;
+};
+
+/** The part of Elysia's context that routes use. With the whole of it, Elysia would parse parts that no route reads. */
+export type Incoming = {
+  request: Request;
+  server: Server<unknown> | null;
+  /** Path parameters. */
+  params?: Readonly<Record<string, string>>;
+};
+
+type PublicWork<P extends Parameters> = (values: Values<P>) => EncodedBody | Promise<EncodedBody>;
+type ProtectedWork<P extends Parameters> = (
+  values: Values<P>,
+  /**
+   * `isHead`: nothing of a stream will be read, see `unreadStream`; `sinceMs`: when the request began, by
+   * `performance.now()`.
+   */
+  context: { token: ApiToken; now: Date; isHead: boolean; sinceMs: number },
+) => Promise<ProtectedResponse>;
+/** Requests of a protected route that need no token, and count against the public limit. */
+type Guests<P extends Parameters> = {
+  isFor: (request: Request) => boolean;
+  /** `address`: the key of their limits. */
+  work: (values: Values<P>, context: { address: string; isHead: boolean }) => ProtectedResponse;
+};
+
+/** What wraps every handler. */
+export type Pipeline = {
+  /** For routes that need no token. */
+  handlePublic: <P extends Parameters>(
+    incoming: Incoming,
+    route: Pick<Description<P>, 'id' | 'parameters' | 'otherKeys' | 'cacheControl'>,
+    work: PublicWork<P>,
+  ) => Promise<Response>;
+  /** For routes that need a token. */
+  handleProtected: <P extends Parameters>(
+    incoming: Incoming,
+    route: Omit<ProtectedDescription<P>, 'path' | 'tag' | 'summary' | 'success'>,
+    work: ProtectedWork<P>,
+    guests?: Guests<P>,
+  ) => Promise<Response>;
 };
 
 /** A route without its handler, as the OpenAPI document describes it. */
-export type Operation = Description<Parameters> & {
+export type Operation = ProtectedDescription<Parameters> & {
   /** Which limit counts its requests; a protected route needs a token. */
   policy: Policy;
-  scope?: TokenScope;
   /** Whether some requests need no token. */
   hasGuests?: boolean;
 };
 
 /** A route that is mounted by being listed in `api/v1/routes.ts`. */
 export type Route<Deps> = Operation & {
-  bind: (pipeline: Pipeline, deps: Deps) => (incoming: Incoming) => Response | Promise<Response>;
+  bind: (pipeline: Pipeline, deps: Deps) => (incoming: Incoming) => Promise<Response>;
 };
 
 /** Defines a route that needs no token and sends cached bodies. All routes are GET. */
 export function publicRoute<P extends Parameters, Deps>({
   handle,
   ...route
-}: PublicRoute<P, Deps>): Route<Deps> {
+}: Description<P> & { handle: (deps: Deps) => PublicWork<P> }): Route<Deps> {
   return {
     ...route,
     policy: 'public',
@@ -95,12 +130,15 @@ export function publicRoute<P extends Parameters, Deps>({
   };
 }
 
-/** Defines a route that needs a token. */
+/** Defines a route that needs a token; `guests`: for routes that some requests may use without one. */
 export function protectedRoute<P extends Parameters, Deps>({
   handle,
   guests,
   ...route
-}: ProtectedRoute<P, Deps>): Route<Deps> {
+}: ProtectedDescription<P> & {
+  handle: (deps: Deps) => ProtectedWork<P>;
+  guests?: (deps: Deps) => Guests<P>;
+}): Route<Deps> {
   return {
     ...route,
     policy: 'protected',

@@ -1,10 +1,8 @@
 import { Elysia } from 'elysia';
 import { type EncodedBody, encodeBody, respondEncoded } from '../http/encoding.ts';
 import { JSON_TYPE } from '../http/responses.ts';
-import { type DocumentedHeader, type Operation, TAGS } from '../http/route.ts';
-import { describeOperation, describeParameter, IF_NONE_MATCH } from './describe.ts';
-import type { RateLimits } from './headers.ts';
-import { ErrorModel, responseComponents, sharedHeaderComponents } from './responses.ts';
+import { type Operation, TAGS } from '../http/route.ts';
+import { describeOperation, ErrorModel, type RateLimits } from './operation.ts';
 import { collectSchemas } from './schemas.ts';
 
 type Deps = {
@@ -21,8 +19,8 @@ const HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'public, max-age=3
 
 /** The document at `/swagger/json`. */
 export function openApi(deps: Deps) {
-  // Built at the start, so that a mistake in the components stops the process.
-  const contents = { paths: buildPaths(deps), components: buildComponents(deps.operations, deps.limits) };
+  // Built at the start, so that a mistake in it stops the process.
+  const contents = { paths: buildPaths(deps), schemas: buildSchemas(deps.operations) };
   let encoded: EncodedBody | undefined;
   return new Elysia().get(DOCUMENT_PATH, async ({ request }) => {
     encoded ??= encodeBody(await buildDocument(deps, contents));
@@ -30,13 +28,18 @@ export function openApi(deps: Deps) {
   });
 }
 
-function buildPaths({ operations, base }: Deps) {
+function buildPaths({ operations, base, limits }: Deps) {
   return Object.fromEntries(
     operations.map((operation) => [
       base + operation.path.replace(/:([^/]+)/g, '{$1}'),
-      { get: describeOperation(operation) },
+      { get: describeOperation(operation, limits) },
     ]),
   );
+}
+
+/** The schemas that the operations refer to. @throws when two models have one name. */
+export function buildSchemas(operations: readonly Operation[]): Record<string, object> {
+  return collectSchemas([...operations.map(({ success }) => success.model), ErrorModel]);
 }
 
 /**
@@ -45,7 +48,7 @@ function buildPaths({ operations, base }: Deps) {
  */
 async function buildDocument(
   { publicUrl, version }: Deps,
-  { paths, components }: { paths: object; components: object },
+  contents: { paths: object; schemas: object },
 ): Promise<string> {
   const { swagger } = await import('@elysiajs/swagger');
   const plugin = swagger({
@@ -68,9 +71,9 @@ async function buildDocument(
       // Converted to JSON and back, which drops TypeBox's symbols: the plugin's types accept plain schemas only.
       ...JSON.parse(
         JSON.stringify({
-          paths,
+          paths: contents.paths,
           components: {
-            ...components,
+            schemas: contents.schemas,
             securitySchemes: {
               bearer: { type: 'http', scheme: 'bearer', description: 'A token made on the account page.' },
               query: { type: 'apiKey', in: 'query', name: 'api_token' },
@@ -83,38 +86,4 @@ async function buildDocument(
   const response = await plugin.handle(new Request(`http://localhost${DOCUMENT_PATH}`));
   if (!response.ok) throw new Error(`the plugin responded with ${response.status}`);
   return response.text();
-}
-
-/** The document's `components`, by kind and name. */
-type Components = {
-  schemas: Record<string, unknown>;
-  parameters: Record<string, unknown>;
-  headers: Record<string, DocumentedHeader>;
-  responses: Record<string, object>;
-};
-
-/**
- * The document's `components`, which the operations refer to.
- * @throws when two parameters or two models have one name.
- */
-export function buildComponents(operations: readonly Operation[], limits: RateLimits): Components {
-  return {
-    schemas: collectSchemas([...operations.map(({ success }) => success.model), ErrorModel]),
-    parameters: collectParameters(operations),
-    headers: sharedHeaderComponents(operations, limits),
-    responses: responseComponents(operations),
-  };
-}
-
-function collectParameters(operations: readonly Operation[]) {
-  const { id, ...ifNoneMatch } = IF_NONE_MATCH;
-  const components: Record<string, unknown> = { [id]: ifNoneMatch };
-  const known = new Map<string, unknown>();
-  for (const parameter of operations.flatMap(({ parameters }) => Object.values(parameters))) {
-    const same = known.get(parameter.id);
-    if (same && same !== parameter) throw new Error(`two parameters are called ${parameter.id}`);
-    known.set(parameter.id, parameter);
-    components[parameter.id] = describeParameter(parameter);
-  }
-  return components;
 }

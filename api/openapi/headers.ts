@@ -1,13 +1,4 @@
-import type { RateLimitVerdict } from '../http/limits/rate-limiter.ts';
-import { type Policy, rateLimitHeaders } from '../http/responses.ts';
 import type { DocumentedHeader } from '../http/route.ts';
-import { referTo } from './schemas.ts';
-
-/** Names and values as they are sent. */
-type SentHeaders = Record<string, string>;
-
-/** Requests a minute, by policy. */
-export type RateLimits = Record<Policy, number>;
 
 type HeaderText = Omit<DocumentedHeader, 'example'>;
 
@@ -56,45 +47,9 @@ const FIXED: Record<string, string> = {
   'Access-Control-Expose-Headers': 'Headers that pages of other origins may read.',
 };
 
-/** An ETag in the form that the service sends. */
-export const EXAMPLE_ETAG = 'W/"1x2y3z"';
-
-/** An example of a rate limiter's decision. */
-export function exampleVerdict(limit: number): RateLimitVerdict {
-  return { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
-}
-
-/** Headers with one value for each policy, and headers with several values. */
-const BY_POLICY = new Set(Object.keys(rateLimitHeaders('public', exampleVerdict(1))));
-const BY_VALUE = new Set(['Cache-Control', 'Vary']);
-
-/** Refers to the component of each header, which {@link headerComponents} makes. */
-export function referToHeaders(policy: Policy, sent: SentHeaders): Record<string, { $ref: string }> {
-  return Object.fromEntries(
-    Object.entries(sent).map(([name, value]) => [name, referTo('headers', keyOf(policy, name, value))]),
-  );
-}
-
-/** The components of headers that many responses share. */
-export function headerComponents(policy: Policy, sent: SentHeaders): Record<string, DocumentedHeader> {
-  return Object.fromEntries(
-    Object.entries(sent).map(([name, value]) => [keyOf(policy, name, value), describeHeader(name, value)]),
-  );
-}
-
-/** Headers of one response alone. */
-export function describeHeaders(sent: SentHeaders): Record<string, DocumentedHeader> {
+/** Headers as the document describes them. @param sent names and values as they are sent. */
+export function describeHeaders(sent: Record<string, string>): Record<string, DocumentedHeader> {
   return Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, describeHeader(name, value)]));
-}
-
-function keyOf(policy: Policy, name: string, value: string): string {
-  if (BY_POLICY.has(name)) return `${policy}.${name}`;
-  return BY_VALUE.has(name) ? `${name}.${toKey(value)}` : name;
-}
-
-/** The part of a component's key that distinguishes values. */
-export function toKey(value: string): string {
-  return value.replace(/[^a-z0-9]+/gi, '-');
 }
 
 /** @throws when a header has no description: it would be sent but not documented. */

@@ -1,11 +1,8 @@
 import type { TSchema } from 'elysia';
 
-/** A reference to a component of the document. */
-export function referTo(
-  kind: 'headers' | 'parameters' | 'responses' | 'schemas',
-  key: string,
-): { $ref: string } {
-  return { $ref: `#/components/${kind}/${key}` };
+/** A reference to a component of the document. @param model has an `$id`. */
+export function referToSchema({ $id }: TSchema): { $ref: string } {
+  return { $ref: `#/components/schemas/${$id}` };
 }
 
 /**
@@ -24,7 +21,7 @@ export function collectSchemas(models: readonly TSchema[]): Record<string, objec
       collected.set(name, model);
       schemas[name] = JSON.parse(JSON.stringify(root, replace));
     }
-    return referTo('schemas', name);
+    return referToSchema(model);
   };
   const replace = (_key: string, value: unknown) => {
     if (!isSchema(value)) return value;

@@ -1,12 +1,12 @@
 import type { ServerList } from '../../src/live/server-list.ts';
-import { buildJsonBody, type JsonBody } from '../http/json.ts';
+import { type EncodedBody, encodeJson } from '../http/encoding.ts';
 
 /** The cached body of a key, built on a miss. */
-export type BodyCache = (key: string, build: () => unknown) => JsonBody;
+export type BodyCache = (key: string, build: () => unknown) => EncodedBody;
 
 /** Caches bodies until the list of servers changes. @param onLookup called for each lookup. */
 export function createBodyCache(serverList: ServerList, onLookup: (isHit: boolean) => void): BodyCache {
-  let bodies = new Map<string, JsonBody>();
+  let bodies = new Map<string, EncodedBody>();
   serverList.onChange(() => {
     bodies = new Map();
   });
@@ -14,7 +14,7 @@ export function createBodyCache(serverList: ServerList, onLookup: (isHit: boolea
     const cached = bodies.get(key);
     onLookup(cached !== undefined);
     if (cached) return cached;
-    const body = buildJsonBody(build());
+    const body = encodeJson(build());
     bodies.set(key, body);
     return body;
   };

@@ -14,11 +14,8 @@ const LIST = `1 to ${MAX_IDS}, separated by commas; spaces and empty elements ar
 
 /** The players that a request is about. */
 export const STEAM_IDS_PARAMETER = {
-  id: 'steamids',
-  in: 'query',
   name: 'steamids',
   description: `The players: ${LIST}. ${STEAM_ID_NOTATIONS}.`,
-  schema: { type: 'string' },
   example: '76561198000000001,76561198000000002',
   isRequired: true,
   refused: 'nobody',
@@ -28,17 +25,13 @@ export const STEAM_IDS_PARAMETER = {
 /** The same list, optional where another list may be given instead. */
 export const OPTIONAL_STEAM_IDS_PARAMETER = {
   ...STEAM_IDS_PARAMETER,
-  id: 'optional_steamids',
   isRequired: false,
   parse: optional(STEAM_IDS_PARAMETER.parse),
 } as const satisfies Parameter<AskedId<SteamId64>[] | undefined>;
 
 export const OPTIONAL_DISCORD_IDS_PARAMETER = {
-  id: 'optional_discord_ids',
-  in: 'query',
   name: 'discord_ids',
   description: `Discord ids: ${LIST}.`,
-  schema: { type: 'string' },
   example: '80351110224678912,80351110224678913',
   refused: 'nobody',
   parse: optional((text) => parseIds('discord_ids', text, parseDiscordId)),

@@ -2,40 +2,31 @@ import { InvalidInput } from '../../src/domain/errors.ts';
 import { parseSteamId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import { optional, type Parameter } from '../http/parameters.ts';
 
-type Named = Pick<Parameter, 'id' | 'name' | 'description' | 'aliases'>;
-
 export const STEAM_ID_NOTATIONS = 'SteamID64, STEAM_X:Y:Z or [U:1:N]';
 
+type Named = Pick<Parameter, 'name' | 'description' | 'aliases' | 'example'>;
+
 /** A player or an admin, in any notation. */
-export function steamIdParameter(
-  named: Named,
-  { example }: { example: string },
-): Parameter<SteamId64 | undefined> {
+export function steamIdParameter(named: Named): Parameter<SteamId64 | undefined> {
   const { name, description } = named;
   return {
     ...named,
-    in: 'query',
     description: `${description}: ${STEAM_ID_NOTATIONS}.`,
-    schema: { type: 'string' },
-    example,
     refused: 'nobody',
     parse: optional((text) => parseSteamIdOf(name, text)),
   };
 }
 
-type Bounds = { minimum: number; maximum: number; example: number };
-
 /** A whole number within bounds. */
-export function integerParameter(
-  named: Named,
-  { minimum, maximum, example }: Bounds,
-): Parameter<number | undefined> {
+export function integerParameter({
+  minimum,
+  maximum,
+  ...named
+}: Named & { minimum: number; maximum: number }): Parameter<number | undefined> {
   const digits = new RegExp(`^[0-9]{1,${String(maximum).length}}$`);
   return {
     ...named,
-    in: 'query',
     schema: { type: 'integer', minimum, maximum },
-    example,
     refused: 'abc',
     parse: optional((text) => {
       const number = digits.test(text) ? Number(text) : Number.NaN;
@@ -54,8 +45,6 @@ export function limitParameter(
   { what, byDefault, maximum }: { what: string; byDefault: number; maximum: number },
 ): Parameter<number> {
   return {
-    id: name,
-    in: 'query',
     name,
     description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${byDefault}.`,
     schema: { type: 'integer', minimum: 1, maximum, default: byDefault },

@@ -25,12 +25,9 @@ import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
 const EVENT_STREAM = 'text/event-stream';
 
 const CURSOR_PARAMETER = {
-  id: 'cursor',
-  in: 'query',
   name: 'cursor',
   description:
     'Where to continue: the cursor from an export or from the previous response. Without it, the response has no changes and the current cursor.',
-  schema: { type: 'string' },
   example: '5f0c9a1b-4211',
   parse: (text: string | undefined) => text,
 } as const satisfies Parameter<string | undefined>;
@@ -42,24 +39,19 @@ const LIMIT_PARAMETER = limitParameter('limit', {
 });
 
 const TYPES_PARAMETER = {
-  id: 'eventTypes',
-  in: 'query',
   name: 'types',
   aliases: ['event', 'events', 'event_type', 'event_types'],
   description: `Comma-separated: ${EVENT_TYPES.join(', ')}. With a token, server events need the scope \`servers\`. By default, all that the token may see.`,
-  schema: { type: 'string' },
   example: 'penalty.created,penalty.lifted',
   refused: 'penalty.kicked',
   parse: optional((text) => parseEventTypes(text, EVENT_TYPES, 'types')),
 } as const satisfies Parameter<ReadonlySet<EventType> | undefined>;
 
 const LAST_EVENT_ID_PARAMETER = {
-  id: 'lastEventId',
   in: 'header',
   name: 'Last-Event-ID',
   description:
     'The cursor after which the stream begins: the id of the last event that the client received. Without it, the stream has what happens from now on.',
-  schema: { type: 'string' },
   example: CURSOR_PARAMETER.example,
   parse: (text: string | undefined) => text,
 } as const satisfies Parameter<string | undefined>;

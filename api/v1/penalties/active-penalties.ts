@@ -45,7 +45,6 @@ export const listActivePenalties = protectedRoute({
       data: t.Array(PlayerModel, { description: 'In the order of the request.' }),
     }),
   },
-  failures: [],
   handle:
     ({ reads }: { reads: Reads }) =>
     async ({ players }, { now }) => {

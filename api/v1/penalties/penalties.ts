@@ -17,7 +17,7 @@ import {
   SHARED_PARAMETERS,
 } from './penalty-parameters.ts';
 
-const LIST = { tag: 'Penalties', scope: 'penalties', otherKeys: LIST_KEYS, failures: [] } as const;
+const LIST = { tag: 'Penalties', scope: 'penalties', otherKeys: LIST_KEYS } as const;
 
 export const listPenalties = protectedRoute({
   ...LIST,

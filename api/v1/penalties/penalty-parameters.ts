@@ -33,14 +33,12 @@ export type PenaltyListQuery = PenaltyFilter & Omit<PageOptions, 'now'>;
 /** Everything that `/penalties` takes: specification 4.3, and its extensions. The other lists and the export take less. */
 export const LIST_PARAMETERS = {
   types: {
-    ...typeParameter('penaltyType', PENALTY_TYPES),
+    ...typeParameter(PENALTY_TYPES),
     description: `${PENALTY_TYPES.join(', ')}, or several of them separated by commas, in any letter case; all of them by default.`,
     schema: { type: 'string' },
     parse: optional(parseTypes),
   },
   status: {
-    id: 'status',
-    in: 'query',
     name: 'status',
     description: `${PENALTY_STATUSES.join(', ')}, or ${POLISH_WORDS.join(', ')}; in any letter case, with \`ł\` or \`l\`.`,
     schema: { type: 'string', enum: STATUS_VALUES },
@@ -49,33 +47,26 @@ export const LIST_PARAMETERS = {
     aliases: ['state'],
     parse: optional(parsePenaltyStatus),
   },
-  serverId: integerParameter(
-    {
-      id: 'server_id',
-      name: 'server_id',
-      description: 'The server; 0 for records without one.',
-      aliases: ['server'],
-    },
-    { minimum: 0, maximum: 0x7fff_ffff, example: 3 },
-  ),
-  playerSteamId: steamIdParameter(
-    {
-      id: 'steamid',
-      name: 'steamid',
-      description: 'The player',
-      aliases: ['player', 'player_id', 'player_steamid', 'player_steamid64'],
-    },
-    { example: '76561198000000001' },
-  ),
-  adminSteamId: steamIdParameter(
-    {
-      id: 'admin_steamid',
-      name: 'admin_steamid',
-      description: 'The admin',
-      aliases: ['admin', 'admin_id', 'admin_steamid64'],
-    },
-    { example: '76561198000000900' },
-  ),
+  serverId: integerParameter({
+    name: 'server_id',
+    description: 'The server; 0 for records without one.',
+    aliases: ['server'],
+    minimum: 0,
+    maximum: 0x7fff_ffff,
+    example: 3,
+  }),
+  playerSteamId: steamIdParameter({
+    name: 'steamid',
+    description: 'The player',
+    aliases: ['player', 'player_id', 'player_steamid', 'player_steamid64'],
+    example: '76561198000000001',
+  }),
+  adminSteamId: steamIdParameter({
+    name: 'admin_steamid',
+    description: 'The admin',
+    aliases: ['admin', 'admin_id', 'admin_steamid64'],
+    example: '76561198000000900',
+  }),
   createdFrom: timeParameter('created_from', {
     description: 'Created then or later',
     aliases: ['from', 'since'],
@@ -88,19 +79,14 @@ export const LIST_PARAMETERS = {
     read: ({ time, isDate }) => (isDate ? lastMomentOf(time) : time),
   }),
   reason: {
-    id: 'reason',
-    in: 'query',
     name: 'reason',
     description: `Part of the reason, ${REASON_LENGTH.minimum} to ${REASON_LENGTH.maximum} characters; the letter case of ASCII letters is ignored.`,
-    schema: { type: 'string' },
     example: 'wallhack',
     refused: 'wh',
     aliases: [],
     parse: optional(parseReason),
   },
   sort: {
-    id: 'sort',
-    in: 'query',
     name: 'sort',
     description:
       'By `created` or `ends`, with `-` descending: `-created` by default. Permanent penalties are last by `ends` either way; those of the same time are sorted by id in the same direction.',
@@ -115,8 +101,6 @@ export const LIST_PARAMETERS = {
   // Never rejected: anything but a positive whole number means the default.
   perPage: limitParameter('per_page', { what: 'Records per page', byDefault: 50, maximum: MAX_PER_PAGE }),
   page: {
-    id: 'page',
-    in: 'query',
     name: 'page',
     description:
       'The page. One past the end has no records; anything but a positive whole number counts as 1.',
@@ -132,7 +116,7 @@ const { sort, perPage, page, ...EXPORT_PARAMETERS } = LIST_PARAMETERS;
 export { EXPORT_PARAMETERS, SHARED_PARAMETERS };
 
 export const MUTE_TYPE_PARAMETER = {
-  ...typeParameter('muteType', MUTE_TYPES),
+  ...typeParameter(MUTE_TYPES),
   parse: optional((text) => [parsePenaltyType(text, MUTE_TYPES)]),
 } as const satisfies Parameter;
 
@@ -159,10 +143,8 @@ export function requirePeriod({ createdFrom, createdTo }: PenaltyFilter): void {
     throw new InvalidInput('created_from is after created_to: use an earlier created_from');
 }
 
-function typeParameter(id: string, types: readonly [PenaltyType, ...PenaltyType[]]) {
+function typeParameter(types: readonly [PenaltyType, ...PenaltyType[]]) {
   return {
-    id,
-    in: 'query',
     name: 'type',
     description: `${types.join(', ')}, in any letter case; all of them by default.`,
     schema: { type: 'string', enum: types },
@@ -191,11 +173,8 @@ function timeParameter(
   { description, aliases, read }: TimeOptions,
 ): Parameter<Date | undefined> {
   return {
-    id: name,
-    in: 'query',
     name,
     description: `${description}: an ISO 8601 date (UTC), or a timestamp with offset.`,
-    schema: { type: 'string' },
     example: '2026-11-21',
     refused: 'yesterday',
     aliases,

@@ -29,7 +29,6 @@ export const listPenaltyServers = protectedRoute({
   scope: 'penalties',
   parameters: {},
   success: { model: successModel('PenaltyServers', { data: t.Array(PenaltyServerModel) }) },
-  failures: [],
   handle:
     ({ reads }: { reads: Reads }) =>
     async () => ({ json: { success: true, data: await listServers(reads) } }),

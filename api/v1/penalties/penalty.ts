@@ -36,7 +36,6 @@ const DetailsModel = t.Object(
 
 /** Undefined for an invalid id, which no penalty has. */
 const ID_PARAMETER = {
-  id: 'penaltyId',
   in: 'path',
   name: 'id',
   description: 'The `id` of its record.',

@@ -32,11 +32,8 @@ const FoundPlayersModel = successModel('FoundPlayers', {
 });
 
 const NAME_PARAMETER = {
-  id: 'playerName',
-  in: 'query',
   name: 'name',
   description: `Part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters; letter case and diacritics are ignored.`,
-  schema: { type: 'string' },
   example: 'rzez',
   isRequired: true,
   refused: 'rz',
@@ -54,7 +51,6 @@ export const searchPlayers = protectedRoute({
   scope: 'lookup',
   parameters: { name: NAME_PARAMETER },
   success: { model: FoundPlayersModel },
-  failures: [],
   handle:
     ({ reads }: { reads: Reads }) =>
     async ({ name }, { now }) => {

@@ -3,8 +3,8 @@ import { type Rendition, soundFileName } from '../../../src/domain/round-sound.t
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { encodeJson } from '../../http/encoding.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
-import { buildJsonBody } from '../../http/json.ts';
 import { publicRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
@@ -85,7 +85,7 @@ export const listRoundSounds = publicRoute({
       const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
       const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
       const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
-      return buildJsonBody({ success: true, data, meta });
+      return encodeJson({ success: true, data, meta });
     },
 });
 

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
-import { buildJsonBody } from '../../http/json.ts';
+import { encodeJson } from '../../http/encoding.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { STRICT } from '../models.ts';
@@ -24,11 +24,9 @@ const RoundSoundModel = t.Union(
 
 /** Undefined for an invalid SteamID, which has no sound. */
 const PLAYER_PARAMETER = {
-  id: 'player',
   in: 'path',
   name: 'player',
   description: `${STEAM_ID_NOTATIONS}.`,
-  schema: { type: 'string' },
   example: '76561198000000001',
   parse: (text = '') => tryParseSteamId(decodePathPart(text)),
 } as const satisfies Parameter<SteamId64 | undefined>;
@@ -47,7 +45,6 @@ export const getRoundSound = publicRoute({
   description: 'Without a ready sound the status is 200 as well, with success false.',
   parameters: { steamId: PLAYER_PARAMETER },
   success: { model: RoundSoundModel },
-  failures: [],
   handle:
     ({ findSoundTitle, publicUrl }: Deps) =>
     ({ steamId }) => {
@@ -55,6 +52,6 @@ export const getRoundSound = publicRoute({
       const body: Static<typeof RoundSoundModel> = title
         ? { success: true, url: `${publicUrl}/storage/roundsound/${soundFileName(steamId, 'stereo')}`, title }
         : { success: false, url: null, title: null };
-      return buildJsonBody(body);
+      return encodeJson(body);
     },
 });

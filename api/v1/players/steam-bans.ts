@@ -30,11 +30,9 @@ const UnknownBansModel = t.Object(
 );
 
 const PLAYER_PARAMETER = {
-  id: 'steamPlayer',
   in: 'path',
   name: 'player',
   description: `${STEAM_ID_NOTATIONS}.`,
-  schema: { type: 'string' },
   example: '76561198000000001',
   refused: 'nobody',
   parse: (text = '') => parseSteamIdOf('steamid64', decodePathPart(text)),
@@ -54,7 +52,6 @@ export const getSteamBans = protectedRoute({
   success: {
     model: successModel('SteamBansResponse', { data: t.Union([KnownBansModel, UnknownBansModel]) }),
   },
-  failures: [],
   handle:
     ({ lookUpSteamBans }: { lookUpSteamBans: LookUpSteamBans }) =>
     async ({ steamId64 }) => ({

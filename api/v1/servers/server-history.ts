@@ -3,8 +3,8 @@ import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { HISTORY_HOURS, type HistoryHours, type ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
+import { encodeJson } from '../../http/encoding.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
-import { buildJsonBody } from '../../http/json.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { STRICT, successModel, TimestampModel } from '../models.ts';
@@ -42,17 +42,16 @@ const ServerHistoryModel = successModel('ServerHistory', {
   ),
 });
 
-const hours = integerParameter(
-  {
-    id: 'hours',
-    name: 'hours',
-    description: `How far back: ${HISTORY_HOURS.join(', ')}. Any other number is rounded up to one of these.`,
-  },
-  { minimum: 1, maximum: MAX_HOURS, example: DEFAULT_HOURS },
-);
+const hours = integerParameter({
+  name: 'hours',
+  description: `How far back: ${HISTORY_HOURS.join(', ')}. Any other number is rounded up to one of these.`,
+  minimum: 1,
+  maximum: MAX_HOURS,
+  example: DEFAULT_HOURS,
+});
 const HOURS_PARAMETER = {
   ...hours,
-  schema: { ...hours.schema, default: DEFAULT_HOURS },
+  schema: { type: 'integer', minimum: 1, maximum: MAX_HOURS, default: DEFAULT_HOURS },
   parse: (text: string | undefined) => spanOf(hours.parse(text) ?? DEFAULT_HOURS),
 } satisfies Parameter<HistoryHours>;
 
@@ -81,7 +80,7 @@ export const getServerHistory = publicRoute({
         data: points.map(presentPoint),
         meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
       };
-      return buildJsonBody(body);
+      return encodeJson(body);
     },
 });
 

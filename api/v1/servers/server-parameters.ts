@@ -9,18 +9,15 @@ export const SERVER_NOT_FOUND = defineFailure(
 );
 
 export const SLUG_PARAMETER = {
-  id: 'serverSlug',
   in: 'path',
   name: 'server',
   description: 'The slug, never the id.',
-  schema: { type: 'string' },
   example: 'only-mirage-1',
   parse: (text: string | undefined) => text ?? '',
 } as const satisfies Parameter<string>;
 
 /** Undefined for an invalid id, which no server has. */
 export const SERVER_ID_PARAMETER = {
-  id: 'serverId',
   in: 'path',
   name: 'server',
   description: 'The numeric id, never the slug.',

@@ -22,7 +22,6 @@ export const listServers = publicRoute({
   description: 'As of the last poll of each, without players.',
   parameters: {},
   success: { model: ServerListModel },
-  failures: [],
   handle: ({ serverList, bodies, now }: Deps) => {
     const buildList = () => presentServerList(serverList.current(), now());
     return () => bodies('list', buildList);

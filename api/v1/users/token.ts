@@ -31,7 +31,6 @@ export const getToken = protectedRoute({
   isExtension: true,
   parameters: {},
   success: { model: successModel('TokenResponse', { data: TokenModel }) },
-  failures: [],
   handle:
     ({ limits }: Deps) =>
     async (_, { token }) => {

@@ -83,8 +83,6 @@ function presentUser(user: LookedUpUser): Static<typeof UserModel> {
 }
 
 const DISCORD_ID_PARAMETER = {
-  id: 'discord_id',
-  in: 'query',
   name: 'discord_id',
   description: "The user's Discord id, 1 to 20 digits.",
   schema: { type: 'string', pattern: '^[0-9]{1,20}$' },
@@ -94,10 +92,7 @@ const DISCORD_ID_PARAMETER = {
 } as const satisfies Parameter<string | undefined>;
 
 const STEAM_ID_PARAMETER = {
-  ...steamIdParameter(
-    { id: 'steamid64', name: 'steamid64', description: 'The user' },
-    { example: '76561198000000001' },
-  ),
+  ...steamIdParameter({ name: 'steamid64', description: 'The user', example: '76561198000000001' }),
   ignoredBeside: DISCORD_ID_PARAMETER.name,
 };
 

@@ -65,8 +65,8 @@ export function loadAssets(accent: string | undefined): Assets {
       const file = files.get(fileName);
       if (!file) return undefined;
       return respondEncoded(request, file, {
-        'cache-control': 'public, max-age=31536000, immutable',
-        'content-type': file.type,
+        'Cache-Control': 'public, max-age=31536000, immutable',
+        'Content-Type': file.type,
       });
     },
   };
