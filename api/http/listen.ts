@@ -5,6 +5,7 @@ import { createErrorMapper } from './error-handler.ts';
 import { createHostCheck } from './host.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { respondError } from './responses.ts';
+import { whenSettled } from './when-settled.ts';
 
 /** The part of an Elysia app that listening needs; handlers read `server` from it. */
 export type App = {
@@ -50,21 +51,23 @@ export function listen(
   Reflect.set(http, 'maxHeaderSize', MAX_HEADER_BYTES);
   const checked =
     (handle: Handler): Handler =>
-    async (request, server) => {
+    (request, server) => {
       const fault = findHostFault(request);
-      const response =
-        fault === undefined ? await handle(request, server) : respondError({ status: 400, message: fault });
-      const { headers } = response;
-      headers.set(REQUEST_ID_HEADER, requestIdOf(request));
-      if (request.method === 'HEAD') {
-        // Bun leaves it out there.
-        headers.set('Date', new Date().toUTCString());
-        // RFC 9110 section 8.6 allows only the length that the 200 would have, and Elysia's automatic HEAD sets 0.
-        if (response.status === 304) headers.delete('Content-Length');
-      }
-      if (isStopping()) headers.set('Connection', 'close');
-      return response;
+      if (fault !== undefined) return complete(request, respondError({ status: 400, message: fault }));
+      return whenSettled(handle(request, server), (response) => complete(request, response));
     };
+  const complete = (request: Request, response: Response) => {
+    const { headers } = response;
+    headers.set(REQUEST_ID_HEADER, requestIdOf(request));
+    if (request.method === 'HEAD') {
+      // Bun leaves it out there.
+      headers.set('Date', new Date().toUTCString());
+      // RFC 9110 section 8.6 allows only the length that the 200 would have, and Elysia's automatic HEAD sets 0.
+      if (response.status === 304) headers.delete('Content-Length');
+    }
+    if (isStopping()) headers.set('Connection', 'close');
+    return response;
+  };
   const server = Bun.serve({
     hostname: host,
     port,

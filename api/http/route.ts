@@ -92,7 +92,7 @@ export type Pipeline = {
     incoming: Incoming,
     route: Pick<Description<P>, 'id' | 'parameters' | 'otherKeys' | 'cacheControl'>,
     work: PublicWork<P>,
-  ) => Promise<Response>;
+  ) => Response | Promise<Response>;
   /** For routes that need a token. */
   handleProtected: <P extends Parameters>(
     incoming: Incoming,
@@ -112,7 +112,7 @@ export type Operation = ProtectedDescription<Parameters> & {
 
 /** A route that is mounted by being listed in `api/v1/routes.ts`. */
 export type Route<Deps> = Operation & {
-  bind: (pipeline: Pipeline, deps: Deps) => (incoming: Incoming) => Promise<Response>;
+  bind: (pipeline: Pipeline, deps: Deps) => (incoming: Incoming) => Response | Promise<Response>;
 };
 
 /** Defines a route that needs no token and sends cached bodies. All routes are GET. */

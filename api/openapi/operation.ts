@@ -98,7 +98,11 @@ function describeResponses(operation: Operation, limit: number): Responses {
   const { cacheControl = SUCCESS_CACHE_CONTROL[policy] } = operation;
   const headers =
     policy === 'public'
-      ? { ...encodedHeaders(EXAMPLE_ETAG, commonHeaders(policy, verdict, cacheControl)), ...REQUEST_ID }
+      ? {
+          ...commonHeaders(policy, verdict, cacheControl),
+          ...encodedHeaders({ etag: EXAMPLE_ETAG }),
+          ...REQUEST_ID,
+        }
       : {
           ...commonHeaders(policy, verdict, cacheControl),
           ...(operation.hasEtag && { ETag: EXAMPLE_ETAG }),
