@@ -53,7 +53,7 @@ export type RoundSoundWorkerOptions = {
   leaseMs?: number;
   /** How often the queue is checked without a notification; 15 s by default. */
   idleMs?: number;
-  /** The first of the growing pauses after a failure of the service; 5 s by default. */
+  /** The first of the pauses after a failure of the service, each four times the last, up to an hour; 5 s by default. */
   retryMs?: number;
   /** How long `stop` waits for the current sound before it is returned to the queue; 5 s by default. */
   graceMs?: number;
@@ -73,7 +73,7 @@ class Superseded extends Error {
   override name = 'Superseded';
 }
 
-export type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; isStopping: () => boolean };
+type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; isStopping: () => boolean };
 
 /** Finishes a claimed upload, or returns it to the queue. Throws only when the database is unreachable. */
 export async function processUpload(
@@ -208,7 +208,11 @@ async function settleFailure(
   const failures = sound.failures + 1;
   const hasTimedOut = error instanceof FfmpegError && error.failure === 'timed-out';
   if (failure === undefined && failures < (hasTimedOut ? MAX_TIMEOUTS : MAX_FAILURES)) {
-    const delayMs = renderPauseMs(failures, context.retryMs);
+    const delayMs = retryPauseMs(failures, {
+      firstMs: context.retryMs ?? 5000,
+      maxMs: MAX_CLAIM_MS,
+      factor: 4,
+    });
     log.warn({ ...fieldsWithError, delayMs }, 'a sound cannot be rendered now: retrying later');
     await postponeSound(db, sound, { failures, delayMs });
     return undefined;
@@ -227,11 +231,6 @@ async function settleFailure(
   await removePartials(folders, sound.id);
   await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
   return reason;
-}
-
-/** How long to wait after a failed attempt: four times as long after each further one, at most an hour. */
-export function renderPauseMs(failures: number, firstMs = 5000): number {
-  return retryPauseMs(failures, { firstMs, maxMs: MAX_CLAIM_MS, factor: 4 });
 }
 
 /** The reason for the player; undefined for a failure of the service that may be temporary. */

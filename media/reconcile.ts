@@ -1,14 +1,12 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import type { Rendition, SoundFolders } from '../src/domain/round-sound.ts';
-import { saveVoiceLoss } from '../src/queries/round-sounds/round-sound-queue.ts';
+import { RENDITIONS, type SoundFolders } from '../src/domain/round-sound.ts';
 import {
   findRoundSoundById,
   findRoundSounds,
   listRoundSounds,
   lockPlayer,
-  type RoundSound,
   saveSoundLoss,
 } from '../src/queries/round-sounds/round-sounds.ts';
 import {
@@ -67,8 +65,9 @@ async function removeOrphanUploads(
 async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   const { partials, published } = await listSoundFiles(folders);
   for (const partial of partials) {
-    const sound = await findRoundSoundById(db, partial.soundId);
-    if (!isUnderWay(sound, partial.rendition)) await removePartial(folders, partial);
+    const status = (await findRoundSoundById(db, partial.soundId))?.status;
+    const isUnderWay = status !== undefined && status !== 'failed' && status !== 'ready';
+    if (!isUnderWay) await removePartial(folders, partial);
   }
   for (const { steamId64, rendition } of published) {
     await db.transaction(async (tx) => {
@@ -85,23 +84,12 @@ async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Pro
   }
 }
 
-function isUnderWay(sound: RoundSound | undefined, rendition: Rendition): boolean {
-  if (sound === undefined || sound.status === 'failed') return false;
-  return sound.status !== 'ready' || (rendition === 'voice' && sound.voiceSha256 === null);
-}
-
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   const ready = (await listRoundSounds(db)).filter(({ status }) => status === 'ready');
   const lost: typeof ready = [];
   for (const sound of ready) {
-    if ((await findPublishedSize(folders, sound.steamId64)) === undefined) lost.push(sound);
-    else if (await isVoiceLost(folders, sound)) {
-      await saveVoiceLoss(db, sound);
-      log.warn(
-        { steamId64: sound.steamId64, sound: sound.id },
-        'a voice file is missing: rendering it again',
-      );
-    }
+    const sizes = RENDITIONS.map((rendition) => findPublishedSize(folders, sound.steamId64, rendition));
+    if ((await Promise.all(sizes)).includes(undefined)) lost.push(sound);
   }
   const isMarked = await isFolderMarked(folders);
   if (lost.length > 0 && !isMarked) {
@@ -112,15 +100,8 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
   if (!isMarked) await markFolder(folders);
   for (const sound of lost) {
     await saveSoundLoss(db, sound.id);
-    log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'the file of a published sound is lost');
+    log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'a file of a published sound is lost');
   }
-}
-
-/** Compares only the size: hashing every file every hour would keep the disk busy. */
-async function isVoiceLost(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
-  if (sound.voiceSha256 === null) return false;
-  const sizeBytes = await findPublishedSize(folders, sound.steamId64, 'voice');
-  return sizeBytes !== sound.voiceSizeBytes;
 }
 
 async function modifiedAt(path: string): Promise<number> {

@@ -99,7 +99,6 @@ export async function findUnmoved(
   if (sound.sha256 === null) return undefined;
   for (const rendition of RENDITIONS) {
     const expected = rendition === 'voice' ? sound.voiceSha256 : sound.sha256;
-    if (expected === null) continue;
     if ((await hashFile(partialPath(folders, sound.id, rendition))) === expected) unmoved.push(rendition);
     else if ((await hashFile(publishedPath(folders, sound.steamId64, rendition))) !== expected)
       return undefined;
@@ -176,11 +175,6 @@ export async function findPublishedSize(
   rendition: Rendition = 'stereo',
 ): Promise<number | undefined> {
   return (await statIfFound(publishedPath(folders, steamId64, rendition)))?.size;
-}
-
-/** Copies a published file. */
-export function copyPublished(folders: SoundFolders, steamId64: SteamId64, to: string): Promise<void> {
-  return copyFile(publishedPath(folders, steamId64), to);
 }
 
 /** Keeps a published file without a row as an orphan, which is not served. @returns where it was. */

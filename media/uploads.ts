@@ -10,24 +10,16 @@ import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
   findRoundSounds,
-  listUnmeasuredSounds,
   lockPlayer,
   type RoundSound,
   removeRoundSounds,
-  saveSoundSize,
 } from '../src/queries/round-sounds/round-sounds.ts';
 import { requireUnblocked } from '../src/queries/users/user-blocks.ts';
 import { findUserBySteamId } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';
-import {
-  completeMove,
-  findPublishedSize,
-  removeOrphans,
-  removePublished,
-  uploadFolder,
-} from './sound-files.ts';
+import { completeMove, removeOrphans, removePublished, uploadFolder } from './sound-files.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -96,14 +88,6 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
   throw new Forbidden(
     `${steamId64} may not have a round-end sound: SOUND_FOR=${audience.join(',')} does not include them`,
   );
-}
-
-/** Saves the sizes of published files from before sizes were stored; sounds without a file are skipped. */
-export async function saveMissingSizes(db: Db, folders: SoundFolders): Promise<void> {
-  for (const sound of await listUnmeasuredSounds(db)) {
-    const sizeBytes = await findPublishedSize(folders, sound.steamId64);
-    if (sizeBytes !== undefined) await saveSoundSize(db, sound, sizeBytes);
-  }
 }
 
 /**

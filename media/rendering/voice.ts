@@ -28,8 +28,7 @@ export async function renderVoice(
   directory: string,
   { durationMs, soundLufs, targetLufs }: { durationMs: number; soundLufs: number; targetLufs: number },
 ): Promise<void> {
-  // Sounds of earlier versions may be shorter than what can be measured.
-  const seconds = Math.max(durationMs, 1) / 1000;
+  const seconds = durationMs / 1000;
   const frames = toFrames(seconds, DECODED_FORMAT.sampleRate);
   const measure = (mix: Mix) =>
     measureLoudness(ffmpeg, directory, { input: INPUT, format: DECODED_FORMAT, frames, mix });

@@ -132,8 +132,7 @@ function toJson(sound: RoundSound) {
     claimedUntil: __,
     attempts: ___,
     failures: ____,
-    voiceAttempts: _____,
-    waveform: ______,
+    waveform: _____,
     ...shown
   } = sound;
   return shown;

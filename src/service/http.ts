@@ -7,7 +7,6 @@ import {
   EXPORTS_PER_HOUR,
   type PenaltyExports,
 } from '../../api/v1/penalties/penalty-export.ts';
-import { saveMissingSizes } from '../../media/uploads.ts';
 import packageJson from '../../package.json';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
@@ -38,7 +37,6 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   const { config, log, now, database, serverList, readHistory, soundFolders, metrics } = context;
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
   await saveConfiguredFlags(database.db, config, now());
-  await saveMissingSizes(database.db, soundFolders);
   const sounds = await watchReadySounds(context);
   await addQueueGauges(context);
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { partialPath, publishedPath } from '../../media/sound-files.ts';
+import { RENDITIONS } from '../../src/domain/round-sound.ts';
 import {
   findRoundSounds,
   listReadySounds,
@@ -63,15 +64,20 @@ describe('reconciliation', () => {
     await expect(reconcileSounds(watched, queue.folders, log)).resolves.toBeUndefined();
   });
 
-  test('marks a published sound whose file is gone', async () => {
-    await upload(TONE);
-    startWorker();
-    await settled(PLAYER);
-    await rm(publishedPath(queue.folders, PLAYER));
-    await reconcileSounds(db, queue.folders, log);
-    expect(await listReadySounds(db)).toEqual([]);
-    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
-  });
+  test.each(RENDITIONS)(
+    'marks a published sound whose %s file is gone, and sets the other aside',
+    async (gone) => {
+      await upload(TONE);
+      startWorker();
+      await settled(PLAYER);
+      await rm(publishedPath(queue.folders, PLAYER, gone));
+      await reconcileSounds(db, queue.folders, log);
+      expect(await listReadySounds(db)).toEqual([]);
+      expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+      expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
+      expect(await readdir(queue.folders.orphans)).toHaveLength(1);
+    },
+  );
 
   test('marks nothing as lost that the disk cannot read now', async () => {
     await upload(TONE);

@@ -29,11 +29,9 @@ export const roundSounds = pgTable(
     /** SHA-256 of the rendered file, hexadecimal, and its size; set before the file is moved into place. */
     sha256: text('sha256'),
     sizeBytes: integer('size_bytes'),
-    /** The same of the voice rendition; null until there is one. */
+    /** The same of the voice rendition. */
     voiceSha256: text('voice_sha256'),
     voiceSizeBytes: integer('voice_size_bytes'),
-    /** How often a worker claimed a published sound to render its missing voice rendition. */
-    voiceAttempts: smallint('voice_attempts').notNull().default(0),
     loudnessBeforeLufs: real('loudness_before_lufs'),
     loudnessAfterLufs: real('loudness_after_lufs'),
     durationMs: integer('duration_ms'),
@@ -45,7 +43,6 @@ export const roundSounds = pgTable(
   (table) => [
     uniqueIndex('round_sounds_ready').on(table.steamId64).where(sql`status = 'ready'`),
     index('round_sounds_player').on(table.steamId64, table.id),
-    index('round_sounds_voiceless').on(table.id).where(sql`status = 'ready' and voice_sha256 is null`),
     index('round_sounds_queue').on(table.id).where(sql`status in ('queued', 'measuring', 'rendering')`),
   ],
 );

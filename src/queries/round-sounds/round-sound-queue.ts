@@ -1,5 +1,4 @@
-import { and, asc, eq, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm';
-import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -62,48 +61,36 @@ export async function saveUploadedSound(
 }
 
 /**
- * Claims the oldest queued upload, if there is one; no other worker claims it until the lease ends.
- * @param leaseMs how long, at most {@link MAX_CLAIM_MS}; after that, others may claim the upload of a worker that died.
- */
-export async function claimQueuedSound(
-  db: Db,
-  { leaseMs }: { leaseMs: number },
-): Promise<RoundSound | undefined> {
-  return claimOldest(db, inArray(roundSounds.status, UNFINISHED_STATUSES), {
-    status: 'measuring',
-    attempts: sql`${roundSounds.attempts} + 1`,
-    claimedUntil: after(leaseMs),
-  });
-}
-
-/**
  * The last condition is for a row that was claimed while the clock was ahead: it would stay claimed until the clock
  * catches up.
  */
 const isUnclaimed = sql`(${roundSounds.claimedUntil} is null or ${roundSounds.claimedUntil} <= clock_timestamp()
   or ${roundSounds.claimedUntil} > ${after(MAX_CLAIM_MS)})`;
 
-/** Updates and returns the oldest sound that no worker has claimed; concurrent workers get different ones. */
-async function claimOldest(
+/**
+ * Claims the oldest queued upload, if there is one; concurrent workers get different ones, and no other worker claims it
+ * until the lease ends.
+ * @param leaseMs how long, at most {@link MAX_CLAIM_MS}; after that, others may claim the upload of a worker that died.
+ */
+export async function claimQueuedSound(
   db: Db,
-  which: SQL | undefined,
-  change: PgUpdateSetSource<typeof roundSounds>,
+  { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {
   return db.transaction(async (tx) => {
-    const [waiting] = await tx
+    const [queued] = await tx
       .select({ id: roundSounds.id })
       .from(roundSounds)
-      .where(and(which, isUnclaimed))
+      .where(and(inArray(roundSounds.status, UNFINISHED_STATUSES), isUnclaimed))
       .orderBy(asc(roundSounds.id))
       .limit(1)
       .for('update', { skipLocked: true });
-    if (!waiting) return undefined;
-    const [taken] = await tx
+    if (!queued) return undefined;
+    const [claimed] = await tx
       .update(roundSounds)
-      .set(change)
-      .where(eq(roundSounds.id, waiting.id))
+      .set({ status: 'measuring', attempts: sql`${roundSounds.attempts} + 1`, claimedUntil: after(leaseMs) })
+      .where(eq(roundSounds.id, queued.id))
       .returning();
-    return taken;
+    return claimed;
   });
 }
 
@@ -154,7 +141,12 @@ export async function postponeSound(
  * may be written. False when the claim is lost.
  */
 export async function lockClaim(tx: Db, claim: RoundSoundClaim): Promise<boolean> {
-  return lockSound(tx, claimCondition(claim));
+  const rows = await tx
+    .select({ id: roundSounds.id })
+    .from(roundSounds)
+    .where(claimCondition(claim))
+    .for('update');
+  return rows.length > 0;
 }
 
 /**
@@ -190,73 +182,7 @@ function claimCondition(claim: RoundSoundClaim) {
   );
 }
 
-async function lockSound(tx: Db, condition: SQL | undefined): Promise<boolean> {
-  const rows = await tx.select({ id: roundSounds.id }).from(roundSounds).where(condition).for('update');
-  return rows.length > 0;
-}
-
 /** By the clock of the database, since those of the workers may differ. */
 function after(delayMs: number): SQL {
   return sql`clock_timestamp() + ${delayMs} * interval '1 millisecond'`;
-}
-
-/** A published sound that a worker has claimed; `voiceAttempts` identifies the claim. */
-type VoiceClaim = Pick<RoundSound, 'id' | 'voiceAttempts'>;
-
-/**
- * Claims the oldest published sound without a voice rendition, if there is one.
- * @param leaseMs for how long; after that, others may claim the sound of a worker that died.
- */
-export async function claimVoicelessSound(
-  db: Db,
-  { leaseMs }: { leaseMs: number },
-): Promise<RoundSound | undefined> {
-  return claimOldest(db, voicelessCondition, {
-    // The largest smallint is 32,767.
-    voiceAttempts: sql`least(${roundSounds.voiceAttempts} + 1, 32000)`,
-    claimedUntil: after(leaseMs),
-  });
-}
-
-/** Releases a claim, so that the sound can be claimed again after a delay; does nothing when the claim is lost. */
-export async function releaseVoicelessSound(
-  db: Db,
-  claim: VoiceClaim,
-  { delayMs }: { delayMs: number },
-): Promise<void> {
-  await db
-    .update(roundSounds)
-    .set({ claimedUntil: after(delayMs) })
-    .where(voiceClaimCondition(claim));
-}
-
-/** Locks the row of a claim until the transaction ends. False when the sound was replaced or removed. */
-export async function lockVoicelessSound(tx: Db, claim: VoiceClaim): Promise<boolean> {
-  return lockSound(tx, voiceClaimCondition(claim));
-}
-
-/** Saves the voice rendition of a published sound, whose file is in place. */
-export async function saveVoice(
-  tx: Db,
-  { id }: VoiceClaim,
-  { sha256, sizeBytes }: { sha256: string; sizeBytes: number },
-): Promise<void> {
-  await tx
-    .update(roundSounds)
-    .set({ voiceSha256: sha256, voiceSizeBytes: sizeBytes, claimedUntil: null })
-    .where(eq(roundSounds.id, id));
-}
-
-/** Records that the file of a voice rendition is missing, so that it is rendered again. */
-export async function saveVoiceLoss(db: Db, sound: RoundSound): Promise<void> {
-  await db
-    .update(roundSounds)
-    .set({ voiceSha256: null, voiceSizeBytes: null, voiceAttempts: 0 })
-    .where(and(eq(roundSounds.id, sound.id), eq(roundSounds.status, 'ready')));
-}
-
-const voicelessCondition = and(eq(roundSounds.status, 'ready'), isNull(roundSounds.voiceSha256));
-
-function voiceClaimCondition({ id, voiceAttempts }: VoiceClaim) {
-  return and(eq(roundSounds.id, id), eq(roundSounds.voiceAttempts, voiceAttempts), voicelessCondition);
 }

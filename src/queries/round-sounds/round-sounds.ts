@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -195,22 +195,6 @@ export async function saveSoundLoss(db: Db, id: number): Promise<void> {
     .update(roundSounds)
     .set({ status: 'failed', failure: 'lost' })
     .where(and(eq(roundSounds.id, id), eq(roundSounds.status, 'ready')));
-}
-
-/** Published sounds without a size: those from before sizes were stored. */
-export async function listUnmeasuredSounds(db: Db): Promise<RoundSound[]> {
-  return db
-    .select()
-    .from(roundSounds)
-    .where(and(eq(roundSounds.status, 'ready'), isNull(roundSounds.sizeBytes)));
-}
-
-/** Saves the size of a published file, unless the sound was replaced. */
-export async function saveSoundSize(db: Db, sound: RoundSound, sizeBytes: number): Promise<void> {
-  await db
-    .update(roundSounds)
-    .set({ sizeBytes })
-    .where(and(eq(roundSounds.id, sound.id), eq(roundSounds.status, 'ready')));
 }
 
 /** The number of unfinished uploads by status; statuses without any are left out. */
