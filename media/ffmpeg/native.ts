@@ -1,6 +1,4 @@
 import { ChildProcess, execFile } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import createCommand, { type FfmpegCommand } from 'fluent-ffmpeg';
 import {
@@ -18,7 +16,7 @@ const execute = promisify(execFile);
 export const OLDEST_VERSION = [5, 1] as const;
 const PROBE_TIMEOUT_MS = 10_000;
 const NICENESS = '10';
-/** Exit codes of the shell when it cannot start a command. */
+/** Exit codes of the confining programs when they cannot start the next one. */
 const NOT_STARTED_STATUSES = ['126', '127'];
 /** How much of ffmpeg's output is kept: a damaged file may make it print a gigabyte. */
 const KEPT_LINES = 100;
@@ -32,15 +30,10 @@ const CRASH_SIGNALS = /SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL/;
  * a process group of its own that dies with this process. Confinements that the machine lacks are logged and left out.
  * @returns the reason as text when there is no such ffmpeg, or it lacks something required.
  */
-export async function createNativeFfmpeg(
-  log: FfmpegLog,
-  options: { path: string; workDirectory: string },
-): Promise<Ffmpeg | string> {
-  const path = Bun.which(options.path);
+export async function createNativeFfmpeg(log: FfmpegLog, program: string): Promise<Ffmpeg | string> {
+  const path = Bun.which(program);
   if (path === null) {
-    return options.path.includes('/')
-      ? `${options.path} is not an executable file`
-      : `no ${options.path} on the PATH`;
+    return program.includes('/') ? `${program} is not an executable file` : `no ${program} on the PATH`;
   }
   const version = await readVersion(path);
   if (version === undefined) return `${path} does not report its version`;
@@ -55,8 +48,8 @@ export async function createNativeFfmpeg(
     async run(job, limits) {
       if (isClosed) throw new FfmpegError('missing', 'ffmpeg is closed');
       if (Bun.which(path) === null) throw new FfmpegError('missing', `${path} is gone`);
-      const launcher = await writeLauncher(options.workDirectory, { path, wrappers, limits });
-      await runCommand(launcher, job, { limits, running, isClosed: () => isClosed });
+      const words = [...wrappers.flatMap((wrapper) => wrapper.words(limits)), path];
+      await runCommand(words, job, { limits, running, isClosed: () => isClosed });
     },
     async close() {
       isClosed = true;
@@ -65,17 +58,16 @@ export async function createNativeFfmpeg(
   };
 }
 
+/** @param words the command that starts ffmpeg, confined. */
 function runCommand(
-  launcher: string,
+  words: readonly string[],
   job: FfmpegJob,
   context: { limits: FfmpegLimits; running: Set<ChildProcess>; isClosed: () => boolean },
 ): Promise<void> {
   const { limits, running, isClosed } = context;
   const { promise, resolve: succeed, reject } = Promise.withResolvers<void>();
   const command = createCommand({ cwd: job.directory, stdoutLines: KEPT_LINES, logger: undefined });
-  // fluent-ffmpeg stores the path globally: it has to be set before each command.
-  command.setFfmpegPath(launcher);
-  guardSpawn(command);
+  startThrough(command, words);
   command.input(job.input.name);
   if (job.input.options.length > 0) command.inputOptions(...job.input.options);
   if (job.output.options.length > 0) command.outputOptions(...job.output.options);
@@ -116,21 +108,24 @@ function runCommand(
 }
 
 /**
- * Makes a call end when its process cannot be started at all. In this case fluent-ffmpeg either reads a buffer that it
- * never created (no such folder, no free process), or lets the error of the system call escape (no memory, no program in
- * the file), both outside of any promise. This passes an empty buffer and the error to its callback.
+ * Makes fluent-ffmpeg, which starts one program with ffmpeg's arguments, start ffmpeg through others. Also makes a call end
+ * when its process cannot be started at all: in this case fluent-ffmpeg either reads a buffer that it never created (no such
+ * folder, no free process), or lets the error of the system call escape (no memory, no program in the file), both outside
+ * of any promise. This passes an empty buffer and the error to its callback.
  */
-function guardSpawn(command: FfmpegCommand): void {
+function startThrough(command: FfmpegCommand, [program = '', ...words]: readonly string[]): void {
+  // fluent-ffmpeg stores the path globally: it has to be set before each command.
+  command.setFfmpegPath(program);
   const spawn: unknown = Reflect.get(command, '_spawnFfmpeg');
   if (typeof spawn !== 'function') return;
   const nothing = { get: () => '' };
-  Reflect.set(command, '_spawnFfmpeg', (...words: unknown[]) => {
-    const done = words.at(-1);
-    if (typeof done !== 'function') return spawn.apply(command, words);
+  Reflect.set(command, '_spawnFfmpeg', (args: string[], ...others: unknown[]) => {
+    const done = others.at(-1);
+    if (typeof done !== 'function') throw new Error('fluent-ffmpeg starts ffmpeg without a callback');
     const guarded = (error: unknown, stdout: unknown = nothing, stderr: unknown = nothing) =>
       done(error, stdout, stderr);
     try {
-      return spawn.apply(command, [...words.slice(0, -1), guarded]);
+      return spawn.call(command, [...words, ...args], ...others.slice(0, -1), guarded);
     } catch (error) {
       return guarded(error);
     }
@@ -163,29 +158,6 @@ function killGroup(child: ChildProcess): void {
       // The process has ended already, or (without setsid) has no group of its own.
     }
   }
-}
-
-/**
- * fluent-ffmpeg can only start one program with ffmpeg's arguments, so the confinement is a script that ends with `exec`:
- * the process id stays that of ffmpeg.
- */
-async function writeLauncher(
-  directory: string,
-  options: { path: string; wrappers: readonly Wrapper[]; limits: FfmpegLimits },
-): Promise<string> {
-  const { path, wrappers, limits } = options;
-  const words = wrappers.flatMap((wrapper) => wrapper.words(limits));
-  const script = `#!/bin/sh\nexec ${[...words, path].map(quoteForShell).join(' ')} "$@"\n`;
-  const launcher = join(resolve(directory), `ffmpeg-${Bun.hash(script).toString(36)}.sh`);
-  // After a power failure the file may exist without its content.
-  const isWhole = (await readFile(launcher, 'utf8').catch(() => '')) === script;
-  if (isWhole && Bun.which(launcher) !== null) return launcher;
-  await mkdir(directory, { recursive: true });
-  // Replaced by a rename, since another process may be starting the script.
-  const draft = `${launcher}.${crypto.randomUUID()}`;
-  await writeFile(draft, script, { mode: 0o700 });
-  await rename(draft, launcher);
-  return launcher;
 }
 
 type Wrapper = { name: string; words: (limits: FfmpegLimits) => string[] };
@@ -273,8 +245,4 @@ async function succeeds(program: string, words: string[]): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function quoteForShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
@@ -97,12 +97,12 @@ export function addSoundCommands(program: Command, session: Session): void {
 
 /** A worker that, once started, processes the queue in this process, in case no service does. */
 async function createWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
-  const { ffmpegPath, dataDir, sound } = session.config();
+  const config = session.config();
   const log = session.log();
-  const ffmpeg = await chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
+  const ffmpeg = await chooseFfmpeg(log, config);
   return createRoundSoundWorker(
     { db, ffmpeg, folders, log },
-    { maxSeconds: sound.maxSeconds, targetLufs: sound.loudnessLufs },
+    { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs },
   );
 }
 
@@ -127,13 +127,6 @@ function describe(sound: RoundSound): string {
 }
 
 function toJson(sound: RoundSound) {
-  const {
-    uploadKey: _,
-    claimedUntil: __,
-    attempts: ___,
-    failures: ____,
-    waveform: _____,
-    ...shown
-  } = sound;
+  const { uploadKey: _, claimedUntil: __, attempts: ___, failures: ____, waveform: _____, ...shown } = sound;
   return shown;
 }

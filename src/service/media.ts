@@ -1,21 +1,12 @@
-import { join } from 'node:path';
-import type { Logger } from 'pino';
-import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../media/process-upload.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
-import type { Config } from '../runtime/config.ts';
 import type { Context } from './context.ts';
 
 /** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
 const RENDER_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 30, 60];
 /** How long a running upload may take once the service stops; otherwise the next start processes it again. */
 const SOUND_GRACE_MS = 1500;
-
-/** The ffmpeg to render with. @throws {InvalidInput} when the one of `FFMPEG_PATH` cannot be used. */
-export function openFfmpeg({ dataDir, ffmpegPath }: Config, log: Logger): Promise<Ffmpeg> {
-  return chooseFfmpeg(log, { ffmpegPath, workDirectory: join(dataDir, 'media') });
-}
 
 /** Role `media`: renders uploads. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
 export function startMedia(context: Context, ffmpeg: Ffmpeg): void {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { openSoundFolders } from '../../media/sound-files.ts';
 import packageJson from '../../package.json';
 import { listenForChanges } from '../db/changes.ts';
@@ -22,7 +23,7 @@ import { startBot } from './bot.ts';
 import type { Context } from './context.ts';
 import { startHealth } from './health.ts';
 import { startApi } from './http.ts';
-import { openFfmpeg, startMedia } from './media.ts';
+import { startMedia } from './media.ts';
 import { addStateMetrics, countLookups, createQueryRecorder, createReplicaReports } from './metrics.ts';
 import type { ApiOptions } from './pages.ts';
 import { startPolling } from './poller.ts';
@@ -65,7 +66,7 @@ export async function runService(
     if (has('api')) await probePort(config.host, { setting: 'PORT', port: config.port });
     else if (config.isHealthPortSet)
       await probePort(config.host, { setting: 'HEALTH_PORT', port: config.healthPort });
-    const ffmpeg = has('media') ? await openFfmpeg(config, log) : undefined;
+    const ffmpeg = has('media') ? await chooseFfmpeg(log, config) : undefined;
     const metrics = createMetrics();
     const pool = {
       replicaUrls: config.databaseReplicaUrls,

@@ -65,7 +65,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
       async () => {
         const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, engine) });
         await upload(folders);
-        const ffmpeg = await openEngine(engine, folder.path);
+        const ffmpeg = await openEngine(engine);
         const warnings: object[] = [];
         const log = {
           ...SILENT_LOG,
@@ -94,7 +94,7 @@ describe.skipIf(!isPossible)('on a full disk', () => {
     test.skipIf(!isOnThisMachine(engine))(
       `the ${engine} engine never blames the upload, whichever step the disk is full at`,
       async () => {
-        const ffmpeg = await openEngine(engine, folder.path);
+        const ffmpeg = await openEngine(engine);
         const job = join(disk, 'job');
         for (let room = 40; room <= 96; room += 8) {
           await rm(job, { recursive: true, force: true });

@@ -304,7 +304,7 @@ for (const engine of ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
     let ffmpeg: Ffmpeg;
     beforeAll(async () => {
-      ffmpeg = await openEngine(engine, folder.path);
+      ffmpeg = await openEngine(engine);
     });
     afterAll(() => ffmpeg.close());
 

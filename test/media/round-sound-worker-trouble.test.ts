@@ -7,14 +7,8 @@ import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { partialPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
-import { encode } from '../support/audio/ffmpeg-engines.ts';
-import {
-  createSoundQueue,
-  QUEUE_LOG as log,
-  openQueueEngine,
-  PLAYER,
-  TONE,
-} from '../support/audio/sound-queue.ts';
+import { encode, openEngine, USUAL_ENGINE } from '../support/audio/ffmpeg-engines.ts';
+import { createSoundQueue, QUEUE_LOG as log, PLAYER, TONE } from '../support/audio/sound-queue.ts';
 import { waitFor } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
@@ -135,7 +129,7 @@ describe('failures of the service', () => {
 
   test('a graceful stop returns the upload to the queue without counting an attempt', async () => {
     const entered = Promise.withResolvers<void>();
-    const engine = await openQueueEngine(queue.root);
+    const engine = await openEngine(USUAL_ENGINE);
     const stuck: Ffmpeg = {
       ...engine,
       run: (job, limits) => {

@@ -85,7 +85,7 @@ function toRows(clips: readonly Clip[]): Row[] {
 async function openPipeline(url: string, folder: string) {
   const { db, close } = openDatabase(url, { max: 4 });
   const folders = await openSoundFolders({ dataDir: folder, storageDir: folder });
-  const ffmpeg = await openEngine('native', folder);
+  const ffmpeg = await openEngine('native');
   let published = Promise.withResolvers<void>();
   const log = { info: () => published.resolve(), warn: () => undefined, error: () => undefined };
   const worker = createRoundSoundWorker(

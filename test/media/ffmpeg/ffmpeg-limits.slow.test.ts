@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmod, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
@@ -37,7 +37,7 @@ const ENDLESS: FfmpegJob = {
 for (const engine of ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
     test('stops a call at its time limit, and serves the next one', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const overrun = () => ffmpeg.run(ENDLESS, { ...RENDER_LIMITS, wallMs: 700 });
       const failure = await overrun().catch((error: unknown) => error);
       expect(failure).toHaveProperty('failure', 'timed-out');
@@ -47,7 +47,7 @@ for (const engine of ENGINES) {
     });
 
     test('stops a call whose file grows too large', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const limits = { ...RENDER_LIMITS, fileBytes: 1_000_000 };
       const output = { name: 'large.f32', options: ['-f', 'f32le'] };
       const overrun = ffmpeg.run({ ...ENDLESS, output }, limits);
@@ -57,7 +57,7 @@ for (const engine of ENGINES) {
     });
 
     test('ends a call that needs more and more memory', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       // To play an endless sound backwards, all of it has to be kept.
       const greedy = ffmpeg.run({ ...ENDLESS, output: { options: ['-af', 'areverse'] } }, RENDER_LIMITS);
       expect(await greedy.catch((error: unknown) => error)).toHaveProperty(
@@ -69,7 +69,7 @@ for (const engine of ENGINES) {
     });
 
     test('leaves the event loop free while it works', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const overrun = ffmpeg
         .run(ENDLESS, { ...RENDER_LIMITS, wallMs: 1500 })
         .catch((error: unknown) => error);
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
     });
 
     test('says that ffmpeg refused its input', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const refused = ffmpeg.run(
         { ...TO_MP3, input: { name: 'tone.wav', options: ['-f', 'flac'] } },
         RENDER_LIMITS,
@@ -89,7 +89,7 @@ for (const engine of ENGINES) {
     });
 
     test('says so when the folder of the call is gone, and serves the next one', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const lost = ffmpeg.run({ ...TO_MP3, directory: join(folder.path, 'gone') }, RENDER_LIMITS);
       expect(await lost.catch((error: unknown) => error)).toBeInstanceOf(Error);
       await ffmpeg.run(TO_MP3, RENDER_LIMITS);
@@ -97,7 +97,7 @@ for (const engine of ENGINES) {
     });
 
     test('ends a running call when it is closed', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const running = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
       await Bun.sleep(300);
       await ffmpeg.close();
@@ -105,7 +105,7 @@ for (const engine of ENGINES) {
     });
 
     test('ends a call that is about to run when it is closed', async () => {
-      const ffmpeg = await openEngine(engine, folder.path);
+      const ffmpeg = await openEngine(engine);
       const startedAt = performance.now();
       const beginning = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
       // The call has begun: it opens its files, or writes its launcher.
@@ -160,7 +160,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   });
 
   test('that the system cannot start fails its call, and the next one is served', async () => {
-    const ffmpeg = await openEngine('native', folder.path);
+    const ffmpeg = await openEngine('native');
     // Longer than the system allows for one argument.
     const tooLong = { ...TO_MP3, output: { name: 'tone.mp3', options: ['-metadata', 'x'.repeat(200_000)] } };
     const failure = ffmpeg.run(tooLong, RENDER_LIMITS).catch((error: unknown) => error);
@@ -168,46 +168,19 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await ffmpeg.run(TO_MP3, RENDER_LIMITS);
     await ffmpeg.close();
   });
-
-  test.each(['', '#!/bin/sh\nexec sets'])(
-    'is started by a script that a power failure left as %p',
-    async (rest) => {
-      const ffmpeg = await openEngine('native', folder.path);
-      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
-      const scripts = (await readdir(folder.path)).filter((name) => /^ffmpeg-.+\.sh$/.test(name));
-      for (const name of scripts) await writeFile(join(folder.path, name), rest);
-      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
-      await ffmpeg.close();
-    },
-  );
-
-  test('is replaced when it vanishes while the service runs', async () => {
-    const path = await writeScript('vanishing.sh', 'exec ffmpeg "$@"');
-    const warnings: string[] = [];
-    const log = { ...SILENT_LOG, warn: (_: object, message: string) => warnings.push(message) };
-    const ffmpeg = await chooseFfmpeg(log, { ffmpegPath: path, workDirectory: folder.path });
-    await rm(path);
-    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
-    expect(ffmpeg.description).not.toContain('vanishing');
-    expect(warnings).toContain('ffmpeg is gone; looking for another one');
-    await ffmpeg.close();
-  });
 });
 
 test('refuses a configured program that is not ffmpeg, or too old a version, naming the variable', async () => {
-  const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg', workDirectory: folder.path });
+  const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg' });
   await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid');
   const old = join(folder.path, 'old.sh');
   await Bun.write(old, '#!/bin/sh\necho "ffmpeg version 4.4.2-0ubuntu0.22.04.1 Copyright"\n');
   await chmod(old, 0o700);
-  expect(await createNativeFfmpeg(SILENT_LOG, { path: old, workDirectory: folder.path })).toContain(
-    '5.1 is needed',
-  );
+  expect(await createNativeFfmpeg(SILENT_LOG, old)).toContain('5.1 is needed');
 });
 
 test('falls back to the embedded ffmpeg where the system has none', async () => {
-  const options = { systemName: 'no-such-ffmpeg', workDirectory: folder.path };
-  const ffmpeg = await chooseFfmpeg(SILENT_LOG, options);
+  const ffmpeg = await chooseFfmpeg(SILENT_LOG, { systemName: 'no-such-ffmpeg' });
   expect(ffmpeg.description).toStartWith('embedded');
   await ffmpeg.run(TO_MP3, RENDER_LIMITS);
   await ffmpeg.close();
@@ -223,7 +196,7 @@ async function writeScript(name: string, behaviour: string): Promise<string> {
 
 async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
   const path = await writeScript(name, behaviour);
-  const ffmpeg = await createNativeFfmpeg(SILENT_LOG, { path, workDirectory: folder.path });
+  const ffmpeg = await createNativeFfmpeg(SILENT_LOG, path);
   if (typeof ffmpeg === 'string') throw new Error(ffmpeg);
   return ffmpeg;
 }

@@ -10,7 +10,7 @@ setDefaultTimeout(240_000);
 const folder = await makeFolder('loudness');
 afterAll(folder.remove);
 
-const ffmpeg = await openEngine(JUDGED_ENGINE, folder.path);
+const ffmpeg = await openEngine(JUDGED_ENGINE);
 afterAll(() => ffmpeg.close());
 
 async function measure(

@@ -54,7 +54,7 @@ const WRAPPED = [
 ];
 afterAll(folder.remove);
 
-const ffmpeg = await openEngine(JUDGED_ENGINE, folder.path);
+const ffmpeg = await openEngine(JUDGED_ENGINE);
 afterAll(() => ffmpeg.close());
 
 test.each(corpus)(

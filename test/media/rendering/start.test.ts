@@ -49,7 +49,7 @@ const withMurmur = toWav(
   sequence(anAudio({ seconds: 1, shape: sine(440, 0.9) }), anAudio({ seconds: 3, shape: sine(440, 0.003) })),
 );
 
-const ffmpeg = await openEngine(JUDGED_ENGINE, folder.path);
+const ffmpeg = await openEngine(JUDGED_ENGINE);
 afterAll(() => ffmpeg.close());
 
 test.each([

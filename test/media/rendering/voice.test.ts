@@ -101,7 +101,7 @@ const CLIPS: Clip[] = [
   },
 ];
 
-const ffmpeg = await openEngine(JUDGED_ENGINE, folder.path);
+const ffmpeg = await openEngine(JUDGED_ENGINE);
 afterAll(() => ffmpeg.close());
 
 test.each(CLIPS)('gives $name one channel as loud as the sound has two', async ({ audio, mix }) => {

@@ -6,7 +6,7 @@ const SILENT = ['-v', 'quiet', '-nostats'];
 
 /** A process whose ffmpeg would run for half a minute on `tone.wav` in the folder given; says when it begins. */
 const [directory = ''] = process.argv.slice(2);
-const ffmpeg = await openEngine('native', directory);
+const ffmpeg = await openEngine('native');
 console.log('running');
 await ffmpeg.run(
   {

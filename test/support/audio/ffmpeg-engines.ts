@@ -21,13 +21,16 @@ export type EngineName = (typeof ENGINES)[number];
 /** What sounds are judged with: no program in the fast half, that of the system in `native.slow.test.ts`. */
 export const JUDGED_ENGINE: EngineName = process.env.JUDGED_ENGINE === 'native' ? 'native' : 'embedded';
 
+/** What the service chooses on this machine. */
+export const USUAL_ENGINE: EngineName = HAS_NATIVE_FFMPEG ? 'native' : 'embedded';
+
 export function isOnThisMachine(engine: EngineName): boolean {
   return engine === 'embedded' || HAS_NATIVE_FFMPEG;
 }
 
-export async function openEngine(engine: EngineName, workDirectory: string): Promise<Ffmpeg> {
+export async function openEngine(engine: EngineName): Promise<Ffmpeg> {
   if (engine === 'embedded') return createEmbeddedFfmpeg();
-  const native = await createNativeFfmpeg(SILENT_LOG, { path: 'ffmpeg', workDirectory });
+  const native = await createNativeFfmpeg(SILENT_LOG, 'ffmpeg');
   if (typeof native === 'string') throw new Error(native);
   return native;
 }

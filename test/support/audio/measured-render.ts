@@ -56,7 +56,7 @@ if (import.meta.main) {
   const [name, directory = ''] = process.argv.slice(2);
   const engine = ENGINES.find((known) => known === name);
   if (engine === undefined) throw new Error(`no engine ${name}`);
-  const ffmpeg = await openEngine(engine, directory);
+  const ffmpeg = await openEngine(engine);
   const cpuMsAtStart = readCpuMs();
   const outcome = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs: -18 }).then(
     () => 'published',

@@ -5,7 +5,7 @@ import { openSoundFolders } from '../../../media/sound-files.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';
-import { HAS_NATIVE_FFMPEG, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
+import { openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
 
 /**
  * A process that works the queue, or uploads, and kills itself with SIGKILL at the point it is told:
@@ -36,7 +36,7 @@ if (task === 'upload') {
   await storeUpload(db, folders, { upload, maxBytes: 10_000_000 });
   if (point === 'after-row') die();
 } else {
-  const engine = await openEngine(HAS_NATIVE_FFMPEG ? 'native' : 'embedded', `${root}/data`);
+  const engine = await openEngine(USUAL_ENGINE);
   let calls = 0;
   const ffmpeg = {
     ...engine,

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
-import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import { type Ffmpeg, FfmpegError } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
@@ -15,7 +14,7 @@ import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { waitFor } from '../wait.ts';
 import { anAudio, silence, sine, toWav } from './audio.ts';
-import { HAS_NATIVE_FFMPEG, makeFolder, openEngine, SILENT_LOG } from './ffmpeg-engines.ts';
+import { makeFolder, openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
 
 export const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
 export const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 's16');
@@ -32,7 +31,7 @@ export const QUEUE_LOG: RoundSoundWorkerDeps['log'] = { ...SILENT_LOG, error: ()
 export async function createSoundQueue() {
   const { db, url: databaseUrl } = await createTestDatabase();
   const root = await makeFolder('queue');
-  const ffmpeg = await openQueueEngine(root.path);
+  const ffmpeg = await openEngine(USUAL_ENGINE);
   const missingFfmpeg: Ffmpeg = {
     ...ffmpeg,
     run: () => Promise.reject(new FfmpegError('missing', 'gone')),
@@ -129,11 +128,6 @@ export async function createSoundQueue() {
     stopWorkers,
     settled,
   };
-}
-
-/** The engine for tests of the queue: whichever is here. */
-export async function openQueueEngine(workDirectory: string): Promise<Ffmpeg> {
-  return HAS_NATIVE_FFMPEG ? openEngine('native', workDirectory) : createEmbeddedFfmpeg();
 }
 
 export async function hashOfFile(path: string): Promise<string> {
