@@ -33,11 +33,11 @@ export function health({ readiness, metrics, metricsAllow, isLocal }: HealthDeps
         { status: isReady ? 200 : 503, headers: isReady ? NO_STORE : { ...NO_STORE, 'Retry-After': '2' } },
       );
     })
-    .get('/metrics', async ({ request, server }) => {
+    .get('/metrics', ({ request, server }) => {
       if (!mayReadMetrics(request, server?.requestIP(request)?.address ?? '')) {
         return Response.json({ success: false, message: 'Not found' }, { status: 404, headers: NO_STORE });
       }
-      const { text, contentType } = await metrics.render();
+      const { text, contentType } = metrics.render();
       return new Response(text, { headers: { ...NO_STORE, 'Content-Type': contentType } });
     });
 }

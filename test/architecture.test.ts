@@ -50,7 +50,6 @@ const HOMES: Record<string, string[]> = {
   postgres: ['src/db/client.ts'],
   mysql2: ['src/import/source/mysql.ts'],
   'bun:sqlite': ['src/import/source/sqlite.worker.ts', 'src/db/embedded/data-folder.ts'],
-  'prom-client': ['src/runtime/metrics.ts'],
   '@ffmpeg/core': ['media/ffmpeg/embedded.worker.ts', 'media/ffmpeg/ffmpeg-core.d.ts'],
   '@resvg/resvg-js': ['src/charts/raster.ts'],
   '@expo-google-fonts/inter': ['src/charts/raster.ts'],

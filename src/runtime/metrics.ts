@@ -1,7 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { createHistogramSeries, type SeriesValue } from './histogram-series.ts';
-
-/** Prometheus metrics of one process. */
+/** Prometheus metrics of one process. @see https://prometheus.io/docs/instrumenting/exposition_formats */
 export type Metrics = {
   /** A value read at each scrape. */
   addGauge: (name: string, help: string, read: () => number) => void;
@@ -20,22 +17,11 @@ export type Metrics = {
     help: string,
     bounds: readonly number[],
     labels?: readonly Label[],
-  ) => Observe<Label>;
-  /** The exposition text and its content type. */
-  render: () => Promise<{ text: string; contentType: string }>;
+  ) => (value: number, labels?: Record<Label, string>) => void;
+  render: () => { text: string; contentType: string };
 };
 
-export type Count<Label extends string> = {
-  (labels: Record<Label, string | number>, by?: number): void;
-  /** The counter of these labels alone, for what is counted often: finding it by its labels takes longer than counting. */
-  of: (labels: Record<Label, string | number>) => () => void;
-};
-
-export type Observe<Label extends string> = {
-  (value: number, labels?: Record<Label, string>): void;
-  /** The histogram of these labels alone. */
-  of: (labels: Record<Label, string>) => (value: number) => void;
-};
+export type Count<Label extends string> = (labels: Record<Label, string | number>, by?: number) => void;
 
 /** Histogram buckets for the time of requests and queries. */
 export const LATENCY_SECONDS = [
@@ -46,129 +32,132 @@ const LOOP_CHECK_MS = 500;
 
 const PREFIX = 'community_api_';
 
+type Labels = Record<string, string | number>;
+type Sample = { suffix?: '_bucket' | '_sum' | '_count'; labels: Labels; value: number };
+type Metric = {
+  name: string;
+  help: string;
+  type: 'gauge' | 'counter' | 'histogram';
+  read: () => Iterable<Sample>;
+};
+
 /** A registry with the process's own figures: memory, processor time, start, delay of the event loop. */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const addGauge: Metrics['addGauge'] = (name, help, read) => {
-    new Gauge({
-      name: PREFIX + name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  addProcessMetrics(registry);
-  const addHistogram: Metrics['addHistogram'] = (name, help, bounds, labels = []) => {
-    const series = createHistogramSeries(PREFIX + name, bounds, labels);
-    registry.registerMetric(new KeptHistogram({ name: PREFIX + name, help }, series.read));
-    return series.observe;
+  const all = listProcessMetrics();
+  const add = (type: Metric['type'], name: string, help: string, read: Metric['read']) =>
+    all.push({ type, name: PREFIX + name, help, read });
+  const addHistogram: Metrics['addHistogram'] = (name, help, bounds, labelNames = []) => {
+    const create = () => ({ counts: bounds.map(() => 0), sum: 0, count: 0 });
+    const series = createSeries(labelNames, create);
+    add('histogram', name, help, () => series.list().flatMap((one) => toSamples(bounds, one)));
+    return (value, labels) => {
+      const histogram = series.find(labels ?? {});
+      histogram.sum += value;
+      histogram.count += 1;
+      const bucket = bounds.findIndex((bound) => value <= bound);
+      if (bucket >= 0) histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1;
+    };
   };
   watchEventLoop(
     addHistogram(
       'event_loop_delay_seconds',
-      'How late a timer of 100 ms fired: how long requests wait while something computes.',
+      'How late a timer fired: how long requests wait while something computes.',
       LATENCY_SECONDS,
     ),
   );
   return {
-    addGauge,
-    addGauges: (name, help, labels, read) => {
-      new Gauge({
-        name: PREFIX + name,
-        help,
-        labelNames: [...labels],
-        registers: [registry],
-        collect() {
-          this.reset();
-          for (const { labels: given, value } of read()) this.set(given, value);
-        },
-      });
-    },
-    addCounter: (name, help, labels) => {
-      // Counted here and read at each scrape, since prom-client hashes the labels at every increment.
-      type Values = Parameters<Count<(typeof labels)[number]>>[0];
-      const all = new Map<string, { values: Values; count: number }>();
-      new Counter({
-        name: PREFIX + name,
-        help,
-        labelNames: [...labels],
-        registers: [registry],
-        collect() {
-          this.reset();
-          for (const { values, count } of all.values()) this.inc(values, count);
-        },
-      });
-      const find = (values: Values) => {
-        let key = '';
-        for (const label of labels) key += `${values[label]}\n`;
-        return all.getOrInsertComputed(key, () => ({ values, count: 0 }));
+    addGauge: (name, help, read) => add('gauge', name, help, () => [{ labels: {}, value: read() }]),
+    addGauges: (name, help, _, read) => add('gauge', name, help, read),
+    addCounter: (name, help, labelNames) => {
+      const series = createSeries(labelNames, () => ({ count: 0 }));
+      add('counter', name, help, () =>
+        series.list().map(({ labels, value }) => ({ labels, value: value.count })),
+      );
+      return (labels, by = 1) => {
+        series.find(labels).count += by;
       };
-      const count = (values: Values, by = 1) => {
-        find(values).count += by;
-      };
-      const of = (values: Values) => {
-        const series = find(values);
-        return () => {
-          series.count += 1;
-        };
-      };
-      return Object.assign(count, { of });
     },
     addHistogram,
-    render: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+    render: () => ({
+      text: `${all.map(format).join('\n')}\n`,
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    }),
   };
 }
 
-/** @see https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics */
-function addProcessMetrics(registry: Registry): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory size in bytes.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'Start time of the process since the Unix epoch in seconds.',
-    registers,
-  }).set(performance.timeOrigin / 1000);
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'Total user and system CPU time spent in seconds.',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1e6);
-    },
-  });
+/** Values by their labels; the one without labels exists from the beginning. */
+function createSeries<Value>(labelNames: readonly string[], create: () => Value) {
+  const all = new Map<string, { labels: Labels; value: Value }>();
+  const find = (labels: Labels): Value => {
+    let key = '';
+    for (const name of labelNames) key += `${labels[name]}\n`;
+    return all.getOrInsertComputed(key, () => ({ labels, value: create() })).value;
+  };
+  if (labelNames.length === 0) find({});
+  return { find, list: () => [...all.values()] };
 }
 
-/** A histogram whose values `createHistogramSeries` keeps. */
-class KeptHistogram extends Histogram {
-  #configuration: { name: string; help: string };
-  #read: () => SeriesValue[];
+/** Buckets are cumulative. */
+function toSamples(
+  bounds: readonly number[],
+  { labels, value }: { labels: Labels; value: { counts: readonly number[]; sum: number; count: number } },
+): Sample[] {
+  const { counts, sum, count } = value;
+  let below = 0;
+  const buckets = bounds.map((bound, index): Sample => {
+    below += counts[index] ?? 0;
+    return { suffix: '_bucket', labels: { ...labels, le: bound }, value: below };
+  });
+  return [
+    ...buckets,
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels, value: sum },
+    { suffix: '_count', labels, value: count },
+  ];
+}
 
-  constructor(configuration: { name: string; help: string }, read: () => SeriesValue[]) {
-    super({ ...configuration, registers: [] });
-    this.#configuration = configuration;
-    this.#read = read;
-  }
+function format({ name, help, type, read }: Metric): string {
+  const samples = [...read()].map(({ suffix = '', labels, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text))}"`);
+    return `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`;
+  });
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...samples].join('\n');
+}
 
-  /** Called by the registry at each scrape. */
-  async getForPromString() {
-    const { name, help } = this.#configuration;
-    return { name, help, type: 'histogram', values: this.#read(), aggregator: 'sum' };
-  }
+function escapeLabel(text: string): string {
+  return text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n');
+}
+
+/** @see https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics */
+function listProcessMetrics(): Metric[] {
+  const read = (value: () => number) => () => [{ labels: {}, value: value() }];
+  return [
+    {
+      type: 'gauge',
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory size in bytes.',
+      read: read(process.memoryUsage.rss),
+    },
+    {
+      type: 'gauge',
+      name: 'process_start_time_seconds',
+      help: 'Start time of the process since the Unix epoch in seconds.',
+      read: read(() => performance.timeOrigin / 1000),
+    },
+    {
+      type: 'counter',
+      name: 'process_cpu_seconds_total',
+      help: 'Total user and system CPU time spent in seconds.',
+      read: read(() => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / 1e6;
+      }),
+    },
+  ];
 }
 
 /** Measured with a timer, because Bun's `monitorEventLoopDelay` does not notice a blocked loop. */
-function watchEventLoop(observe: Observe<never>): void {
+function watchEventLoop(observe: (value: number) => void): void {
   let dueMs = performance.now() + LOOP_CHECK_MS;
   const timer = setInterval(() => {
     const nowMs = performance.now();

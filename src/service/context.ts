@@ -1,41 +1,71 @@
 import type { Logger } from 'pino';
-import type { Changes } from '../db/changes.ts';
+import { openSoundFolders } from '../../media/sound-files.ts';
+import packageJson from '../../package.json';
+import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
-import type { Leaders } from '../db/leader.ts';
-import type { SoundFolders } from '../domain/round-sound.ts';
-import type { EventReader } from '../events/event-reader.ts';
-import type { MirrorMetrics } from '../import/rounds.ts';
-import type { ReadHistory } from '../live/server-history.ts';
-import type { ServerList } from '../live/server-list.ts';
+import { openLeaders } from '../db/leader.ts';
+import { createEventReader } from '../events/event-reader.ts';
+import { createMirrorMetrics } from '../import/rounds.ts';
+import { createHistoryReader } from '../live/server-history.ts';
+import { createServerList } from '../live/server-list.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Shutdown } from '../runtime/shutdown.ts';
-import type { LookUpSteamBans } from '../steam/bans.ts';
-import type { SteamApi } from '../steam/steam-api.ts';
+import { createSteamBans } from '../steam/bans.ts';
+import { createSteamApi } from '../steam/steam-api.ts';
+import { addStateMetrics, createLookupCounter } from './metrics.ts';
 
 /** What every part is given. */
-export type Context = {
+export type Context = Awaited<ReturnType<typeof openContext>>;
+
+type Foundations = Omit<Shutdown, 'stop'> & {
   config: Config;
   log: Logger;
   now: () => Date;
   /** A monotonic clock in milliseconds, for durations and caches. */
   clockMs: () => number;
   database: Database;
-  changes: Changes;
-  eventReader: EventReader;
-  serverList: ServerList;
-  readHistory: ReadHistory;
-  steamApi: SteamApi;
-  lookUpSteamBans: LookUpSteamBans;
-  soundFolders: SoundFolders;
   metrics: Metrics;
-  mirrorMetrics: MirrorMetrics;
-  onStop: Shutdown['onStop'];
-  onStopPart: Shutdown['onStopPart'];
-  onDrain: Shutdown['onDrain'];
-  isStopping: Shutdown['isStopping'];
-  /** Runs the parts that run in one process at a time. */
-  leaders: Leaders;
-  /** What each part reports in `/readyz`; it does not decide whether the process is ready. */
-  health: Map<string, () => unknown>;
 };
+
+/** Opens what the parts share, until the service stops. */
+export async function openContext(foundations: Foundations) {
+  const { config, log, now, clockMs, database, metrics, onStop } = foundations;
+  const changes = await listenForChanges(database.connection, log);
+  onStop('notifications', changes.stop);
+  const serverList = await createServerList(database.db, log);
+  onStop('server list', serverList.stop);
+  changes.onChange('servers', serverList.invalidate);
+  changes.onChange('server_snapshots', serverList.invalidate);
+  const eventReader = await createEventReader(database.db, log);
+  onStop('reader of events', eventReader.stop);
+  changes.onChange('penalty_events', eventReader.invalidate);
+
+  const steamApi = createSteamApi(config.steam);
+  const countLookups = createLookupCounter(metrics);
+  /** Runs the parts that run in one process at a time. */
+  const leaders = openLeaders(database.url, { log, clockMs });
+  metrics.addGauges('build_info', 'Always 1; the label names the running version.', ['version'], () => [
+    { labels: { version: packageJson.version }, value: 1 },
+  ]);
+  addStateMetrics(metrics, { database, serverList, leaders });
+  return {
+    ...foundations,
+    changes,
+    eventReader,
+    serverList,
+    readHistory: createHistoryReader(database.requestDb, {
+      now,
+      clockMs,
+      onLookup: countLookups('histories'),
+    }),
+    steamApi,
+    lookUpSteamBans: createSteamBans({ steam: steamApi, db: database.requestDb, log, now, clockMs }),
+    soundFolders: await openSoundFolders(config),
+    countLookups,
+    mirrorMetrics: createMirrorMetrics(metrics),
+    leaders,
+    /** What each part reports in `/readyz`; it does not decide whether the process is ready. */
+    health: new Map<string, () => unknown>(),
+  };
+}

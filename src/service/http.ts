@@ -2,14 +2,25 @@ import { createApi } from '../../api/app.ts';
 import { createTokenChecker, type TokenChecker } from '../../api/http/authentication.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createBodyCache } from '../../api/v1/body-cache.ts';
+import { createEventStreams } from '../../api/v1/events/event-streams.ts';
+import type { EventsDeps } from '../../api/v1/events/events.ts';
+import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.ts';
 import {
   createPenaltyExports,
   EXPORTS_PER_HOUR,
   type PenaltyExports,
 } from '../../api/v1/penalties/penalty-export.ts';
 import packageJson from '../../package.json';
+import { formatEventCursor } from '../domain/event.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
+import { presentEvent } from '../events/penalty-payload.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
+import {
+  listPenaltyChanges,
+  listStoredEvents,
+  locateCursor,
+  readEventLog,
+} from '../queries/penalties/events.ts';
 import { openPenaltyExport } from '../queries/penalties/export.ts';
 import {
   countUnfinishedSounds,
@@ -22,10 +33,9 @@ import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
-import { openEvents } from './events.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
-import { countLookups, createRequestRecorder } from './metrics.ts';
+import { createRequestRecorder } from './metrics.ts';
 import { type ApiOptions, openPages } from './pages.ts';
 import { type Limits, openLimits } from './shared-limits.ts';
 
@@ -62,7 +72,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     version: packageJson.version,
     serverList,
     readHistory,
-    bodies: createBodyCache(serverList, countLookups(metrics, 'bodies')),
+    bodies: createBodyCache(serverList, context.countLookups('bodies')),
     findSoundTitle: (steamId64) => sounds.current().titles.get(steamId64),
     listPublishedSounds: (players) =>
       listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
@@ -115,10 +125,10 @@ const TOKEN_FLUSH_MS = 5000;
 const LAST_FLUSH_LIMIT_MS = 1000;
 
 /** Checks tokens until the service stops, and writes when they were last used. */
-function startTokenChecker({ database, changes, clockMs, metrics, log, onStop }: Context): TokenChecker {
+function startTokenChecker({ database, changes, clockMs, countLookups, log, onStop }: Context): TokenChecker {
   const tokens = createTokenChecker(database.requestDb, {
     clockMs,
-    onLookup: countLookups(metrics, 'tokens'),
+    onLookup: countLookups('tokens'),
   });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
@@ -175,6 +185,54 @@ async function watchSounds<Rows, T>(
   onStop(options.name, query.stop);
   changes.onChange('round_sounds', query.invalidate);
   return query;
+}
+
+/** Sends changes of penalties, servers and sounds to clients as they happen. */
+function openEvents(
+  { now, log, database, changes, serverList, eventReader: reader, metrics, onStopPart, onDrain }: Context,
+  sounds: LiveQuery<ReadySounds>,
+): EventsDeps {
+  const { db, requestDb } = database;
+  const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
+  const streams = createEventStreams({
+    reader,
+    listEvents: (afterId, range) => listStoredEvents(db, afterId, { ...range, withSilent: false }),
+    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
+    cursorOf,
+    present: (event) => {
+      const data = presentEvent(event, reader);
+      return { type: event.type, id: data.cursor, data };
+    },
+    now,
+    log,
+  });
+  // Clients reconnect to another process; streams that are opened during the drain end with the remaining parts.
+  onDrain(streams.closeAll);
+  onStopPart('event streams', streams.stop, { serves: true });
+  changes.onChange('api_tokens', streams.checkTokens);
+  changes.onChange('users', streams.checkTokens);
+  changes.onChange('erasures', streams.abortAll);
+  metrics.addGauge('event_streams', 'Open event streams.', streams.count);
+
+  let before = serverList.current();
+  serverList.onChange((after) => {
+    serverEvents(before, after).forEach(streams.send);
+    before = after;
+  });
+  let soundsBefore = sounds.current().all;
+  sounds.onChange(({ all }) => {
+    soundEvents(soundsBefore, all, now()).forEach(streams.send);
+    soundsBefore = all;
+  });
+
+  return {
+    eventStreams: streams,
+    listChanges: (cursor, limit) => listPenaltyChanges(requestDb, cursor, limit),
+    locateEvent: async (cursor) => {
+      const events = await readEventLog(requestDb);
+      return cursor === undefined ? events.newestId : locateCursor(cursor, events).id;
+    },
+  };
 }
 
 const HOUR_MS = 3_600_000;

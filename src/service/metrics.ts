@@ -1,12 +1,18 @@
 import type { Logger } from 'pino';
 import type { RecordRequest } from '../../api/http/pipeline.ts';
 import type { OnQuery } from '../db/connection/instrument.ts';
+import type { Database } from '../db/database.ts';
+import type { Leaders } from '../db/leader.ts';
 import type { ReplicaState } from '../db/replicas.ts';
-import { type Count, LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
-import type { Context } from './context.ts';
+import type { ServerList } from '../live/server-list.ts';
+import type { ServerStatus } from '../queries/servers/servers.ts';
+import { LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
 
 /** Gauges of the database, its replicas, the parts and the game servers, read at each scrape. */
-export function addStateMetrics({ database, metrics, serverList, leaders }: Context): void {
+export function addStateMetrics(
+  metrics: Metrics,
+  { database, serverList, leaders }: { database: Database; serverList: ServerList; leaders: Leaders },
+): void {
   metrics.addGauge(
     'database_connections_in_use',
     'Connections to the primary that run a query or a transaction.',
@@ -40,9 +46,14 @@ export function addStateMetrics({ database, metrics, serverList, leaders }: Cont
   metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', ['part'], () =>
     leaders.states().map(({ part, isLeader }) => ({ labels: { part }, value: isLeader ? 1 : 0 })),
   );
-  const addOfServers = (name: string, help: string, read: (shown: Shown) => number) =>
+  metrics.addGauge(
+    'servers_online',
+    'Listed servers that are online.',
+    () => serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length,
+  );
+  const addOfServers = (name: string, help: string, read: (status: ServerStatus) => number) =>
     metrics.addGauges(name, help, ['server'], () =>
-      serverList.current().map((shown) => ({ labels: { server: shown.server.slug }, value: read(shown) })),
+      serverList.current().map((status) => ({ labels: { server: status.server.slug }, value: read(status) })),
     );
   addOfServers('server_online', '1 while a listed server is online, else 0.', ({ snapshot }) =>
     snapshot?.isOnline ? 1 : 0,
@@ -59,8 +70,6 @@ export function addStateMetrics({ database, metrics, serverList, leaders }: Cont
   );
 }
 
-type Shown = ReturnType<Context['serverList']['current']>[number];
-
 /** Times queries by their names. */
 export function createQueryRecorder(metrics: Metrics): OnQuery {
   const time = metrics.addHistogram(
@@ -72,24 +81,18 @@ export function createQueryRecorder(metrics: Metrics): OnQuery {
   return (query, seconds) => time(seconds, { query });
 }
 
-const counters = new WeakMap<Metrics, Count<'cache' | 'result'>>();
-
-/** @returns a function that counts the hits and misses of a cache. */
-export function countLookups(metrics: Metrics, cache: string): (isHit: boolean) => void {
-  const count =
-    counters.get(metrics) ??
-    metrics.addCounter('cache_lookups_total', 'Lookups in memory, by whether a value was there.', [
-      'cache',
-      'result',
-    ]);
-  counters.set(metrics, count);
-  const [hit, miss] = [count.of({ cache, result: 'hit' }), count.of({ cache, result: 'miss' })];
-  return (isHit) => (isHit ? hit() : miss());
+/** @returns for the name of a cache, a function that counts its hits and misses. */
+export function createLookupCounter(metrics: Metrics): (cache: string) => (isHit: boolean) => void {
+  const count = metrics.addCounter(
+    'cache_lookups_total',
+    'Lookups in memory, by whether a value was there.',
+    ['cache', 'result'],
+  );
+  return (cache) => {
+    for (const result of ['hit', 'miss']) count({ cache, result }, 0);
+    return (isHit) => count({ cache, result: isHit ? 'hit' : 'miss' });
+  };
 }
-
-type Kind = Parameters<RecordRequest>[0]['kind'];
-/** Counts a request of one kind, route and status, and its time. */
-type Recorder = (seconds: number) => void;
 
 /** The methods that are named; a label for each made-up one would make their number unbounded. */
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'POST']);
@@ -108,23 +111,9 @@ export function createRequestRecorder(metrics: Metrics): RecordRequest {
     LATENCY_SECONDS,
     ['route'],
   );
-  /** By kind, route, method and status: finding a series by its labels takes longer than counting. */
-  const recorders: Record<Kind, Map<string, Map<string, Map<number, Recorder>>>> = {
-    public: new Map(),
-    protected: new Map(),
-    page: new Map(),
-  };
-  return ({ kind, method: sentMethod, route, status, seconds }) => {
-    const method = METHODS.has(sentMethod) ? sentMethod : 'other';
-    const known = recorders[kind].get(route)?.get(method)?.get(status);
-    if (known) return known(seconds);
-    const [countOne, timeOne] = [count.of({ kind, method, route, status }), time.of({ route })];
-    const recorder: Recorder = (seconds) => {
-      countOne();
-      timeOne(seconds);
-    };
-    recorders[kind].getOrInsert(route, new Map()).getOrInsert(method, new Map()).set(status, recorder);
-    recorder(seconds);
+  return ({ kind, method, route, status, seconds }) => {
+    count({ kind, method: METHODS.has(method) ? method : 'other', route, status });
+    time(seconds, { route });
   };
 }
 

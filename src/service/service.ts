@@ -1,15 +1,8 @@
 import type { Logger } from 'pino';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
-import { openSoundFolders } from '../../media/sound-files.ts';
-import packageJson from '../../package.json';
-import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
-import { openLeaders } from '../db/leader.ts';
 import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
-import { createEventReader } from '../events/event-reader.ts';
-import { createMirrorMetrics } from '../import/rounds.ts';
-import { createHistoryReader } from '../live/server-history.ts';
-import { createServerList, type ServerList } from '../live/server-list.ts';
+import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
 import type { Config } from '../runtime/config.ts';
@@ -17,17 +10,13 @@ import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { Role } from '../runtime/roles.ts';
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
-import { createSteamBans } from '../steam/bans.ts';
-import { createSteamApi } from '../steam/steam-api.ts';
 import { startBot } from './bot.ts';
-import type { Context } from './context.ts';
+import { type Context, openContext } from './context.ts';
 import { startHealth } from './health.ts';
 import { startApi } from './http.ts';
-import { startMedia } from './media.ts';
-import { addStateMetrics, countLookups, createQueryRecorder, createReplicaReports } from './metrics.ts';
+import { checkStorageIdentity, startMedia } from './media.ts';
+import { createQueryRecorder, createReplicaReports } from './metrics.ts';
 import type { ApiOptions } from './pages.ts';
-import { startPolling } from './poller.ts';
-import { checkStorageIdentity } from './storage-identity.ts';
 import { startSync } from './sync.ts';
 import { startWebhooks } from './webhooks.ts';
 
@@ -57,7 +46,7 @@ export async function runService(
     demoPeople,
   }: { now?: () => Date; clockMs?: () => number; signal?: AbortSignal } & ApiOptions = {},
 ): Promise<Service> {
-  const { onStop, onStopPart, onDrain, isStopping, stop } = createShutdown(log);
+  const { stop, ...shutdown } = createShutdown(log);
   const has = (role: Role) => config.roles.includes(role);
   let address: DatabaseAddress | undefined;
   try {
@@ -73,58 +62,10 @@ export async function runService(
       ...createReplicaReports(log, metrics),
       onQuery: createQueryRecorder(metrics),
     };
-    const opened = await openMigratedDatabase(config, { log, onClose: onStop, signal, pool });
+    const opened = await openMigratedDatabase(config, { log, onClose: shutdown.onStop, signal, pool });
     const { database } = opened;
     address = opened.address;
-    const changes = await listenForChanges(database.connection, log);
-    onStop('notifications', changes.stop);
-    const serverList = await createServerList(database.db, log);
-    onStop('server list', serverList.stop);
-    changes.onChange('servers', serverList.invalidate);
-    changes.onChange('server_snapshots', serverList.invalidate);
-
-    const eventReader = await createEventReader(database.db, log);
-    onStop('reader of events', eventReader.stop);
-    changes.onChange('penalty_events', eventReader.invalidate);
-
-    metrics.addGauges('build_info', 'Always 1; the label names the running version.', ['version'], () => [
-      { labels: { version: packageJson.version }, value: 1 },
-    ]);
-    metrics.addGauge('servers_online', 'Listed servers that are online.', () => countOnline(serverList));
-    const steamApi = createSteamApi(config.steam);
-    const context: Context = {
-      config,
-      log,
-      now,
-      clockMs,
-      database,
-      changes,
-      eventReader,
-      serverList,
-      readHistory: createHistoryReader(database.requestDb, {
-        now,
-        clockMs,
-        onLookup: countLookups(metrics, 'histories'),
-      }),
-      steamApi,
-      lookUpSteamBans: createSteamBans({
-        steam: steamApi,
-        db: database.requestDb,
-        log,
-        now,
-        clockMs,
-      }),
-      soundFolders: await openSoundFolders(config),
-      metrics,
-      mirrorMetrics: createMirrorMetrics(metrics),
-      onStop,
-      onStopPart,
-      onDrain,
-      isStopping,
-      leaders: openLeaders(database.url, { log, clockMs }),
-      health: new Map(),
-    };
-    addStateMetrics(context);
+    const context = await openContext({ ...shutdown, config, log, now, clockMs, database, metrics });
 
     if (has('api') || has('media')) {
       await checkStorageIdentity(database.db, config.storageDir, log);
@@ -148,8 +89,25 @@ export async function runService(
   }
 }
 
-function countOnline(serverList: ServerList): number {
-  return serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length;
+/** Role `poller`: queries the game servers. */
+function startPolling(context: Context): void {
+  const { config, log, database, serverList, metrics, onStopPart, leaders, health } = context;
+  const poller = createPoller({
+    db: database.db,
+    leaders,
+    log,
+    intervalSeconds: config.pollIntervalSeconds,
+    servers: serverList,
+  });
+  onStopPart('poller', poller.stop);
+  health.set('poller', poller.health);
+  metrics.addGauge('polls_running', 'Queries of game servers under way.', () => poller.health().running);
+  metrics.addGauge(
+    'polls_waiting',
+    'Game servers that are due and wait for a free query.',
+    () => poller.health().waiting,
+  );
+  poller.start();
 }
 
 /** On an empty database, logs the first commands to run; without double quotes, which JSON would escape. */
