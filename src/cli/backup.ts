@@ -10,9 +10,9 @@ import { InvalidInput } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
 import { confirm } from './confirm.ts';
-import { describeMoment, print } from './output/print.ts';
-import { showProgress } from './output/progress.ts';
+import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
+import { describeMoment } from './table.ts';
 
 /** `backup` and `restore`: the database and the sounds in one file. */
 export function addBackupCommands(program: Command, session: Session): void {
@@ -21,7 +21,7 @@ export function addBackupCommands(program: Command, session: Session): void {
     .description(
       'back up database and sounds, as of one moment, into a file (.tar.gz); it contains secrets, so only you may read it',
     )
-    .action(async (file: string, _: unknown, command: Command) => {
+    .action(async (file: string) => {
       if (file === '') throw new InvalidInput('The name of the file is empty');
       if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       requireNoRestore(session.config().storageDir);
@@ -34,14 +34,14 @@ export function addBackupCommands(program: Command, session: Session): void {
         { onProgress: progress.update, signal: session.signal },
       );
       const report = await session.waitFor(work).finally(progress.end);
-      print(command, toJson(report), `Wrote ${file}, ${describe(report)}`);
+      session.print(toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program
     .command('restore <file>')
     .description('restore a backup into an empty database; the service has to be stopped')
     .option('--replace', 'restore into a database that is not empty: everything in it is lost')
     .option('--yes', 'do not ask for confirmation')
-    .action(async (file: string, options: { replace?: boolean; yes?: boolean }, command: Command) => {
+    .action(async (file: string, options: { replace?: boolean; yes?: boolean }) => {
       if (options.yes && !options.replace) throw new InvalidInput('--yes requires --replace');
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
@@ -74,11 +74,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       }
       if (report.erasedSince > 0) session.output.warn(describeErasedSince(report.erasedSince));
       const { wrongTotals, erasedSince } = report;
-      print(
-        command,
-        { ...toJson(report), wrongTotals, erasedSince },
-        `Restored ${file}, ${describe(report)}`,
-      );
+      session.print({ ...toJson(report), wrongTotals, erasedSince }, `Restored ${file}, ${describe(report)}`);
     });
 }
 

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
-import { print } from './output/print.ts';
 import type { Session } from './session.ts';
 
 /** `bot register` and `invite`. Both import the bot when they run: discord.js would slow down every other command. */
@@ -9,7 +8,7 @@ export function addBotCommands(program: Command, session: Session): void {
   bot
     .command('register')
     .description('register the slash commands, in the guild of DISCORD_GUILD_ID or in every guild')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const { registerCommands } = await import('../../bot/register.ts');
       const { rest, settings } = await openDiscord(session);
       const { guildId } = settings;
@@ -17,16 +16,16 @@ export function addBotCommands(program: Command, session: Session): void {
       const registration = await registerCommands({ rest, db }, { guildId, isForced: true });
       const { commands, scope } = registration;
       const where = guildId === undefined ? 'globally' : `in guild ${scope}`;
-      print(command, { commands, scope }, `Registered ${commands} commands ${where}`);
+      session.print({ commands, scope }, `Registered ${commands} commands ${where}`);
     });
   bot
     .command('invite')
     .description('print the address that adds the bot to a guild, with the permissions it needs')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const { findInvitation } = await import('../../bot/invitation.ts');
       const { rest, settings } = await openDiscord(session);
       const url = await findInvitation(rest, settings);
-      print(command, { url }, url);
+      session.print({ url }, url);
     });
 }
 

@@ -9,10 +9,9 @@ import { importSource } from '../import/source-system.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
 import { openNamedFile } from './named-file.ts';
-import { describeLostErasures } from './output/lost-erasures.ts';
-import { print } from './output/print.ts';
-import { showProgress } from './output/progress.ts';
 import { addPenaltyListCommand } from './penalty-list.ts';
+import { describeLostErasures } from './personal-data.ts';
+import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
 
 /** How many warnings are printed; all of them are counted, and `--json` lists the first thousand. */
@@ -23,7 +22,6 @@ const MYSQL_FORM =
 
 type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
-type ImportCall = { command: Command; options: Common; start: Import };
 
 /** `penalties list`, `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
 export function addPenaltyCommands(program: Command, session: Session): void {
@@ -34,8 +32,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     .description(
       'import penalties from elsewhere; repeating an import applies only what changed at the source',
     );
-  const run = (command: Command, options: Common, start: Import) =>
-    runImport(session, { command, options, start });
+  const run = (options: Common, start: Import) => runImport(session, options, start);
   const importCommand = (name: string, description: string, source = name) =>
     imports
       .command(name)
@@ -52,10 +49,10 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     'ndjson <file>',
     'one JSON object a line from a file, or from standard input with -',
     'ndjson',
-  ).action(async (file: string, options: Common, command: Command) => {
+  ).action(async (file: string, options: Common) => {
     const input = file === '-' ? Bun.stdin : await openNamedFile(file);
     const totalBytes = file === '-' ? undefined : input.size;
-    await run(command, options, (deps, shared) =>
+    await run(options, (deps, shared) =>
       importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
     );
   });
@@ -77,7 +74,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
         const configured = session.config().sources.simpleadmin;
         const url = options.url ?? configured.url;
         if (url === undefined) command.error('error: --url or SIMPLEADMIN_URL is required');
-        await run(command, options, (deps, shared) =>
+        await run(options, (deps, shared) =>
           importSource(
             deps,
             simpleAdminSystem({
@@ -97,7 +94,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       const configured = session.config().sources.sourcebans;
       const { url = configured.url, prefix = configured.prefix, source = configured.source } = options;
       if (url === undefined) command.error('error: --url or SOURCEBANS_URL is required');
-      await run(command, options, (deps, shared) =>
+      await run(options, (deps, shared) =>
         importSource(deps, sourcebansSystem({ prefix }), { ...shared, url, source }),
       );
     });
@@ -107,17 +104,17 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       const configured = session.config().sources.iks;
       const { url = configured.url, source = configured.source } = options;
       if (url === undefined) command.error('error: --url or IKS_URL is required');
-      await run(command, options, (deps, shared) => importSource(deps, IKS, { ...shared, url, source }));
+      await run(options, (deps, shared) => importSource(deps, IKS, { ...shared, url, source }));
     });
 
   penalties
     .command('recount')
     .description('recount the totals that lists and pages use, after a database was loaded by hand')
     .option('--check', 'only check the totals; the exit code is 1 when any is wrong')
-    .action(async ({ check = false }: { check?: boolean }, command: Command) => {
+    .action(async ({ check = false }: { check?: boolean }) => {
       const { url } = await session.database();
       const recount = check ? await checkPenaltyTallies(url) : await recountPenaltyTallies(url);
-      print(command, recount, describeRecount(recount, check));
+      session.print(recount, describeRecount(recount, check));
       if (check && recount.wrong > 0) session.fail();
     });
 }
@@ -125,7 +122,8 @@ export function addPenaltyCommands(program: Command, session: Session): void {
 /** Runs an import, shows its progress and prints a summary. */
 async function runImport(
   session: Session,
-  { command, options: { dryRun = false, replaceSource = false }, start }: ImportCall,
+  { dryRun = false, replaceSource = false }: Common,
+  start: Import,
 ): Promise<void> {
   const { db, url } = await session.database();
   const progress = showProgress(session.output.progress, () => performance.now());
@@ -148,7 +146,7 @@ async function runImport(
   if (summary.lostErasures > 0) {
     progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
   }
-  print(command, summary, describe(summary));
+  session.print(summary, describe(summary));
   // Every row was set aside: a script must not continue as if they had been imported.
   if (summary.read > 0 && summary.setAside === summary.read) session.fail();
 }

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import {
+  countsOnlineTime,
+  isByConsole,
   isPenaltyTime,
   PENALTY_STATUSES,
   PENALTY_TYPES,
@@ -8,12 +10,13 @@ import {
   parsePenaltyType,
   serverNameOf,
 } from '../domain/penalty.ts';
+import { durationInWords } from '../domain/text/duration.ts';
 import { tryParseTime } from '../domain/text/timestamp.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
+import type { Penalty } from '../queries/penalties/row.ts';
 import { listServers, requireServer } from '../queries/servers/servers.ts';
-import { describePenalty, PENALTY_HEADER } from './output/penalty-words.ts';
-import { print, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
+import { describeMoment, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -39,7 +42,7 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
     .option('--type <list>', `separated by commas: ${PENALTY_TYPES.join(', ')}`)
     .option('--status <status>', PENALTY_STATUSES.join(', ').toLowerCase())
     .option('--since <time>', 'created since a date, such as 2026-11-01 (UTC), or within a time, such as 7d')
-    .action(async (options: ListOptions, command: Command) => {
+    .action(async (options: ListOptions) => {
       const { player, admin, server, type, status, since } = options;
       const now = new Date();
       const filter = {
@@ -54,13 +57,11 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
       const page = { page: 1, perPage: PENALTIES_LISTED, now };
       const { rows, total } = await listPenalties(db, { ...filter, serverId }, page);
       const names = new Map((await listServers(db)).map(({ id, slug }) => [id, slug]));
-      const lines = rows.map((penalty) => {
-        const serverName = names.get(penalty.serverId);
-        return describePenalty(penalty, serverNameOf({ serverId: penalty.serverId, serverName }));
-      });
-      const table = toTable(PENALTY_HEADER, lines, 'No penalties.');
+      const table = toPenaltyTable(
+        rows.map((penalty) => ({ ...penalty, serverName: names.get(penalty.serverId) })),
+      );
       const rest = total - rows.length;
-      print(command, rows, rest > 0 ? `${table}\n… and ${rest} older` : table);
+      session.print(rows, rest > 0 ? `${table}\n… and ${rest} older` : table);
     });
 }
 
@@ -72,4 +73,41 @@ function parseSince(text: string, now: Date): Date {
   throw new InvalidInput(
     `--since ${JSON.stringify(text)} isn't valid: use a date such as 2026-11-01, or ${TIME_SPAN_RULE}`,
   );
+}
+
+const PENALTY_HEADER = [
+  'ID',
+  'TYPE',
+  'STATUS',
+  'PLAYER',
+  'STEAMID64',
+  'DURATION',
+  'CREATED',
+  'ADMIN',
+  'SERVER',
+  'REASON',
+];
+
+/** Penalties as a table. */
+export function toPenaltyTable(penalties: readonly ListedPenalty[]): string {
+  return toTable(PENALTY_HEADER, penalties.map(describePenalty), 'No penalties.');
+}
+
+type ListedPenalty = Penalty & Parameters<typeof serverNameOf>[0];
+
+function describePenalty(penalty: ListedPenalty): string[] {
+  const { durationMinutes } = penalty;
+  const duration = durationMinutes === 0 ? 'permanent' : durationInWords('en', durationMinutes);
+  return [
+    String(penalty.id),
+    penalty.type,
+    penalty.status.toLowerCase(),
+    penalty.playerName || '-',
+    penalty.playerSteamId,
+    countsOnlineTime(penalty) ? `${duration} online` : duration,
+    describeMoment(penalty.createdAt),
+    isByConsole(penalty) ? 'Console' : penalty.adminName || penalty.adminSteamId,
+    serverNameOf(penalty) ?? 'all',
+    penalty.reason || '-',
+  ];
 }

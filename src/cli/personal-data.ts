@@ -6,8 +6,6 @@ import { isPersonKnown, openPersonExport } from '../queries/personal-data/export
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/erase-player.ts';
 import { confirm } from './confirm.ts';
-import { describeLostErasures } from './output/lost-erasures.ts';
-import { print } from './output/print.ts';
 import type { Session } from './session.ts';
 import { loadSteamId } from './who.ts';
 
@@ -34,7 +32,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     )
     .option('--penalties', 'also make their penalties anonymous, now and in every later import')
     .option('--yes', 'do not ask for confirmation')
-    .action(async (id: string, options: { penalties?: boolean; yes?: boolean }, command: Command) => {
+    .action(async (id: string, options: { penalties?: boolean; yes?: boolean }) => {
       const steamId64 = await loadSteamId(session, id);
       const { db } = await session.database();
       const withPenalties = options.penalties === true;
@@ -56,10 +54,22 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const message = isKnown
         ? `Erased ${steamId64}${words}`
         : `Nothing was kept about ${steamId64}; imports will keep them anonymous`;
-      print(command, { erased: steamId64, ...erased, lostErasures }, message);
+      session.print({ erased: steamId64, ...erased, lostErasures }, message);
     });
 }
 
 function nothingKept(id: string): NotFound {
   return new NotFound(`Nothing is kept about ${JSON.stringify(id)}`);
+}
+
+/**
+ * The warning that erased people are not recognised, because the secret that identifies them is lost.
+ * @param whatFollows how this command can make it worse.
+ */
+export function describeLostErasures(count: number, whatFollows: string): string {
+  const who = count === 1 ? '1 erased person is' : `${count} erased people are`;
+  return (
+    `warning: ${who} not recognised, since the secret that identifies them is lost: ` +
+    `${whatFollows} (docs/privacy.md, "Erased people")`
+  );
 }

@@ -1,12 +1,16 @@
-import { existsSync } from 'node:fs';
-import { CommanderError } from 'commander';
+import { Command, CommanderError, type Option } from 'commander';
+import packageJson from '../../package.json';
 import { describeOutage } from '../db/open.ts';
-import { toDemoConfig } from '../demo/config.ts';
-import { DomainError, NotFound } from '../domain/errors.ts';
-import type { Config } from '../runtime/config.ts';
-import { createLogger } from '../runtime/log.ts';
-import { createProgram } from './program.ts';
-import { createSession, type Output } from './session.ts';
+import { DomainError } from '../domain/errors.ts';
+import { addBackupCommands } from './backup.ts';
+import { addBotCommands } from './bot.ts';
+import { addPenaltyCommands } from './penalties.ts';
+import { addServerCommands } from './servers.ts';
+import { createSession, type Session } from './session.ts';
+import { addSoundCommands } from './sounds.ts';
+import { addTokenCommands } from './tokens.ts';
+import { addUserCommands } from './users.ts';
+import { addWebhookCommands } from './webhooks.ts';
 
 /** The exit codes for wrong usage and for failures. */
 const WRONG_USAGE = 2;
@@ -15,13 +19,7 @@ const FAILURE = 1;
 /** Options that may stand alone: a call without a command prints help. */
 const GLOBAL_OPTIONS = ['--json', '--demo'];
 
-/** Logs less than the service, unless configured otherwise. */
-const DEFAULTS = { LOG_LEVEL: 'warn' };
-
-type Call = {
-  /** Reads the configuration, where it says nothing from these defaults. */
-  configure: (defaults: Record<string, string>) => Config;
-  output: Output;
+type Call = Parameters<typeof createSession>[1] & {
   /** Resolved with an exit code to interrupt the command, which leaves no embedded database behind. */
   interrupted: Promise<number>;
 };
@@ -30,20 +28,8 @@ type Call = {
  * Runs one call of the operator's tool.
  * @returns its exit code.
  */
-export async function runCommand(args: readonly string[], call: Call): Promise<number> {
-  const { configure, output, interrupted } = call;
-  const session = createSession(() => {
-    const configured = configure(DEFAULTS);
-    const isDemo = program.opts<{ demo?: boolean }>().demo === true;
-    const config = isDemo ? toDemoConfig(configured) : configured;
-    if (isDemo && !existsSync(config.dataDir)) {
-      throw new NotFound(
-        `There is no demo in ${config.dataDir}: start it with \`bun run demo\`, or set the DATA_DIR it was started with`,
-      );
-    }
-    return { config, log: createLogger(config.logLevel, 2) };
-  }, output);
-  const program = createProgram(session);
+export async function runCommand(args: readonly string[], { interrupted, ...call }: Call): Promise<number> {
+  const { program, session } = createProgram(call);
   try {
     if (args.every((argument) => GLOBAL_OPTIONS.includes(argument))) {
       program.outputHelp();
@@ -53,7 +39,7 @@ export async function runCommand(args: readonly string[], call: Call): Promise<n
     return await Promise.race([done, interrupted]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-    output.warn(explain(error));
+    call.output.warn(explain(error));
     return FAILURE;
   } finally {
     await session.close();
@@ -64,4 +50,67 @@ export async function runCommand(args: readonly string[], call: Call): Promise<n
 function explain(error: unknown): string {
   if (error instanceof DomainError) return error.message;
   return describeOutage(error) ?? Bun.inspect(error);
+}
+
+/** Every command of the operator's tool; errors are thrown as CommanderError. */
+export function createProgram(call: Omit<Call, 'interrupted'>): { program: Command; session: Session } {
+  const { output } = call;
+  const program = new StrictCommand('bun run cli')
+    .description("The operator's tool: it works on the service's database, whether or not the service runs.")
+    .version(packageJson.version)
+    .option('--json', 'JSON on stdout')
+    .option('--demo', 'work on the data of the demo')
+    .showHelpAfterError('(see --help)')
+    // Commander's own errors look like all others.
+    .configureOutput({
+      writeOut: (text) => output.print(text.replace(/\n$/, '')),
+      writeErr: (text) => output.warn(text.replace(/\n$/, '')),
+      outputError: (text, write) =>
+        write(text.replace(/^error: (.)/, (_, first: string) => first.toUpperCase())),
+    })
+    .exitOverride();
+
+  const session = createSession(program, call);
+  addServerCommands(program, session);
+  addTokenCommands(program, session);
+  addUserCommands(program, session);
+  addPenaltyCommands(program, session);
+  addBotCommands(program, session);
+  addSoundCommands(program, session);
+  addWebhookCommands(program, session);
+  addBackupCommands(program, session);
+  addHelpCommand(program);
+  return { program, session };
+}
+
+/** Reports an unknown option before a missing one, which commander does not: a misspelled option is often both. */
+class StrictCommand extends Command {
+  // Commander's own, with "Did you mean …?"; not in its types.
+  declare unknownOption: (flag: string) => never;
+
+  override createCommand(name?: string): Command {
+    return new StrictCommand(name);
+  }
+
+  missingMandatoryOptionValue({ flags }: Option): void {
+    const unknown = this.args.find((argument) => argument.startsWith('-'));
+    if (unknown !== undefined) this.unknownOption(unknown);
+    this.error(`error: required option '${flags}' not specified`);
+  }
+}
+
+/** In place of commander's own, which shows the help of `tokens` for `help tokens create`. */
+function addHelpCommand(program: Command): void {
+  program
+    .helpCommand(false)
+    .command('help [command...]')
+    .description('display help for command')
+    .action((names: string[], _: unknown, help: Command) => {
+      let shown = program;
+      for (const name of names) {
+        const child = shown.commands.find((command) => command.name() === name);
+        shown = child ?? help.error(`error: unknown command '${names.join(' ')}'`);
+      }
+      shown.outputHelp();
+    });
 }

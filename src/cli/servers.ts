@@ -1,20 +1,21 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
-import { tryParseServerAddress } from '../domain/server-address.ts';
-import { queryGameServer } from '../poll/game-server.ts';
+import { type ServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
+import type { QueryFailureReason } from '../poll/a2s-protocol.ts';
+import { type PollOutcome, queryGameServer } from '../poll/game-server.ts';
 import {
   addServer,
   listAllServerStatuses,
   removeServer,
   requireServer,
   type ServerChanges,
+  type ServerStatus,
   saveServerChanges,
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
-import { print, toolOf, toTable } from './output/print.ts';
-import { describeQueryOutcome, describeServer, SERVER_HEADER } from './output/server-words.ts';
 import type { Session } from './session.ts';
+import { describeMoment, toTable } from './table.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 
@@ -34,13 +35,12 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--slug <slug>', 'name in URLs; the name made url-safe by default')
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
-    .action(async (options: NewServer, command: Command) => {
+    .action(async (options: NewServer) => {
       const { db } = await session.database();
       const address = withPort(options.address);
       const server = await addServer(db, { ...options, address, actor: 'operator' });
       const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
-      print(
-        command,
+      session.print(
         { ...server, answers: outcome.hasResponded },
         `Added ${server.slug} (${server.address})\n${describeQueryOutcome(server.address, outcome)}`,
       );
@@ -70,21 +70,20 @@ export function addServerCommands(program: Command, session: Session): void {
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
-      print(command, { ...server, ...(outcome && { answers: outcome.hasResponded }) }, lines.join('\n'));
+      session.print({ ...server, ...(outcome && { answers: outcome.hasResponded }) }, lines.join('\n'));
     });
   servers
     .command('list')
     .description('all servers, hidden ones too')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const { db } = await session.database();
       const all = await listAllServerStatuses(db);
-      print(
-        command,
+      session.print(
         all.map(({ server, snapshot }) => ({ ...server, snapshot })),
         toTable(
           SERVER_HEADER,
           all.map(describeServer),
-          `No servers yet: ${toolOf(command)} servers add --name NAME --address HOST:PORT`,
+          `No servers yet: ${session.tool()} servers add --name NAME --address HOST:PORT`,
         ),
       );
     });
@@ -92,12 +91,12 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('remove <slug>')
     .description('remove a server with its history; its penalties stay')
     .option('--yes', 'do not ask for confirmation')
-    .action(async (slug: string, { yes = false }: { yes?: boolean }, command: Command) => {
+    .action(async (slug: string, { yes = false }: { yes?: boolean }) => {
       const { db } = await session.database();
       await requireServer(db, slug);
       if (!yes) await confirm(`Remove ${slug} and its history? This cannot be undone.`);
       await removeServer(db, slug, { actor: 'operator' });
-      print(command, { removed: slug }, `Removed ${slug}`);
+      session.print({ removed: slug }, `Removed ${slug}`);
     });
   for (const [verb, isHidden] of [
     ['unhide', false],
@@ -110,10 +109,10 @@ export function addServerCommands(program: Command, session: Session): void {
           ? 'take a server off the public list and stop polling it'
           : 'list a hidden server and poll it',
       )
-      .action(async (slug: string, _: unknown, command: Command) => {
+      .action(async (slug: string) => {
         const { db } = await session.database();
         await setServerHidden(db, slug, { isHidden, actor: 'operator' });
-        print(command, { slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
+        session.print({ slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }
 }
@@ -127,4 +126,46 @@ function parsePosition(text: string): number {
 function withPort(address: string): string {
   const complete = `${address}:${GAME_PORT}`;
   return tryParseServerAddress(address) === undefined && tryParseServerAddress(complete) ? complete : address;
+}
+
+const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
+
+/** Link-local addresses, which Steam Datagram Relay gives to game servers. */
+const STEAM_RELAY = /^169\.254\.\d+\.\d+$/;
+
+/** A server as a row of a table. */
+function describeServer({ server, snapshot }: ServerStatus): string[] {
+  const isOnline = snapshot?.isOnline === true;
+  return [
+    server.slug,
+    server.name,
+    server.address,
+    server.mode,
+    server.region,
+    server.isHidden ? 'hidden' : isOnline ? 'online' : snapshot ? 'offline' : 'not polled yet',
+    !server.isHidden && isOnline ? `${snapshot.playersCount}/${snapshot.maxPlayers}` : '-',
+    snapshot?.seenAt ? describeMoment(snapshot.seenAt) : 'never',
+  ];
+}
+
+/** Whether a server responded to a query, and what to do if not. */
+function describeQueryOutcome(address: string, outcome: PollOutcome): string {
+  if (outcome.hasResponded) {
+    const { map, playersCount, maxPlayers, pingMs } = outcome.state;
+    return `responds: ${map} ${playersCount}/${maxPlayers}, ${pingMs} ms`;
+  }
+  return `warning: ${address} does not respond: ${advise(outcome.reason, tryParseServerAddress(address))}`;
+}
+
+function advise(reason: QueryFailureReason, address: ServerAddress | undefined): string {
+  const port = address?.port;
+  if (address && STEAM_RELAY.test(address.host)) {
+    return "it is an address of the Steam relay network, which cannot be queried from outside: use the server's own address";
+  }
+  if (reason === 'host-unknown') return 'its host name has no address';
+  if (reason === 'banned-by-server') return 'the game server has banned the address of this machine';
+  if (reason === 'no-game') return 'it has no map yet, or is not a game server';
+  if (reason === 'malformed') return `whatever responds on UDP port ${port} is not a game server`;
+  if (reason === 'refused') return `nothing listens on UDP port ${port}: is the game server running?`;
+  return `open UDP port ${port} of the game server for this machine`;
 }

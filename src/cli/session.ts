@@ -1,7 +1,13 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { type DatabaseAddress, openAddress, openMigratedDatabase } from '../db/open.ts';
+import { toDemoConfig } from '../demo/config.ts';
+import { NotFound } from '../domain/errors.ts';
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import type { Config } from '../runtime/config.ts';
+import { createLogger } from '../runtime/log.ts';
 
 /** Where commands write. */
 export type Output = {
@@ -15,32 +21,39 @@ export type Output = {
   progress: { isTTY?: boolean; write: (text: string) => unknown };
 };
 
-/** The dependencies of commands; configuration and database are opened when first used. */
-export type Session = {
-  output: Output;
-  /** Makes the command end with exit code 1 after what it has printed. */
-  fail: () => void;
-  hasFailed: () => boolean;
-  config: () => Config;
-  log: () => Logger;
-  database: () => Promise<Database>;
-  /** The address of the database, which is neither migrated nor connected to. */
-  address: () => Promise<DatabaseAddress>;
-  /** Aborted when the command is interrupted. */
-  signal: AbortSignal;
-  /** Makes `close` wait for work that uses the database; the signal asks it to end. */
-  waitFor: <T>(work: Promise<T>) => Promise<T>;
-  close: () => Promise<void>;
-};
+/** The dependencies of commands. */
+export type Session = ReturnType<typeof createSession>;
 
-/** @param load reads the configuration when first needed, so that `--help` works with an invalid one. */
-export function createSession(load: () => { config: Config; log: Logger }, output: Output): Session {
+/** Logs less than the service, unless configured otherwise. */
+const DEFAULTS = { LOG_LEVEL: 'warn' };
+
+/**
+ * Opens configuration and database when they are first used, so that `--help` works with a configuration that is invalid.
+ * @param program has the options `--json` and `--demo`.
+ * @param configure reads the configuration, where it says nothing from these defaults.
+ */
+export function createSession(
+  program: Command,
+  { configure, output }: { configure: (defaults: Record<string, string>) => Config; output: Output },
+) {
+  const options = () => program.opts<{ json?: boolean; demo?: boolean }>();
   let hasFailed = false;
-  let loaded: ReturnType<typeof load> | undefined;
+  let loaded: { config: Config; log: Logger } | undefined;
   const closers: (() => Promise<void>)[] = [];
   const closing = new AbortController();
   let opened: Promise<Database> | undefined;
   let addressed: Promise<DatabaseAddress> | undefined;
+
+  function load(): { config: Config; log: Logger } {
+    const configured = configure(DEFAULTS);
+    const config = options().demo ? toDemoConfig(configured) : configured;
+    if (options().demo && !existsSync(config.dataDir)) {
+      throw new NotFound(
+        `There is no demo in ${config.dataDir}: start it with \`bun run demo\`, or set the DATA_DIR it was started with`,
+      );
+    }
+    return { config, log: createLogger(config.logLevel, 2) };
+  }
   const get = () => {
     loaded ??= load();
     return loaded;
@@ -59,6 +72,17 @@ export function createSession(load: () => { config: Config; log: Logger }, outpu
 
   return {
     output,
+    /**
+     * Prints a result: as JSON with `--json`, otherwise as text. Names from other databases may contain what a terminal
+     * would interpret: it is escaped, which does not change the meaning of JSON.
+     */
+    print: (value: unknown, words: string) => {
+      const text = options().json ? JSON.stringify(value, null, 2) : words;
+      output.print(text.split('\n').map(escapeUnprintable).join('\n'));
+    },
+    /** How this tool was called, for hints that people paste: one of the demo must not lead to the real data. */
+    tool: () => (options().demo ? 'bun run cli --demo' : 'bun run cli'),
+    /** Makes the command end with exit code 1 after what it has printed. */
     fail: () => {
       hasFailed = true;
     },
@@ -69,13 +93,16 @@ export function createSession(load: () => { config: Config; log: Logger }, outpu
       opened ??= open();
       return opened;
     },
+    /** The address of the database, which is neither migrated nor connected to. */
     address: () => {
       const { config, log } = get();
       addressed ??= openAddress(config, { log, onClose: (_, close) => closers.push(close) });
       return addressed;
     },
+    /** Aborted when the command is interrupted. */
     signal: closing.signal,
-    waitFor: (work) => {
+    /** Makes `close` wait for work that uses the database; the signal asks it to end. */
+    waitFor: <T>(work: Promise<T>) => {
       closers.push(async () => void (await work.catch(() => undefined)));
       return work;
     },

@@ -14,8 +14,8 @@ import {
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
 import { openNamedFile } from './named-file.ts';
-import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
+import { toTable } from './table.ts';
 import { resolveSteamId } from './who.ts';
 
 const MAX_WAIT_MS = 5 * 60_000;
@@ -41,7 +41,7 @@ export function addSoundCommands(program: Command, session: Session): void {
     .description('upload a file as the sound of a player, and wait until it is published')
     .requiredOption('--steamid64 <id>', "the player's SteamID, in any notation")
     .option('--start <time>', 'where the cut begins, counted from the first sound: 12.5s', '0s')
-    .action(async (path: string, options: { steamid64: string; start: string }, command: Command) => {
+    .action(async (path: string, options: { steamid64: string; start: string }) => {
       const steamId64 = await resolveSteamId(session, options.steamid64);
       const start = { startMs: parseStart(options.start), startFrom: 'first_sound' } as const;
       const file = await openNamedFile(path);
@@ -57,7 +57,7 @@ export function addSoundCommands(program: Command, session: Session): void {
       worker.start();
       try {
         const sound = await waitUntilDone(db, id);
-        print(command, toJson(sound), describe(sound));
+        session.print(toJson(sound), describe(sound));
       } finally {
         await worker.stop();
       }
@@ -65,7 +65,7 @@ export function addSoundCommands(program: Command, session: Session): void {
   sounds
     .command('list')
     .description('all sounds, newest first')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const { db } = await session.database();
       const all = await listRoundSounds(db);
       const rows = all.map((sound) => [
@@ -77,21 +77,20 @@ export function addSoundCommands(program: Command, session: Session): void {
         (sound.readyAt ?? sound.createdAt).toISOString().slice(0, 10),
       ]);
       const header = ['PLAYER', 'TITLE', 'STATE', 'LENGTH', 'LOUDNESS', 'SINCE'];
-      print(
-        command,
+      session.print(
         all.map(toJson),
-        toTable(header, rows, `No sounds yet: ${toolOf(command)} sounds add --steamid64 ID FILE`),
+        toTable(header, rows, `No sounds yet: ${session.tool()} sounds add --steamid64 ID FILE`),
       );
     });
   sounds
     .command('remove <id>')
     .description("delete a player's sound, published or still queued; the id is a SteamID in any notation")
-    .action(async (id: string, _: unknown, command: Command) => {
+    .action(async (id: string) => {
       const steamId64 = await resolveSteamId(session, id);
       const { db } = await session.database();
       const folders = await openSoundFolders(session.config());
       await removeSound(db, folders, { steamId64, actor: 'operator' });
-      print(command, { removed: steamId64 }, `Removed the sound of ${steamId64}`);
+      session.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });
 }
 

@@ -5,8 +5,8 @@ import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/right
 import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
-import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
+import { toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -27,7 +27,7 @@ export function addTokenCommands(program: Command, session: Session): void {
       '--scopes <list>',
       `what it may read, separated by commas: ${TOKEN_SCOPES.join(', ')}; all by default`,
     )
-    .action(async (options: CreateOptions, command: Command) => {
+    .action(async (options: CreateOptions) => {
       const steamId = await resolveSteamId(session, options.steamid64);
       const now = new Date();
       const expiresAt = options.expires === undefined ? null : parseExpiry(options.expires, now);
@@ -44,7 +44,7 @@ export function addTokenCommands(program: Command, session: Session): void {
           actor: 'operator',
         });
       });
-      print(command, { id, token, scopes, expiresAt }, token);
+      session.print({ id, token, scopes, expiresAt }, token);
       // Scripts read the token alone; people are told what it is.
       if (session.output.isTerminal) {
         const end = expiresAt ? `expires on ${day(expiresAt)}` : 'does not expire';
@@ -55,7 +55,7 @@ export function addTokenCommands(program: Command, session: Session): void {
     .command('list')
     .description(`the newest ${TOKENS_LISTED} tokens`)
     .option('--before <id>', `the newest ${TOKENS_LISTED} of those older than this token`)
-    .action(async ({ before }: { before?: string }, command: Command) => {
+    .action(async ({ before }: { before?: string }) => {
       const beforeId = before === undefined ? undefined : parseTokenId(before);
       const { db } = await session.database();
       const { tokens, older } = await listApiTokens(db, { before: beforeId, limit: TOKENS_LISTED });
@@ -73,20 +73,20 @@ export function addTokenCommands(program: Command, session: Session): void {
       const header = ['ID', 'OWNER', 'NAME', 'TOKEN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
       const none =
         before === undefined
-          ? `No tokens yet: ${toolOf(command)} tokens create --steamid64 ID --name LABEL`
+          ? `No tokens yet: ${session.tool()} tokens create --steamid64 ID --name LABEL`
           : `No tokens older than ${before}.`;
       const table = toTable(header, rows, none);
       const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;
-      print(command, tokens, older > 0 ? `${table}\n${rest}` : table);
+      session.print(tokens, older > 0 ? `${table}\n${rest}` : table);
     });
   tokens
     .command('revoke <id>')
     .description('revoke a token, at once and everywhere')
-    .action(async (id: string, _: unknown, command: Command) => {
+    .action(async (id: string) => {
       const tokenId = parseTokenId(id);
       const { db } = await session.database();
       await revokeApiToken(db, tokenId, { now: new Date(), actor: 'operator' });
-      print(command, { revoked: tokenId }, `Revoked token ${id}`);
+      session.print({ revoked: tokenId }, `Revoked token ${id}`);
     });
 }
 

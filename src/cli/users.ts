@@ -1,22 +1,22 @@
 import type { Command } from 'commander';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { USER_FLAGS } from '../domain/rights/user-flags.ts';
+import { steamProfileUrl } from '../domain/profile-address.ts';
+import { type FlagSource, USER_FLAGS } from '../domain/rights/user-flags.ts';
+import type { SteamId64 } from '../domain/steam-id.ts';
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
+import type { PlayerRecord } from '../queries/penalties/player-record.ts';
 import { loadPlayerRecord } from '../queries/penalties/player-record.ts';
 import { blockUser, unblockUser } from '../queries/users/user-blocks.ts';
 import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
+import type { GivenFlag } from '../queries/users/user-flags.ts';
 import { listGivenFlags } from '../queries/users/user-flags.ts';
+import type { ListedUser, User } from '../queries/users/users.ts';
 import { searchUsers } from '../queries/users/users.ts';
-import { print, toTable } from './output/print.ts';
-import {
-  describeGivenFlag,
-  describeListedUser,
-  describeRecord,
-  describeUser,
-  USER_HEADER,
-} from './output/user-words.ts';
+import { toPenaltyTable } from './penalty-list.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
 import type { Session } from './session.ts';
+import { describeMoment, toTable } from './table.ts';
 import { findUserOf, loadUser, resolveSteamId, userNotFound } from './who.ts';
 
 type UserOptions = {
@@ -25,25 +25,21 @@ type UserOptions = {
   discordId?: string;
   discordUsername?: string;
   discordAvatar?: string;
-  admin?: boolean;
-  owner?: boolean;
-  svip?: boolean;
-  serviceplus?: boolean;
-  moderator?: boolean;
   hideDiscord?: boolean;
-};
+} & { [Option in Flag['option']]?: boolean };
 
 const USERS_LISTED = 100;
 const PENALTIES_SHOWN = 20;
 const MAX_TEXT_LENGTH = 128;
-/** The flag options, and what each gives to a user. */
-const FLAGS = {
-  admin: 'the flag admin',
-  owner: 'the flag owner',
-  svip: 'SVIP',
-  serviceplus: 'Premium (Service+)',
-  moderator: 'the flag moderator',
-} as const;
+/** The flags by their options, and how help names them. */
+const FLAGS = [
+  { option: 'owner', column: 'isOwner', words: 'the flag owner' },
+  { option: 'admin', column: 'isAdmin', words: 'the flag admin' },
+  { option: 'moderator', column: 'isModerator', words: 'the flag moderator' },
+  { option: 'svip', column: 'hasSvip', words: 'SVIP' },
+  { option: 'serviceplus', column: 'isServiceplus', words: 'Premium (Service+)' },
+] as const;
+type Flag = (typeof FLAGS)[number];
 
 /** `users set | show | list | block | unblock | export | erase`. */
 export function addUserCommands(program: Command, session: Session): void {
@@ -58,17 +54,17 @@ export function addUserCommands(program: Command, session: Session): void {
     .option('--discord-avatar <hash>', 'avatar of their Discord account, as Discord names it')
     .option('--hide-discord', 'show their Discord account only to admins and moderators')
     .option('--no-hide-discord', 'show it to everybody');
-  for (const [flag, given] of Object.entries(FLAGS)) {
+  for (const { option, words } of FLAGS) {
     set
-      .option(`--${flag}`, `give them ${given}`)
-      .option(`--no-${flag}`, `take ${given} away from them, if it was given by hand`);
+      .option(`--${option}`, `give them ${words}`)
+      .option(`--no-${option}`, `take ${words} away from them, if it was given by hand`);
   }
   set.action(async (options: UserOptions, command: Command) => {
     const steamId = await resolveSteamId(session, options.steamid64);
     const changes = changesOf(options, command);
     const { db } = await session.database();
     const user = await saveUser(db, steamId, { changes, actor: 'operator' });
-    print(command, user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
+    session.print(user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
     const remaining = (await listGivenFlags(db, steamId)).filter(
       ({ flag }) => changes[USER_FLAGS[flag]] === false,
     );
@@ -80,7 +76,7 @@ export function addUserCommands(program: Command, session: Session): void {
     .description(
       'a user, by SteamID in any notation, profile address or Discord id; the record and flags of a player without an account',
     )
-    .action(async (id: string, _: unknown, command: Command) => {
+    .action(async (id: string) => {
       const { db, who, user } = await findUserOf(session, id);
       if (!user) {
         const options = { page: 1, perPage: PENALTIES_SHOWN, now: new Date() };
@@ -91,39 +87,39 @@ export function addUserCommands(program: Command, session: Session): void {
           listGivenFlags(db, steamId64),
         ]);
         if (record.total === 0 && flags.length === 0) throw userNotFound(who);
-        print(command, { steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
+        session.print({ steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
         return;
       }
       const flags = await listGivenFlags(db, user.steamId64);
-      print(command, { ...user, flags }, describeUser(user, flags));
+      session.print({ ...user, flags }, describeUser(user, flags));
     });
   users
     .command('list [search]')
     .description(`the newest ${USERS_LISTED} users; with a search, by part of a name, SteamID or Discord id`)
-    .action(async (search: string | undefined, _: unknown, command: Command) => {
+    .action(async (search: string | undefined) => {
       const { db } = await session.database();
       const query = { query: search ?? '', page: 1, perPage: USERS_LISTED, now: new Date() };
       const page = await searchUsers(db, query);
       const rest = page.total - page.users.length;
       const table = toTable(USER_HEADER, page.users.map(describeListedUser), 'No users.');
-      print(command, page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
+      session.print(page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
     });
   users
     .command('block <id>')
     .description('refuse the tokens, sessions, sign-ins and uploads of a user, at once and everywhere')
     .option('--reason <text>', 'what the user is told', '')
-    .action(async (id: string, { reason }: { reason: string }, command: Command) => {
+    .action(async (id: string, { reason }: { reason: string }) => {
       const { db, user } = await loadUser(session, id);
       await blockUser(db, user.steamId64, { reason, now: new Date(), actor: 'operator' });
-      print(command, { blocked: user.steamId64 }, `Blocked ${user.steamId64}`);
+      session.print({ blocked: user.steamId64 }, `Blocked ${user.steamId64}`);
     });
   users
     .command('unblock <id>')
     .description('let a blocked user in again; their tokens work again')
-    .action(async (id: string, _: unknown, command: Command) => {
+    .action(async (id: string) => {
       const { db, user } = await loadUser(session, id);
       await unblockUser(db, user.steamId64, { actor: 'operator' });
-      print(command, { unblocked: user.steamId64 }, `Unblocked ${user.steamId64}`);
+      session.print({ unblocked: user.steamId64 }, `Unblocked ${user.steamId64}`);
     });
   addPersonalDataCommands(users, session);
 }
@@ -137,6 +133,8 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
   }
   // Commander gives flags a default: only those on the command line count.
   const isGiven = (flag: string) => command.getOptionValueSource(flag) === 'cli';
+  const flags: { [Column in Flag['column']]?: boolean } = {};
+  for (const { option, column } of FLAGS) if (isGiven(option)) flags[column] = options[option] === true;
   return {
     ...(nickname !== undefined && { nickname: parseText('--nickname', nickname) }),
     ...(discordId !== undefined && { discordId: discordId === '' ? null : discordId }),
@@ -145,11 +143,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
     }),
     ...(discordAvatar !== undefined && { discordAvatar: parseText('--discord-avatar', discordAvatar) }),
     ...(isGiven('hideDiscord') && { hidesDiscord: options.hideDiscord === true }),
-    ...(isGiven('admin') && { isAdmin: options.admin === true }),
-    ...(isGiven('owner') && { isOwner: options.owner === true }),
-    ...(isGiven('svip') && { hasSvip: options.svip === true }),
-    ...(isGiven('serviceplus') && { isServiceplus: options.serviceplus === true }),
-    ...(isGiven('moderator') && { isModerator: options.moderator === true }),
+    ...flags,
   };
 }
 
@@ -157,4 +151,90 @@ function parseText(option: string, text: string): string {
   const { length } = [...text];
   if (length <= MAX_TEXT_LENGTH) return text;
   throw new InvalidInput(`${option} has ${length} characters: use at most ${MAX_TEXT_LENGTH}`);
+}
+
+const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
+
+/** A user as a row of a table. */
+function describeListedUser(user: ListedUser): string[] {
+  return [
+    user.steamId64,
+    user.nickname || '-',
+    flagsOf(user),
+    user.discordUsername || (user.discordId ?? '-'),
+    String(user.liveTokens),
+    user.createdAt.toISOString().slice(0, 10),
+    user.signedInAt?.toISOString().slice(0, 10) ?? 'never',
+  ];
+}
+
+/** A user as lines of names and values. */
+function describeUser(user: User & { isBanned: boolean }, given: readonly GivenFlag[]): string {
+  const { discordId, discordUsername, hidesDiscord } = user;
+  const lines: [string, string][] = [
+    ['Name', user.nickname || '-'],
+    ['SteamID64', user.steamId64],
+    ['Profile', steamProfileUrl(user.steamId64)],
+    ['Flags', flagsOf(user)],
+    ...given.map((each): [string, string] => ['', describeGivenFlag(each)]),
+    [
+      'Discord',
+      discordId === null
+        ? 'not linked'
+        : `${discordUsername} (${discordId})${hidesDiscord ? ', hidden from others' : ''}`,
+    ],
+    ['Banned', user.isBanned ? 'yes' : 'no'],
+    ['Blocked', describeBlock(user)],
+    ['Since', describeMoment(user.createdAt)],
+    ['Last sign-in', user.signedInAt ? describeMoment(user.signedInAt) : 'never'],
+  ];
+  return toLines(lines);
+}
+
+/** The penalties of a player without an account, the newest of them as a table, and the flags they will have with one. */
+function describeRecord(
+  steamId64: SteamId64,
+  { rows, total, playerName }: PlayerRecord,
+  given: readonly GivenFlag[],
+): string {
+  const head = toLines([
+    ['Name', playerName ?? '-'],
+    ['SteamID64', steamId64],
+    ['Profile', steamProfileUrl(steamId64)],
+    ['Last sign-in', 'never: no account'],
+    ...given.map((each, index): [string, string] => [
+      index === 0 ? 'Flags then' : '',
+      describeGivenFlag(each),
+    ]),
+    ['Penalties', String(total)],
+  ]);
+  const rest =
+    total > rows.length ? `\n… and ${total - rows.length} more: penalties list --player ${steamId64}` : '';
+  return total === 0 ? head : `${head}\n\n${toPenaltyTable(rows)}${rest}`;
+}
+
+function toLines(lines: [string, string][]): string {
+  return lines.map(([name, value]) => `${name.padEnd(14)}${escapeUnprintable(value)}`).join('\n');
+}
+
+/** Where a flag comes from: `admin: simpleadmin, until 2026-12-05 10:00 UTC`. */
+function describeGivenFlag({ flag, source, endsAt }: GivenFlag): string {
+  const name = FLAGS.find(({ column }) => column === USER_FLAGS[flag])?.option ?? flag;
+  return `${name}: ${SOURCES[source] ?? source}${endsAt ? `, until ${describeMoment(endsAt)}` : ''}`;
+}
+
+const SOURCES: Partial<Record<FlagSource, string>> = {
+  hand: 'by hand',
+  configuration: 'OWNER_STEAMIDS or MODERATOR_STEAMIDS',
+};
+
+function describeBlock({ blockedAt, blockReason }: User): string {
+  if (!blockedAt) return 'no';
+  const since = `since ${describeMoment(blockedAt)}`;
+  return blockReason ? `${since}: ${blockReason}` : since;
+}
+
+function flagsOf(user: User): string {
+  const names = FLAGS.filter(({ column }) => user[column]).map(({ option }) => option);
+  return names.length === 0 ? '-' : names.join(', ');
 }

@@ -13,8 +13,8 @@ import {
   removeWebhook,
   type Webhook,
 } from '../queries/webhooks/webhooks.ts';
-import { print, toolOf, toTable } from './output/print.ts';
 import type { Session } from './session.ts';
+import { toTable } from './table.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {
@@ -29,66 +29,66 @@ export function addWebhookCommands(program: Command, session: Session): void {
       '--types <list>',
       `which events, separated by commas; all by default: ${STORED_EVENT_TYPES.join(', ')}`,
     )
-    .action(async ({ url, types }: { url: string; types?: string }, command: Command) => {
+    .action(async ({ url, types }: { url: string; types?: string }) => {
       const chosen =
         types === undefined ? undefined : [...parseEventTypes(types, STORED_EVENT_TYPES, '--types')];
       const { db } = await session.database();
       const actions = await open(session);
       const { id, secret, ...webhook } = await actions.add(db, { url, types: chosen, actor: 'operator' });
       const words = `Added webhook ${id}. Its secret, shown only now:\n${secret}`;
-      print(command, { id, url: webhook.url, types: webhook.types, secret }, words);
+      session.print({ id, url: webhook.url, types: webhook.types, secret }, words);
     });
   webhooks
     .command('list')
     .description('all webhooks, oldest first')
-    .action(async (_: unknown, command: Command) => {
+    .action(async () => {
       const { db } = await session.database();
       const all = await listWebhooks(db);
-      print(command, all, toWebhookTable(all, `No webhooks yet: ${toolOf(command)} webhooks add --url URL`));
+      session.print(all, toWebhookTable(all, `No webhooks yet: ${session.tool()} webhooks add --url URL`));
     });
   webhooks
     .command('show <id>')
     .description(`a webhook and its last ${KEPT_DELIVERIES} deliveries, newest first`)
-    .action(async (text: string, _: unknown, command: Command) => {
+    .action(async (text: string) => {
       const { db } = await session.database();
       const { secret: __, ...webhook } = await loadWebhook(db, parseId(text));
       const deliveries = await listDeliveries(db, webhook.id);
       const words = `${toWebhookTable([webhook])}\n\n${toDeliveryTable(deliveries)}`;
-      print(command, { ...webhook, deliveries }, words);
+      session.print({ ...webhook, deliveries }, words);
     });
   webhooks
     .command('remove <id>')
     .description('remove a webhook and the record of its deliveries')
-    .action(async (text: string, _: unknown, command: Command) => {
+    .action(async (text: string) => {
       const id = parseId(text);
       const { db } = await session.database();
       await removeWebhook(db, id, { actor: 'operator' });
-      print(command, { removed: id }, `Removed webhook ${id}`);
+      session.print({ removed: id }, `Removed webhook ${id}`);
     });
   webhooks
     .command('enable <id>')
     .description('switch a webhook on again, or retry a failing one now')
-    .action(async (text: string, _: unknown, command: Command) => {
+    .action(async (text: string) => {
       const id = parseId(text);
       const { db } = await session.database();
       await enableWebhook(db, id, { actor: 'operator' });
-      print(command, { enabled: id }, `Webhook ${id} is on and continues where it left off`);
+      session.print({ enabled: id }, `Webhook ${id} is on and continues where it left off`);
     });
   webhooks
     .command('test <id>')
     .description('send a test message now')
-    .action(async (text: string, _: unknown, command: Command) => {
+    .action(async (text: string) => {
       const id = parseId(text);
       const actions = await open(session);
-      report(session, command, await actions.test(id, 'operator'));
+      report(session, await actions.test(id, 'operator'));
     });
   webhooks
     .command('resend <id> <webhook-id>')
     .description('send a message again now, by the webhook-id that it had')
-    .action(async (text: string, messageId: string, _: unknown, command: Command) => {
+    .action(async (text: string, messageId: string) => {
       const id = parseId(text);
       const actions = await open(session);
-      report(session, command, await actions.resend(id, messageId, 'operator'));
+      report(session, await actions.resend(id, messageId, 'operator'));
     });
 }
 
@@ -105,12 +105,11 @@ function parseId(text: string): number {
 }
 
 /** Prints the outcome of a message; the command fails if it was not delivered. */
-function report(session: Session, command: Command, { cause, ...delivery }: Sent): void {
+function report(session: Session, { cause, ...delivery }: Sent): void {
   const { durationMs, messageId } = delivery;
   const result = `${describeResult(delivery)}${cause ? `: ${cause.message}` : ''}`;
   const isTaken = isDelivered(delivery);
-  print(
-    command,
+  session.print(
     delivery,
     `${isTaken ? 'Delivered' : 'Not delivered'} in ${durationMs} ms: ${result} (${messageId})`,
   );

@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test';
 import type { Command } from 'commander';
-import { createProgram } from '../../src/cli/program.ts';
-import { createSession } from '../../src/cli/session.ts';
+import { createProgram } from '../../src/cli/run.ts';
 import { PAGES, readPage } from '../support/docs/pages.ts';
 
 /** No command runs here. */
 const output = { isTerminal: false, print: () => {}, warn: () => {}, progress: { write: () => {} } };
-const session = createSession(() => {
+const configure = () => {
   throw new Error('nothing here reads the configuration');
-}, output);
+};
 const written = PAGES.flatMap((page) =>
   [...readPage(page).matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),
 );
@@ -19,7 +18,7 @@ test('each command of the pages stands on a line of its own, which a shell reads
 });
 
 test("the pages name every command of the operator's tool, and no other", () => {
-  const commands = listCommands(createProgram(session));
+  const commands = listCommands(createProgram({ configure, output }).program);
   const isUsed = (command: string, line: string) => `${line} `.startsWith(`${command} `);
   expect(commands.filter((command) => !written.some((line) => isUsed(command, line)))).toEqual([]);
   expect(written.filter((line) => !commands.some((command) => isUsed(command, line)))).toEqual([]);

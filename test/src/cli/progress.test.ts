@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { describeProgress, showProgress } from '../../../../src/cli/output/progress.ts';
+import { describeProgress, showProgress } from '../../../src/cli/progress.ts';
 
 function outputOf(isTTY: boolean) {
   const written: string[] = [];

@@ -1,5 +1,5 @@
-import { escapeUnprintable } from '../../domain/text/escape-unprintable.ts';
-import type { ImportProgress } from '../../import/import-report.ts';
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
+import type { ImportProgress } from '../import/import-report.ts';
 
 /** Shows the progress of long work: one rewritten line on a terminal, a line every few seconds elsewhere. */
 export type ProgressDisplay = {
