@@ -47,3 +47,23 @@ function toNetwork(text: string): Network {
   const address = ipaddr.process(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
+
+/**
+ * Normalizes an address or a CIDR network: IPv4 that is written as IPv6 (`::ffff:10.0.0.0/104`) becomes IPv4. Undefined
+ * for anything else, also for IPv4 with leading zeros, which some parsers read as octal.
+ */
+export function tryNormalizeNetwork(text: string): string | undefined {
+  const [written = '', bits, ...rest] = text.split('/');
+  const isIpv6 = written.includes(':');
+  const isAddress = ipaddr.isValid(written) && !written.includes('%');
+  // An IPv6 address may end with an IPv4 one.
+  const dotted = isIpv6 && !written.includes('.') ? '0.0.0.0' : written.slice(written.lastIndexOf(':') + 1);
+  if (!isAddress || rest.length > 0 || !ipaddr.IPv4.isValidFourPartDecimal(dotted)) return undefined;
+  const address = ipaddr.process(written);
+  if (bits === undefined) return address.toString();
+  const isIpv4 = address.kind() === 'ipv4';
+  // A mapped IPv4 address is the last 32 of 128 bits.
+  const length = Number(bits) - (isIpv6 && isIpv4 ? 96 : 0);
+  const isLength = /^[0-9]{1,3}$/.test(bits) && length >= 0 && length <= (isIpv4 ? 32 : 128);
+  return isLength ? `${address}/${length}` : undefined;
+}
