@@ -5,7 +5,6 @@ import { Glob } from 'bun';
 /** The programs and the folders that put the parts together. They see everything; nobody imports them but one another. */
 const COMPOSITION = [
   'src/main.ts',
-  'src/dev.ts',
   'src/cli.ts',
   'src/health-check.ts',
   'src/service/',
