@@ -1,14 +1,17 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isDatabaseOutage } from '../../src/db/client.ts';
 import { Blocked, Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/domain/errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { ErrorPage, type FailureKind } from './layout/error-page.tsx';
-import type { Site } from './layout/layout.tsx';
+import { Layout, type Site } from './layout/layout.tsx';
+import type { Texts } from './layout/locales/en.ts';
 import { textsOf } from './layout/locales/texts.ts';
 import { withDestination } from './request/destination.ts';
 import { placeOfForm } from './request/forms/form-place.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import { isRead, type Visit, wantsJson } from './request/visit.ts';
+
+type FailureKind = keyof Texts['errors']['titles'];
 
 /** The heading of the error page by HTTP status. */
 const KINDS: Record<number, FailureKind> = {
@@ -28,30 +31,52 @@ export async function respondWithFailure(
   error: unknown,
 ): Promise<Response> {
   const failure = toPageError(error);
+  const { status } = failure;
   const requestId = requestIdOf(visit.request);
-  if (failure.status === 500) log.error({ err: error, requestId }, 'a request for a page failed');
+  if (status === 500) log.error({ err: error, requestId }, 'a request for a page failed');
   // For example a full disk. Database outages are logged by the health probe.
   if (error instanceof Unavailable)
     log.error({ err: error, requestId }, 'a request for a page could not be served');
-  const message = failure.toMessage(textsOf(visit.locale));
   const response = wantsJson(visit.request)
-    ? Response.json({ success: false, message }, { status: failure.status })
-    : await respondWithPage(
-        <ErrorPage
-          site={site}
-          visit={visit}
-          kind={kindOf(visit, failure)}
-          message={message}
-          requestId={failure.status === 500 ? requestId : undefined}
-          retryPath={retryPathOf(visit, failure)}
-          formPath={formPathOf(visit, failure)}
-          leadsToAccount={failure.key !== 'blocked' && visit.url.pathname.startsWith('/account')}
-        />,
-        failure.status,
-      );
-  if (failure.status === 429) response.headers.set('retry-after', String(failure.limit));
-  if (failure.status === 503) response.headers.set('retry-after', '30');
+    ? Response.json({ success: false, message: failure.toMessage(textsOf(visit.locale)) }, { status })
+    : await respondWithPage(<ErrorPage site={site} visit={visit} failure={failure} />, status);
+  if (status === 429) response.headers.set('retry-after', String(failure.limit));
+  if (status === 503) response.headers.set('retry-after', '30');
   return response;
+}
+
+/** An error message, with links to try again, and to the form or the home page. */
+function ErrorPage({ site, visit, failure }: { site: Site; visit: Visit; failure: PageError }): JSX.Element {
+  const texts = textsOf(visit.locale);
+  const t = texts.errors;
+  const title = t.titles[kindOf(visit, failure)];
+  const requestId = failure.status === 500 ? requestIdOf(visit.request) : undefined;
+  const retryPath = retryPathOf(visit, failure);
+  const formPath = formPathOf(visit, failure);
+  const leadsToAccount = failure.key !== 'blocked' && visit.url.pathname.startsWith('/account');
+  const home = leadsToAccount
+    ? { href: '/account', text: t.home }
+    : { href: '/', text: texts.status.allServers };
+  const back = formPath !== undefined ? { href: formPath, text: t.toForm } : home;
+  return (
+    <Layout site={site} visit={visit} title={title}>
+      <section class="card narrow" aria-labelledby="error">
+        <h1 id="error">{title}</h1>
+        <p role="alert">{failure.toMessage(texts)}</p>
+        {requestId && <p class="hint">{t.requestId(requestId)}</p>}
+        <p class="row">
+          {retryPath !== undefined && (
+            <a class="button button-primary" href={retryPath}>
+              {t.retry}
+            </a>
+          )}
+          <a class="button button-quiet" href={back.href}>
+            {back.text}
+          </a>
+        </p>
+      </section>
+    </Layout>
+  );
 }
 
 function kindOf(visit: Visit, { status }: PageError): FailureKind {
@@ -90,14 +115,10 @@ function retryPathOf({ request, url, session, next }: Visit, { key, status }: Pa
 /** Maps an error to the one shown to visitors; unknown errors become `internal`. */
 function toPageError(error: unknown): PageError {
   if (error instanceof PageError) return error;
-  if (error instanceof InvalidInput) return new PageError('invalid-input', 400, { cause: error });
-  if (error instanceof Blocked) {
-    return new PageError('blocked', 403, { reason: error.reason, cause: error });
-  }
-  if (error instanceof Forbidden) return new PageError('forbidden', 403, { cause: error });
-  if (error instanceof NotFound) return new PageError('not-found', 404, { cause: error });
-  if (error instanceof Unavailable || isDatabaseOutage(error)) {
-    return new PageError('unavailable', 503, { cause: error });
-  }
-  return new PageError('internal', 500, { cause: error });
+  if (error instanceof InvalidInput) return new PageError('invalid-input', 400);
+  if (error instanceof Blocked) return new PageError('blocked', 403, { reason: error.reason });
+  if (error instanceof Forbidden) return new PageError('forbidden', 403);
+  if (error instanceof NotFound) return new PageError('not-found', 404);
+  if (error instanceof Unavailable || isDatabaseOutage(error)) return new PageError('unavailable', 503);
+  return new PageError('internal', 500);
 }

@@ -7,24 +7,41 @@ import { namesLoopback } from '../http/host.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
 import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
+import type { ErrorKey } from './layout/locales/texts.ts';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
 import type { AccountDeps, Incoming, PagesDeps } from './pages-deps.ts';
 import { publicPenaltyRoutes } from './penalties/public-route.tsx';
 import { createCookies } from './request/cookies.ts';
-import { createDestinations } from './request/destination.ts';
+import { createDestinations, withDestination } from './request/destination.ts';
 import type { MemberRoute } from './request/member-route.ts';
 import { createNoticeReader, createRedirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import { createSigner } from './request/signing.ts';
-import { asMember, type Visit } from './request/visit.ts';
-import { createResponder, enforceLimit } from './responder.ts';
+import {
+  asMember,
+  identifyIfPossible,
+  identifyVisitor,
+  isRead,
+  readMemberForm,
+  requireMember,
+  type Visit,
+} from './request/visit.ts';
+import { createResponder, createSecurityHeaders, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
 import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
+import { createPublicResponse } from './status/public-response.ts';
 import { MissingServerPage } from './status/server-page.tsx';
-import { statusRoutes } from './status/status-routes.tsx';
+import { type PublicRoute, statusRoutes } from './status/status-routes.tsx';
+
+/** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
+const ERROR_KEYS: Record<number, ErrorKey> = {
+  404: 'not-found',
+  429: 'too-many-requests',
+  503: 'unavailable',
+};
 
 /**
  * All HTML pages; they also work without scripts. Errors become pages here and never reach the JSON error handler of
@@ -99,26 +116,26 @@ export function pages(deps: PagesDeps) {
     ...visits,
     steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },
   };
-
-  const { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage } = createResponder({
-    ...deps,
-    visits,
-    site,
-    redirect,
-    isDemo: deps.demoPeople !== undefined,
+  const secure = createSecurityHeaders({
+    publicUrl,
     formTargets: discord ? [new URL(discord.apiUrl).origin] : [],
+    styleSource: site.assets.stylePolicySource,
   });
+  const { demoPeople, limits, clientKey } = deps;
+  const respond = createResponder({ ...shared, visits, secure, isDemo: demoPeople !== undefined });
+  const respondPublicly = createPublicResponse(site.assets);
+
   const app = new Elysia({ name: 'pages' })
     .get('/account', (incoming) => respond(incoming, showAccount))
-    .get('/account/sign-in', ({ request, server }) =>
-      respond({ request, server }, async (visit) => {
-        await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
+    .get('/account/sign-in', (incoming) =>
+      respond(incoming, async (visit) => {
+        await enforceLimit(limits.attempts, clientKey(incoming));
         return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
       }),
     )
-    .get('/account/sign-in/return', ({ request, server }) =>
-      respond({ request, server }, async (visit) => {
-        await enforceLimit(deps.limits.attempts, deps.clientKey({ request, server }));
+    .get('/account/sign-in/return', (incoming) =>
+      respond(incoming, async (visit) => {
+        await enforceLimit(limits.attempts, clientKey(incoming));
         return finishSignIn(signIn, visit);
       }),
     )
@@ -126,26 +143,19 @@ export function pages(deps: PagesDeps) {
       const response = site.assets.respond(params.file, request) ?? site.logo.respond(params.file);
       return response ? secure(response) : respond({ request, server }, notFound);
     })
-    .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none' });
+    .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none' })
+    .get('/servers/:slug/banner.png', (incoming) => respondWithServerBanner(incoming, incoming.params.slug));
   for (const route of publicRoutes) {
-    app.get(route.path, ({ request, server, params }) =>
-      respondToVisitor({ request, server }, route, params),
-    );
+    app.get(route.path, (incoming) => respondToVisitor(incoming, route, incoming.params));
   }
-  app.get('/servers/:slug/banner.png', ({ request, server, params }) =>
-    respondWithServerBanner({ request, server }, params.slug),
-  );
   for (const route of memberRoutes) {
     app.route(
       route.method,
       `/account${route.path}`,
-      ({ request, server, params }) => respondToMember({ request, server }, route, params),
-      {
-        parse: 'none',
-      },
+      (incoming) => respondToMember(incoming, route, incoming.params),
+      { parse: 'none' },
     );
   }
-  const { demoPeople } = deps;
   if (demoPeople) {
     app.post(
       DEMO_SIGN_IN_PATH,
@@ -164,20 +174,58 @@ export function pages(deps: PagesDeps) {
     requireUnblocked(visit.blockedUser);
     const member = asMember(visit);
     const notice = readNotice(visit);
-    if (!member) {
-      const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
-      const defaultPublicUrl = isOtherHost ? publicUrl : undefined;
-      return respondWithPage(
-        <SignInPage
-          site={site}
-          visit={visit}
-          notice={notice}
-          defaultPublicUrl={defaultPublicUrl}
-          canAppeal={settings.appealUrl !== undefined}
-        />,
-      );
-    }
-    return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
+    if (member) return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
+    const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
+    return respondWithPage(
+      <SignInPage
+        site={site}
+        visit={visit}
+        notice={notice}
+        defaultPublicUrl={isOtherHost ? publicUrl : undefined}
+        canAppeal={settings.appealUrl !== undefined}
+      />,
+    );
+  }
+
+  /** Responds with a page of the account or of moderation. */
+  async function respondToMember(
+    incoming: Incoming,
+    route: MemberRoute,
+    params: Record<string, string>,
+  ): Promise<Response> {
+    return respond(incoming, async (visit) => {
+      const isPost = route.method === 'POST';
+      const isSignedOut = !visit.blockedUser && !visit.session;
+      if (isSignedOut && route.signedOutNotice) return redirect(visit, '/account', route.signedOutNotice);
+      if (!isPost && isSignedOut) {
+        const next = readDestination(visit.url.pathname + visit.url.search);
+        return redirect(visit, withDestination('/account', next), 'sign-in-first');
+      }
+      const member = requireMember(visit);
+      const identifyAgain = async () => {
+        await identifyVisitor(visits, visit);
+        return requireMember(visit);
+      };
+      if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
+      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
+      if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
+      const form = await readMemberForm(visits, member);
+      return route.handle({ ...(await identifyAgain()), form }, params, identifyAgain);
+    });
+  }
+
+  /** Responds with a public page. */
+  async function respondToVisitor(
+    incoming: Incoming,
+    { prepare, missing }: PublicRoute,
+    params: Record<string, string>,
+  ): Promise<Response> {
+    const show = async (visit: Visit) => {
+      const render = prepare(params);
+      if (render) return respondPublicly(visit, render);
+      return missing ? respondWithPage(missing(visit), 404) : notFound();
+    };
+    return respond(incoming, show, { identify: identifyIfPossible });
   }
 
   /** Looks up no session: the banner is embedded in pages of other sites. */
@@ -192,10 +240,39 @@ export function pages(deps: PagesDeps) {
         if (banner) return respondWithBanner(incoming.request, banner);
         return respondWithPage(<MissingServerPage site={site} visit={visit} />, 404);
       },
-      { identify: async () => {}, limiter: deps.limits.banners },
+      { identify: async () => {}, limiter: limits.banners },
     );
     response.headers.set('cross-origin-resource-policy', 'cross-origin');
     return response;
+  }
+
+  /** The error page for a request with a method that a page does not have. @param methods those that it has. */
+  async function refuseMethod(incoming: Incoming, methods: readonly string[]): Promise<Response> {
+    const page = await respondWithError(
+      incoming,
+      new PageError(isRead(incoming.request) ? 'only-forms' : 'no-forms', 405),
+    );
+    const allowed = ['GET', 'HEAD', 'POST'].filter(
+      (method) => methods.includes(method) || (method === 'HEAD' && methods.includes('GET')),
+    );
+    page.headers.set('allow', allowed.join(', '));
+    return page;
+  }
+
+  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
+  async function toErrorPage(incoming: Incoming, { status, headers }: Response): Promise<Response> {
+    const retryAfter = headers.get('retry-after');
+    const key = ERROR_KEYS[status] ?? 'internal';
+    const page = await respondWithError(incoming, new PageError(key, status, { limit: Number(retryAfter) }));
+    if (retryAfter !== null && page.status === status) page.headers.set('retry-after', retryAfter);
+    return page;
+  }
+
+  function respondWithError(incoming: Incoming, error: PageError): Promise<Response> {
+    const fail = async () => {
+      throw error;
+    };
+    return respond(incoming, fail, { identify: identifyIfPossible });
   }
 }
 

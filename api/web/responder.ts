@@ -4,108 +4,52 @@ import { isQueryTooLong } from '../http/query.ts';
 import { respondWithFailure } from './failure.tsx';
 import type { Assets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
-import type { ErrorKey } from './layout/locales/texts.ts';
 import type { Incoming, Limiter, PagesDeps } from './pages-deps.ts';
-import { withDestination } from './request/destination.ts';
-import type { MemberRoute } from './request/member-route.ts';
 import type { Redirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
-import { respondWithPage } from './request/page-response.ts';
-import { createResponseGuard, type ResponseGuard } from './request/security-headers.ts';
 import {
-  DEMO_ROLES,
-  identifyIfPossible,
   identifyVisitor,
   isRead,
   openVisit,
   pathWithoutLanguage,
-  readMemberForm,
-  requireMember,
   type Visit,
   type VisitDeps,
 } from './request/visit.ts';
-import { createPublicResponse } from './status/public-response.ts';
-import type { PublicRoute } from './status/status-routes.tsx';
 
 type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
   visits: VisitDeps;
   site: Site;
   redirect: Redirect;
+  secure: SecureResponse;
   /** Whether visitors on this machine may sign in as people of the demo. */
   isDemo: boolean;
-  /** The origins outside of the pages that forms may redirect to. */
-  formTargets: readonly string[];
 };
 
-/** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
-const ERROR_KEYS: Record<number, ErrorKey> = {
-  404: 'not-found',
-  429: 'too-many-requests',
-  503: 'unavailable',
-};
+/** Adds the security headers and the visit's cookies to a response. */
+export type SecureResponse = (response: Response, visit?: Visit) => Response;
 
-/** Responds to requests for pages; errors become pages too, in the visitor's language. */
-export type Responder = {
-  secure: ResponseGuard;
-  /**
-   * Responds to one request, which counts for the signed-in user, else for the address.
-   * @param options.identify as `identifyVisitor` by default.
-   * @param options.limiter of visitors who are not signed in, that of all pages by default.
-   */
-  respond: (
-    incoming: Incoming,
-    run: (visit: Visit) => Promise<Response>,
-    options?: { identify?: typeof identifyVisitor; limiter?: Limiter },
-  ) => Promise<Response>;
-  /** Responds with a page of the account or of moderation. */
-  respondToMember: (
-    incoming: Incoming,
-    route: MemberRoute,
-    params: Record<string, string>,
-  ) => Promise<Response>;
-  /** Responds with a public page. */
-  respondToVisitor: (
-    incoming: Incoming,
-    route: PublicRoute,
-    params: Record<string, string>,
-  ) => Promise<Response>;
-  /** The error page for a request with a method that a page does not have. @param methods those that it has. */
-  refuseMethod: (incoming: Incoming, methods: readonly string[]) => Promise<Response>;
-  /** The error page that replaces an error response of another route; keeps its status and `Retry-After`. */
-  toErrorPage: (incoming: Incoming, response: Response) => Promise<Response>;
-};
+/**
+ * Responds to one request, which counts for the signed-in user, else for the address. Errors become pages too, in the
+ * visitor's language.
+ * @param options.identify as `identifyVisitor` by default.
+ * @param options.limiter of visitors who are not signed in, that of all pages by default.
+ */
+export type Respond = (
+  incoming: Incoming,
+  run: (visit: Visit) => Promise<Response>,
+  options?: { identify?: typeof identifyVisitor; limiter?: Limiter },
+) => Promise<Response>;
 
-/** Creates a responder for the pages of one site. */
-export function createResponder({
-  limits,
-  clientKey,
-  log,
-  visits,
-  site,
-  redirect,
-  isDemo,
-  formTargets,
-}: ResponderDeps): Responder {
-  const secure = createResponseGuard({
-    publicUrl: site.publicUrl,
-    formTargets,
-    styleSource: site.assets.stylePolicySource,
-  });
-  const respondPublicly = createPublicResponse(site.assets);
-  return { secure, respond, respondToMember, respondToVisitor, refuseMethod, toErrorPage };
-
-  async function respond(
-    incoming: Incoming,
-    run: (visit: Visit) => Promise<Response>,
-    { identify = identifyVisitor, limiter = limits.pages }: Parameters<Responder['respond']>[2] = {},
-  ): Promise<Response> {
+/** Creates the function that responds to all requests for the pages of one site. */
+export function createResponder(deps: ResponderDeps): Respond {
+  const { limits, clientKey, log, visits, site, redirect, secure, isDemo } = deps;
+  return async (incoming, run, { identify = identifyVisitor, limiter = limits.pages } = {}) => {
     const { request, server } = incoming;
     const visit = openVisit(visits, request);
     const send = async (response: Response) =>
       secure(await encodePage(response, { visit, assets: site.assets }), visit);
     try {
-      const peer = server?.requestIP(request)?.address ?? '';
-      if (isDemo && isMadeHere(request, peer)) visit.demoRoles = DEMO_ROLES;
+      visit.isDemo = isDemo && isMadeHere(request, server?.requestIP(request)?.address ?? '');
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));
@@ -116,67 +60,7 @@ export function createResponder({
     } catch (error) {
       return send(await respondWithFailure({ site, log }, visit, error));
     }
-  }
-
-  async function respondToMember(
-    incoming: Incoming,
-    route: MemberRoute,
-    params: Record<string, string>,
-  ): Promise<Response> {
-    return respond(incoming, async (visit) => {
-      const isPost = route.method === 'POST';
-      const isSignedOut = !visit.blockedUser && !visit.session;
-      if (isSignedOut && route.signedOutNotice) return redirect(visit, '/account', route.signedOutNotice);
-      if (!isPost && isSignedOut) {
-        const next = visits.readDestination(visit.url.pathname + visit.url.search);
-        return redirect(visit, withDestination('/account', next), 'sign-in-first');
-      }
-      const member = requireMember(visit);
-      const identifyAgain = async () => {
-        await identifyVisitor(visits, visit);
-        return requireMember(visit);
-      };
-      if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
-      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
-      if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
-      const form = await readMemberForm(visits, member);
-      return route.handle({ ...(await identifyAgain()), form }, params, identifyAgain);
-    });
-  }
-
-  async function respondToVisitor(
-    incoming: Incoming,
-    { prepare, missing }: PublicRoute,
-    params: Record<string, string>,
-  ): Promise<Response> {
-    const show = async (visit: Visit) => {
-      const render = prepare(params);
-      return render ? respondPublicly(visit, render) : respondWithPage(missing(visit), 404);
-    };
-    return respond(incoming, show, { identify: identifyIfPossible });
-  }
-
-  async function refuseMethod(incoming: Incoming, methods: readonly string[]): Promise<Response> {
-    const fail = async () => {
-      throw new PageError(isRead(incoming.request) ? 'only-forms' : 'no-forms', 405);
-    };
-    const page = await respond(incoming, fail, { identify: identifyIfPossible });
-    const allowed = ['GET', 'HEAD', 'POST'].filter(
-      (method) => methods.includes(method) || (method === 'HEAD' && methods.includes('GET')),
-    );
-    page.headers.set('allow', allowed.join(', '));
-    return page;
-  }
-
-  async function toErrorPage(incoming: Incoming, { status, headers }: Response): Promise<Response> {
-    const fail = async () => {
-      throw new PageError(ERROR_KEYS[status] ?? 'internal', status, { limit: Number(retryAfter) });
-    };
-    const retryAfter = headers.get('retry-after');
-    const page = await respond(incoming, fail, { identify: identifyIfPossible });
-    if (retryAfter !== null && page.status === status) page.headers.set('retry-after', retryAfter);
-    return page;
-  }
+  };
 }
 
 /** @throws {PageError} 429 above the limit. */
@@ -204,4 +88,49 @@ async function encodePage(
   if (!acceptsGzip(visit.request.headers)) return new Response(html, { status, headers });
   headers.set('content-encoding', 'gzip');
   return new Response(gzipQuickly(html), { status, headers });
+}
+
+type SecurityOptions = {
+  publicUrl: string;
+  /** The origins outside of the pages that forms may redirect to: Discord, when linking is configured. */
+  formTargets: readonly string[];
+  /** The source of the one inline stylesheet: `'sha256-…'`. */
+  styleSource: string;
+};
+
+/**
+ * Creates the function that adds the headers which all responses share. They forbid inline scripts, inline styles other
+ * than the pages' stylesheet, content from other sites except avatars, framing and referrers; by default also caching.
+ */
+export function createSecurityHeaders(options: SecurityOptions): SecureResponse {
+  const { publicUrl, formTargets, styleSource } = options;
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' ${styleSource}`,
+    "img-src 'self' https://*.steamstatic.com https://cdn.discordapp.com",
+    "media-src 'self' blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+  const headers: [string, string][] = [
+    ['content-security-policy', policy],
+    ['referrer-policy', 'no-referrer'],
+    ['x-content-type-options', 'nosniff'],
+    ['x-frame-options', 'DENY'],
+    ['cross-origin-opener-policy', 'same-origin'],
+    ['cross-origin-resource-policy', 'same-origin'],
+    ['permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
+  ];
+  if (publicUrl.startsWith('https:')) headers.push(['strict-transport-security', 'max-age=31536000']);
+
+  return (response, visit) => {
+    for (const [name, value] of headers) response.headers.set(name, value);
+    if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
+    for (const cookie of visit?.cookies ?? []) response.headers.append('set-cookie', cookie);
+    return response;
+  };
 }

@@ -2,9 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
-import { ErrorPage } from '../layout/error-page.tsx';
 import type { Site } from '../layout/layout.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { readSearchText } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
@@ -16,17 +14,8 @@ const PENALTIES_PER_PAGE = 25;
 
 /** The route of the public penalty list; empty unless `PUBLIC_PENALTIES` enables it. */
 export function publicPenaltyRoutes(deps: { db: Db; site: Site }): PublicRoute[] {
-  const { site } = deps;
-  if (!site.arePenaltiesPublic) return [];
-  const missing = (visit: Visit) => (
-    <ErrorPage
-      site={site}
-      visit={visit}
-      kind="notFound"
-      message={textsOf(visit.locale).errors['not-found']}
-    />
-  );
-  return [{ path: '/penalties', missing, prepare: () => (visit) => showPenalties(deps, visit) }];
+  if (!deps.site.arePenaltiesPublic) return [];
+  return [{ path: '/penalties', prepare: () => (visit) => showPenalties(deps, visit) }];
 }
 
 async function showPenalties({ db, site }: { db: Db; site: Site }, visit: Visit): Promise<JSX.Element> {

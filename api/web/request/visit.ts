@@ -36,15 +36,11 @@ export type Visit = {
   isUnidentified: boolean;
   /** The page to open after a sign-in: the one in the query parameter `next`, the current one, or that of the form. */
   next: string | undefined;
-  /** The roles that a visitor of the demo may sign in as without Steam; empty outside the demo. */
-  demoRoles: readonly DemoRole[];
+  /** Whether the visitor may sign in as one of the demo's people, without Steam. */
+  isDemo: boolean;
   /** `Set-Cookie` header values of the response. */
   cookies: string[];
 };
-
-/** The roles that visitors of the demo may sign in as. */
-export const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
-export type DemoRole = (typeof DEMO_ROLES)[number];
 
 /** A visit of a signed-in user. */
 export type MemberVisit = Visit & {
@@ -83,7 +79,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     blockedUser: undefined,
     csrfToken: undefined,
     isUnidentified: false,
-    demoRoles: [],
+    isDemo: false,
     next,
     cookies: lines,
   };

@@ -11,7 +11,10 @@ import { readForm } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { endSession, type SessionDeps, startSession } from '../request/session.ts';
-import { DEMO_ROLES, type DemoRole, type Visit } from '../request/visit.ts';
+import type { Visit } from '../request/visit.ts';
+
+const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
+type DemoRole = (typeof DEMO_ROLES)[number];
 
 /** The fictional users that visitors of the demo can sign in as without Steam. */
 export type DemoPeople = Readonly<Record<DemoRole, SteamId64>>;
@@ -23,13 +26,13 @@ export const DEMO_SIGN_IN_PATH = '/account/demo-sign-in';
 /** Buttons to sign in as one of the demo's users; null for visitors who may not, or who are signed in. */
 export function DemoSignIn({ visit }: { visit: Visit }): JSX.Element | null {
   const t = textsOf(visit.locale).signIn.demo;
-  if (visit.demoRoles.length === 0 || visit.session) return null;
+  if (!visit.isDemo || visit.session) return null;
   return (
     <Card id="demo" title={t.title} icon="key">
       <p class="lead">{t.lead}</p>
       <form method="post" action={DEMO_SIGN_IN_PATH} class="row">
         {visit.next !== undefined && <input type="hidden" name="next" value={visit.next} />}
-        {visit.demoRoles.map((role) => (
+        {DEMO_ROLES.map((role) => (
           <button class="button button-quiet" type="submit" name="as" value={role}>
             {t.as[role]}
           </button>
@@ -47,11 +50,11 @@ export async function signInToDemo(
   deps: DemoSignInDeps & { readDestination: (text: string | null) => string | undefined },
   visit: Visit,
 ): Promise<Response> {
-  if (visit.demoRoles.length === 0) throw new PageError('not-found', 404);
+  if (!visit.isDemo) throw new PageError('not-found', 404);
   const site = visit.request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin') throw new PageError('form-refused', 403);
   const fields = await readForm(visit.request);
-  const role = DEMO_ROLES.find((known) => known === fields.get('as'));
+  const role = DEMO_ROLES.find((name) => name === fields.get('as'));
   if (!role) throw new InvalidInput(`as isn't valid: use one of ${DEMO_ROLES.join(', ')}`);
   const steamId64 = deps.people[role];
   const user =

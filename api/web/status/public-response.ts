@@ -39,8 +39,7 @@ export function createPublicResponse(assets: Assets): RespondPublicly {
       return encodeBody(page, page, gzipQuickly);
     };
     // While the database is unavailable, a session cookie cannot be checked: the visitor may be signed in.
-    const isShared =
-      !visit.session && !visit.isUnidentified && visit.cookies.length === 0 && visit.demoRoles.length === 0;
+    const isShared = !visit.session && !visit.isUnidentified && visit.cookies.length === 0 && !visit.isDemo;
     const isPlain = isShared && url.search === '';
     const body = isPlain ? await cache.get(`${locale} ${url.pathname}`, render) : await render();
     const headers = {

@@ -26,8 +26,8 @@ export type PublicRoute = {
   path: string;
   /** @returns the function that renders the page; undefined when the parameters name nothing that exists. */
   prepare: (params: Record<string, string>) => ((visit: Visit) => Promise<JSX.Element>) | undefined;
-  /** The page for that case, sent with status 404. */
-  missing: (visit: Visit) => JSX.Element;
+  /** The page for that case, sent with status 404; an error page by default. */
+  missing?: (visit: Visit) => JSX.Element;
 };
 
 const DAYS_OF_MAPS = 30;
@@ -42,7 +42,7 @@ export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
     return found && toServerView(found);
   };
   return [
-    { path: '/', missing, prepare: () => (visit) => showStatus(deps, visit) },
+    { path: '/', prepare: () => (visit) => showStatus(deps, visit) },
     {
       path: '/servers/:slug',
       missing,
