@@ -1,7 +1,7 @@
 import type { TokenChecker } from '../../api/http/authentication.ts';
 import { createDownloads } from '../../api/web/account/downloads.ts';
 import type { PagesDeps } from '../../api/web/pages-deps.ts';
-import { loadSessionSecret } from '../../api/web/request/session-secret.ts';
+import { loadSessionSecret } from '../../api/web/request/signing.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import { createBanners } from '../charts/banners.ts';

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isDiscordId } from '../../../src/domain/discord-id.ts';
 import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
 import { readBoundedText } from '../request/forms/bounded-text.ts';
@@ -48,32 +48,22 @@ export class LinkCancelled extends Unauthorized {
 const SCOPE = 'identify';
 const RESPONSE_TIMEOUT_MS = 5_000;
 const MAX_RESPONSE_BYTES = 65_536;
-const CALLBACK_KEYS: ReadonlySet<string> = new Set([
-  'code',
-  'state',
-  'error',
-  'error_description',
-  'error_uri',
-  'iss',
-]);
 
 /**
  * The address on Discord where the visitor authorizes the link: authorization code, PKCE with S256, scope `identify`.
  * @see https://discord.com/developers/docs/topics/oauth2 · RFC 7636
  */
 export function buildAuthorizationUrl(discord: DiscordOAuth, pending: ExpectedAuthorization): string {
-  const url = new URL(`${discord.apiUrl}/oauth2/authorize`);
-  url.searchParams.set('response_type', 'code');
-  url.searchParams.set('client_id', discord.clientId);
-  url.searchParams.set('scope', SCOPE);
-  url.searchParams.set('redirect_uri', discord.redirectUri);
-  url.searchParams.set('state', pending.state);
-  url.searchParams.set(
-    'code_challenge',
-    createHash('sha256').update(pending.codeVerifier).digest('base64url'),
-  );
-  url.searchParams.set('code_challenge_method', 'S256');
-  return url.href;
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: discord.clientId,
+    scope: SCOPE,
+    redirect_uri: discord.redirectUri,
+    state: pending.state,
+    code_challenge: createHash('sha256').update(pending.codeVerifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  return `${discord.apiUrl}/oauth2/authorize?${query}`;
 }
 
 /**
@@ -92,19 +82,20 @@ export async function fetchDiscordAccount(
   try {
     return await fetchAccount(discord, accessToken);
   } finally {
-    await revokeToken(discord, accessToken).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+    await revokeToken(discord, accessToken);
   }
 }
 
+/** Parameters that we do not know are ignored (RFC 6749 section 4.1.2). */
 function readCode(query: string, expectedState: string): string {
   const pairs = [...new URLSearchParams(query)];
   const fields = new Map(pairs);
   const isWellFormed =
     query.length <= 4_096 &&
     fields.size === pairs.length &&
-    pairs.every(([key, value]) => CALLBACK_KEYS.has(key) && /^[\x20-\x7e]*$/.test(value));
+    pairs.every(([, value]) => /^[\x20-\x7e]*$/.test(value));
   if (!isWellFormed) throw new LinkRefused('callback');
-  if (!isEqual(fields.get('state') ?? '', expectedState)) throw new LinkRefused('state');
+  if (fields.get('state') !== expectedState) throw new LinkRefused('state');
   if (fields.get('error') === 'access_denied') throw new LinkCancelled('the link was cancelled at Discord');
 
   const code = fields.get('code');
@@ -128,7 +119,7 @@ async function exchangeCode(discord: DiscordOAuth, code: string, codeVerifier: s
   const isUsable = typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
   if (!isUsable) throw new LinkRefused('code');
   if (scope !== undefined && scope !== SCOPE) {
-    await revokeToken(discord, token).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
+    await revokeToken(discord, token);
     throw new LinkRefused('code');
   }
   return token;
@@ -149,18 +140,18 @@ async function fetchAccount(discord: DiscordOAuth, accessToken: string): Promise
   return { id, username: username.replaceAll('\0', ''), avatar: avatar ?? null };
 }
 
-/** Revokes an access token (RFC 7009). */
+/** Revokes an access token (RFC 7009); it is not stored, so that a failure is only reported. */
 async function revokeToken(discord: DiscordOAuth, token: string): Promise<void> {
   await requestJson(discord, '/oauth2/token/revoke', {
     method: 'POST',
     headers: { authorization: basicAuthorization(discord) },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-  });
+  }).catch((cause: unknown) => discord.onRevokeFailed?.(cause));
 }
 
 function basicAuthorization({ clientId, clientSecret }: DiscordOAuth): string {
-  const encode = (text: string) => encodeURIComponent(text);
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
+  const credentials = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
 /**
@@ -195,10 +186,4 @@ function readObject(text: string): Record<string, unknown> {
   } catch (cause) {
     throw new LinkRefused('account', { cause });
   }
-}
-
-function isEqual(given: string, expected: string): boolean {
-  const a = createHash('sha256').update(given).digest();
-  const b = createHash('sha256').update(expected).digest();
-  return timingSafeEqual(a, b);
 }

@@ -57,12 +57,8 @@ type RoundSoundProps = {
 };
 
 /** The round-end sound: the current one, the progress of an upload, and the upload form. */
-export async function RoundSoundCard({
-  deps,
-  visit,
-  notice,
-  problem,
-}: RoundSoundProps): Promise<HtmlEscapedString> {
+export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscapedString> {
+  const { deps, visit, notice, problem } = props;
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes, audience = 'everyone' } = deps.sounds.limits;

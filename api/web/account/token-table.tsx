@@ -20,12 +20,8 @@ type TokenTableProps = {
 };
 
 /** Tokens with their scopes and times; live ones can be revoked. */
-export function TokenTable({
-  tokens,
-  visit,
-  revokePathOf,
-  showsStates = false,
-}: TokenTableProps): JSX.Element {
+export function TokenTable(props: TokenTableProps): JSX.Element {
+  const { tokens, visit, revokePathOf, showsStates = false } = props;
   const t = textsOf(visit.locale).tokens;
   const m = textsOf(visit.locale).moderation;
   return (

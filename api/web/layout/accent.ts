@@ -56,8 +56,7 @@ function ensureContrast(colour: Rgb, { surface, towards }: typeof DARK, least: n
 }
 
 function parse(text: string): Rgb {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
-  return [red, green, blue];
+  return Bun.color(text, '[rgb]') ?? [0, 0, 0];
 }
 
 function format(colour: Rgb): string {

@@ -20,14 +20,8 @@ const STYLES = [
   'preferences',
   'round-sound',
 ] as const;
-const TYPES = {
-  'pages.css': 'text/css; charset=utf-8',
-  'pages.js': 'text/javascript; charset=utf-8',
-  'status.js': 'text/javascript; charset=utf-8',
-  'round-sound.js': 'text/javascript; charset=utf-8',
-  'favicon.svg': 'image/svg+xml',
-} as const;
-export type AssetName = keyof typeof TYPES;
+const NAMES = ['pages.css', 'pages.js', 'status.js', 'round-sound.js', 'favicon.svg'] as const;
+export type AssetName = (typeof NAMES)[number];
 
 export type Assets = {
   /** Replaces the link to the stylesheet in a page by the stylesheet itself. */
@@ -46,13 +40,13 @@ export type Assets = {
  */
 export function loadAssets(accent: string | undefined): Assets {
   const files = new Map<string, EncodedBody & { type: string }>();
-  const addresses = new Map<string, string>();
+  const addresses = new Map<AssetName, string>();
   const styles = joinStyles(accent);
-  for (const [name, type] of Object.entries(TYPES)) {
+  for (const name of NAMES) {
     const bytes = name === 'pages.css' ? styles : readAsset(name);
     const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
     const fileName = name.replace('.', `.${hash}.`);
-    files.set(fileName, { ...encodeBody(bytes), type });
+    files.set(fileName, { ...encodeBody(bytes), type: Bun.file(name).type });
     addresses.set(name, `/account/assets/${fileName}`);
   }
   const link = `<link rel="stylesheet" href="${addresses.get('pages.css')}"/>`;

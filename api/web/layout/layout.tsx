@@ -39,17 +39,8 @@ export type Preview = {
 };
 
 /** The layout of every page: head, navigation bar, notice, content and footer. */
-export function Layout({
-  site,
-  visit,
-  title,
-  preview,
-  scripts = [],
-  refreshSeconds,
-  notice,
-  cards = [],
-  children,
-}: LayoutProps): JSX.Element {
+export function Layout(props: LayoutProps): JSX.Element {
+  const { site, visit, title, preview, scripts = [], refreshSeconds, notice, cards = [], children } = props;
   const t = textsOf(visit.locale).shell;
   const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
   const logo = site.logo.url();

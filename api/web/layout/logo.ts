@@ -19,14 +19,7 @@ type LogoDeps = {
 /** Small, since every page loads the logo. */
 const MAX_BYTES = 48 * 1024;
 const LIMIT_MS = 10_000;
-const EXTENSIONS: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'image/gif': 'gif',
-  'image/avif': 'avif',
-  'image/svg+xml': 'svg',
-};
+const TYPE = /^image\/(png|jpeg|webp|gif|avif|svg)(?:\+xml)?$/;
 
 /** @param sourceUrl `SITE_LOGO_URL`; undefined: no logo. */
 export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log }: LogoDeps): Logo {
@@ -56,7 +49,7 @@ export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log
 async function read(sourceUrl: string, fetchUrl: LogoDeps['fetch']) {
   const response = await fetchUrl(sourceUrl, { signal: AbortSignal.timeout(LIMIT_MS) });
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
-  const extension = EXTENSIONS[type];
+  const extension = TYPE.exec(type)?.[1];
   if (!response.ok) throw new Error(`the response has status ${response.status}`);
   if (!extension) throw new Error(`type ${JSON.stringify(type)}: use PNG, JPEG, WebP, GIF, AVIF or SVG`);
   const bytes = await readBoundedBytes(response, MAX_BYTES);

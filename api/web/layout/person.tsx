@@ -3,20 +3,13 @@ import type { Language } from '../../../src/domain/language.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { textsOf } from './locales/texts.ts';
 
+type AvatarProps = { name: string; src?: string; size: 'tiny' | 'small' | 'large' };
+
 /**
  * The first letter of a name under a picture: it shows while the picture is loading, and if there is none. Stored addresses
  * of pictures stop working when people change them.
- * @param src empty: there is no picture.
  */
-export function Avatar({
-  name,
-  src = '',
-  size,
-}: {
-  name: string;
-  src?: string;
-  size: 'tiny' | 'small' | 'large';
-}): JSX.Element {
+export function Avatar({ name, src = '', size }: AvatarProps): JSX.Element {
   return (
     <span class={`avatar avatar-${size}`} aria-hidden="true">
       {firstLetter(name)}

@@ -1,4 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Db } from '../../../src/db/client.ts';
+import { findOrSaveSetting } from '../../../src/queries/settings.ts';
 
 /**
  * Signs values for several purposes with one secret. Each purpose has its own derived key, so that a signature for one
@@ -20,13 +22,18 @@ export function createSigner(secret: string): Signer {
   return { sign, isSigned: (purpose, value, signature) => isEqual(sign(purpose, value), signature) };
 }
 
+/** `SESSION_SECRET`, or one generated at the first start and stored in the database, so that all processes share it. */
+export async function loadSessionSecret(db: Db, configured: string | undefined): Promise<string> {
+  return configured ?? (await findOrSaveSetting(db, 'session_secret', randomBytes(32).toString('base64url')));
+}
+
 /** SHA-256 in hexadecimal, the form in which session ids are stored. */
 export function hashOf(value: string): string {
   return createHash('sha256').update(value).digest('hex');
 }
 
-function isEqual(expected: string, given: string): boolean {
-  const a = Buffer.from(expected);
-  const b = Buffer.from(given);
+function isEqual(one: string, other: string): boolean {
+  const a = Buffer.from(one);
+  const b = Buffer.from(other);
   return a.length === b.length && timingSafeEqual(a, b);
 }

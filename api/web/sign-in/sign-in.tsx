@@ -28,14 +28,7 @@ import {
   verifyAssertion,
 } from './steam-openid.ts';
 
-/** The account page for visitors who are not signed in. */
-export function SignInPage({
-  site,
-  visit,
-  notice,
-  defaultPublicUrl,
-  canAppeal,
-}: {
+type SignInProps = {
   site: Site;
   visit: Visit;
   notice?: Notice | undefined;
@@ -43,7 +36,11 @@ export function SignInPage({
   defaultPublicUrl?: string | undefined;
   /** Whether members' penalties link to an appeal. */
   canAppeal: boolean;
-}): JSX.Element {
+};
+
+/** The account page for visitors who are not signed in. */
+export function SignInPage(props: SignInProps): JSX.Element {
+  const { site, visit, notice, defaultPublicUrl, canAppeal } = props;
   const t = textsOf(visit.locale).signIn;
   const { penalties, appeals, sound, discord, tokens } = t.points;
   const points: [IconName, string[]][] = [

@@ -53,25 +53,6 @@ const PROVIDER_TIMEOUT_MS = 5_000;
 const MAX_RESPONSE_BYTES = 4_096;
 const MAX_QUERY_LENGTH = 8_192;
 
-/** Fields of a positive assertion, OpenID 2.0 section 10.1. */
-const ASSERTION_FIELDS = [
-  'ns',
-  'mode',
-  'op_endpoint',
-  'claimed_id',
-  'identity',
-  'return_to',
-  'response_nonce',
-  'invalidate_handle',
-  'assoc_handle',
-  'signed',
-  'sig',
-] as const;
-const KNOWN_KEYS: ReadonlySet<string> = new Set([
-  ...ASSERTION_FIELDS.map((field) => `openid.${field}`),
-  'state',
-]);
-
 /** The fields that the signature must cover, OpenID 2.0 section 10.1, `openid.signed`. */
 const SIGNED_FIELDS = [
   'op_endpoint',
@@ -81,6 +62,9 @@ const SIGNED_FIELDS = [
   'response_nonce',
   'assoc_handle',
 ];
+/** All fields of a positive assertion, in the same section. */
+const FIELDS = [...SIGNED_FIELDS, 'ns', 'mode', 'invalidate_handle', 'signed', 'sig'];
+const KNOWN_KEYS: ReadonlySet<string> = new Set([...FIELDS.map((field) => `openid.${field}`), 'state']);
 
 /**
  * The checks, in this order, that an assertion must pass before it is sent to the provider. A test removes one rule at
@@ -121,12 +105,15 @@ export const ASSERTION_RULES: Readonly<Record<string, Rule>> = {
  */
 export function buildSignInUrl(providerUrl: string, options: { returnTo: string; realm: string }): string {
   const url = new URL(providerUrl);
-  url.searchParams.set('openid.ns', OPENID_NS);
-  url.searchParams.set('openid.mode', 'checkid_setup');
-  url.searchParams.set('openid.return_to', options.returnTo);
-  url.searchParams.set('openid.realm', options.realm);
-  url.searchParams.set('openid.identity', IDENTIFIER_SELECT);
-  url.searchParams.set('openid.claimed_id', IDENTIFIER_SELECT);
+  const fields = {
+    'openid.ns': OPENID_NS,
+    'openid.mode': 'checkid_setup',
+    'openid.return_to': options.returnTo,
+    'openid.realm': options.realm,
+    'openid.identity': IDENTIFIER_SELECT,
+    'openid.claimed_id': IDENTIFIER_SELECT,
+  };
+  for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
   return url.href;
 }
 
@@ -174,9 +161,7 @@ function detailOf(rule: string, { fields }: Assertion, { now }: RuleContext): st
 
 function readAssertion(query: string): Assertion {
   const pairs = [...new URLSearchParams(query)];
-  const fields = new Map<string, string>();
-  for (const [key, value] of pairs) if (!fields.has(key)) fields.set(key, value);
-  return { pairs, fields };
+  return { pairs, fields: new Map(pairs.toReversed()) };
 }
 
 function isCancelled({ pairs, fields }: Assertion, expected: ExpectedReturn): boolean {

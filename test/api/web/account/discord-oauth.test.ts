@@ -124,9 +124,9 @@ describe('refused is', () => {
     expect(await refusal(query)).toBe('code');
   });
 
-  test('repeated, unknown and unprintable parameters', async () => {
+  test('repeated and unprintable parameters', async () => {
     const query = await aReturn();
-    for (const extra of ['&code=x', `&state=${PENDING.state}`, '&admin=1', '&iss=%00', '&error_uri=%0A']) {
+    for (const extra of ['&code=x', `&state=${PENDING.state}`, '&iss=%00', '&error_uri=%0A']) {
       expect([extra, await refusal(query + extra)]).toEqual([extra, 'callback']);
     }
     expect(await refusal(`${query}&iss=${'x'.repeat(5_000)}`)).toBe('callback');
