@@ -1,9 +1,10 @@
 import { afterAll, beforeEach } from 'bun:test';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
-import { type AccountSiteOptions, startAccountSite } from './account.ts';
+import { type AccountSite, type AccountSiteOptions, startAccountSite } from './account.ts';
 import { type Browser, openBrowser, signIn } from './browser.ts';
 
 /** Named by `OWNER_STEAMIDS` of {@link openMemberSite}. */
@@ -16,7 +17,15 @@ export const CONFIGURED_OWNER = aSteamId(900);
 export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) {
   const { db } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
-  const site = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER], ...options });
+  steam.approvesAtOnce = true;
+  const sites: AccountSite[] = [];
+  /** Starts the pages with other settings, beside `site`. */
+  function startSite(others: Partial<AccountSiteOptions>): AccountSite {
+    const other = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER], ...others });
+    sites.push(other);
+    return other;
+  }
+  const site = startSite(options);
   /** Who signs in during this test, unless the test says otherwise. */
   const player: { steamId: SteamId64 } = { steamId: aSteamId(0) };
   let lastPlayer = 0;
@@ -29,7 +38,7 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
     site.clock.now = null;
   });
   afterAll(async () => {
-    await site.stop();
+    for (const each of sites) await each.stop();
     await steam.stop();
     await options.discord?.stop();
   });
@@ -42,5 +51,12 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
     return browser;
   }
 
-  return { db, steam, site, player, signedIn };
+  /** The player of this test, or another. */
+  async function userOf(number = lastPlayer): Promise<User> {
+    const user = await findUserBySteamId(db, aSteamId(number));
+    if (!user) throw new Error(`no user ${number}`);
+    return user;
+  }
+
+  return { db, steam, site, startSite, player, signedIn, userOf };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect } from 'bun:test';
+import { afterAll, beforeEach } from 'bun:test';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders, publishedPath } from '../../../media/sound-files.ts';
@@ -8,10 +8,8 @@ import { auditLog } from '../../../src/db/schema/audit-log.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { makeFolder } from '../audio/ffmpeg-engines.ts';
 import { aSteamId } from '../database/builders.ts';
-import { createTestDatabase } from '../database/database.ts';
-import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
-import { startAccountSite } from './account.ts';
-import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
+import { type Browser, openBrowser } from './browser.ts';
+import { openMemberSite } from './member-site.ts';
 
 export const MAX_BYTES = 1024 * 1024;
 export const PLAYER = aSteamId(1);
@@ -21,26 +19,18 @@ export const PLAYER = aSteamId(1);
  * {@link PLAYER}.
  */
 export async function openSoundSite() {
-  const { db } = await createTestDatabase();
   const root = await makeFolder('sound-section');
   const folders = await openSoundFolders({
     dataDir: join(root.path, 'data'),
     storageDir: join(root.path, 'storage'),
   });
-  const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
   /** The signed-in player's browser, and what the disk says to their uploads. */
   const visit: { browser: Browser; diskTrouble?: Error | undefined } = {
     browser: openBrowser('http://127.0.0.1'),
   };
-  const site = startAccountSite({
-    db,
-    steam,
+  const { db, site, signedIn } = await openMemberSite({
     sounds: {
-      limits: {
-        maxSeconds: 10,
-        maxUploadBytes: MAX_BYTES,
-      },
+      limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES },
       storeUpload: (upload) => {
         const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : upload.bytes;
         return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MAX_BYTES });
@@ -48,11 +38,7 @@ export async function openSoundSite() {
       removeSound: (removal) => removeSound(db, folders, removal),
     },
   });
-  afterAll(async () => {
-    await site.stop();
-    await steam.stop();
-    await root.remove();
-  });
+  afterAll(() => root.remove());
 
   beforeEach(async () => {
     visit.diskTrouble = undefined;
@@ -60,9 +46,7 @@ export async function openSoundSite() {
     await db.delete(roundSounds);
     await db.delete(users);
     for (const name of await readdir(folders.inbox)) await rm(join(folders.inbox, name), { recursive: true });
-    steam.steamId = PLAYER;
-    visit.browser = openBrowser(site.origin);
-    await signIn(visit.browser);
+    visit.browser = await signedIn(1);
   });
 
   async function csrfToken(): Promise<string> {
@@ -114,18 +98,9 @@ export async function openSoundSite() {
     });
   }
 
-  async function signInAs(number: number): Promise<Browser> {
-    steam.steamId = aSteamId(number);
-    const other = openBrowser(site.origin);
-    const page: Page = await signIn(other);
-    expect(page.status).toBe(200);
-    return other;
-  }
-
   return {
     db,
     folders,
-    steam,
     site,
     visit,
     upload,
@@ -133,7 +108,7 @@ export async function openSoundSite() {
     csrfToken,
     listUploadsUnderWay,
     insertReadySound,
-    signInAs,
+    signedIn,
   };
 }
 

@@ -6,11 +6,10 @@ import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { countWaiting } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player, signedIn } = await openMemberSite();
+const { db, site, startSite, player, signedIn } = await openMemberSite();
 
 async function countExports(): Promise<number> {
   const ofPlayer = and(eq(auditLog.action, 'user.exported'), eq(auditLog.subject, player.steamId));
@@ -20,11 +19,9 @@ async function countExports(): Promise<number> {
 describe('the download of own data', () => {
   test('counts towards the limit of forms', async () => {
     const spent = { take: () => ({ isAllowed: false, resetSeconds: 9 }) };
-    const formless = startAccountSite({ db, steam, limits: { forms: spent } });
-    const browser = openBrowser(formless.origin);
+    const browser = openBrowser(startSite({ limits: { forms: spent } }).origin);
     await signIn(browser);
     const { status, headers, text } = await browser.get('/account/data');
-    await formless.stop();
     expect([status, headers.get('retry-after')]).toEqual([429, '9']);
     expect(text).toContain('<h1 id="error">Too many attempts</h1>');
     expect(await countExports()).toBe(0);

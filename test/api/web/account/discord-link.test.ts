@@ -6,7 +6,6 @@ import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
@@ -15,22 +14,22 @@ const discord = startDiscordOAuthProvider();
 const attempts: string[] = [];
 let allowed = Number.POSITIVE_INFINITY;
 const take = (key: string) => ({ isAllowed: attempts.push(key) <= allowed, resetSeconds: 9 });
-const { db, steam, site, signedIn } = await openMemberSite({ discord, limits: { attempts: { take } } });
+const { db, steam, site, startSite, signedIn, userOf } = await openMemberSite({
+  discord,
+  limits: { attempts: { take } },
+});
 
 let lastPlayer = 0;
 let browser: Browser;
 beforeEach(async () => {
   lastPlayer += 1;
-  steam.steamId = aSteamId(lastPlayer);
-  discord.account = {
+  const account = {
     id: `80351110224678${lastPlayer}`,
     username: `nelly${lastPlayer}`,
     avatar: 'a_8342729096ea',
   };
-  discord.consent = 'allow';
-  discord.conduct = 'honest';
-  discord.beforeAccount = async () => {};
-  browser = await signedIn(lastPlayer);
+  Object.assign(discord, { account, consent: 'allow', conduct: 'honest', beforeAccount: async () => {} });
+  browser = await signedIn();
 });
 
 async function link(from: Browser = browser): Promise<Page> {
@@ -39,20 +38,12 @@ async function link(from: Browser = browser): Promise<Page> {
   return from.follow(back);
 }
 
-async function findUser() {
-  const [user] = await db
-    .select()
-    .from(users)
-    .where(eq(users.steamId64, aSteamId(lastPlayer)));
-  return user;
-}
-
 describe('linking Discord', () => {
   test('stores id, username and avatar hash, and no token', async () => {
     const page = await link();
     expect([page.status, page.location]).toEqual([303, '/account#discord']);
     expect((await browser.follow(page)).text).toContain('Your Discord account is linked.');
-    expect(await findUser()).toMatchObject({
+    expect(await userOf()).toMatchObject({
       discordId: `80351110224678${lastPlayer}`,
       discordUsername: `nelly${lastPlayer}`,
       discordAvatar: 'a_8342729096ea',
@@ -77,7 +68,7 @@ describe('linking Discord', () => {
     await link();
     discord.account = { ...discord.account, username: 'renamed', avatar: null };
     await link();
-    expect(await findUser()).toMatchObject({ discordUsername: 'renamed', discordAvatar: '' });
+    expect(await userOf()).toMatchObject({ discordUsername: 'renamed', discordAvatar: '' });
   });
 
   test('an account that is linked to another player is refused, clearly', async () => {
@@ -86,35 +77,18 @@ describe('linking Discord', () => {
     const page = await link(other);
     expect(page.status).toBe(409);
     expect(page.text).toContain('already linked to another player');
-    expect((await findUser())?.discordId).toBe(discord.account.id);
-    const [loser] = await db
-      .select()
-      .from(users)
-      .where(eq(users.steamId64, aSteamId(500 + lastPlayer)));
-    expect(loser?.discordId).toBeNull();
+    expect((await userOf()).discordId).toBe(discord.account.id);
+    expect((await userOf(500 + lastPlayer)).discordId).toBeNull();
     expect(discord.liveTokens.size).toBe(0);
   });
 
   test('by two players at the same moment has one winner', async () => {
-    const browsers = await Promise.all(
-      [1, 2, 3, 4].map(async (number) => {
-        const racer = openBrowser(site.origin);
-        steam.steamId = aSteamId(1000 + 10 * lastPlayer + number);
-        const start = await racer.get('/account/sign-in');
-        return { racer, start };
-      }),
-    );
-    for (const [index, { racer, start }] of browsers.entries()) {
-      steam.steamId = aSteamId(1000 + 10 * lastPlayer + index);
-      await racer.follow(await racer.follow(await racer.follow(start)));
+    const returns: { racer: Browser; back: Page }[] = [];
+    for (const number of [1000, 1001, 1002, 1003]) {
+      const racer = await signedIn(number);
+      returns.push({ racer, back: await racer.follow(await racer.post('/account/discord/link')) });
     }
-    const backs = await Promise.all(
-      browsers.map(async ({ racer }) => ({
-        racer,
-        back: await racer.follow(await racer.post('/account/discord/link')),
-      })),
-    );
-    const pages = await Promise.all(backs.map(({ racer, back }) => racer.follow(back)));
+    const pages = await Promise.all(returns.map(({ racer, back }) => racer.follow(back)));
     expect(pages.map(({ status }) => status).sort()).toEqual([303, 409, 409, 409]);
   });
 
@@ -125,11 +99,11 @@ describe('linking Discord', () => {
       expect([id, page.status]).toEqual([id, 400]);
       expect(page.text).toContain('nothing was linked');
     }
-    expect((await findUser())?.discordId).toBeNull();
+    expect((await userOf()).discordId).toBeNull();
     expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
     discord.account = { ...discord.account, id: '9223372036854775807' };
     expect((await link()).status).toBe(303);
-    expect((await findUser())?.discordId).toBe('9223372036854775807');
+    expect((await userOf()).discordId).toBe('9223372036854775807');
   });
 
   test('links nothing for a member who is blocked or signed out while Discord is being asked', async () => {
@@ -145,7 +119,7 @@ describe('linking Discord', () => {
       if (meanwhile === block) await signIn(browser);
       discord.beforeAccount = meanwhile;
       expect((await link()).status).toBe(status);
-      expect((await findUser())?.discordId).toBeNull();
+      expect((await userOf()).discordId).toBeNull();
     }
   });
 
@@ -159,14 +133,14 @@ describe('linking Discord', () => {
       await signIn(openBrowser(site.origin));
     };
     expect((await link()).status).toBe(401);
-    expect((await findUser())?.discordId).toBeNull();
+    expect((await userOf()).discordId).toBeNull();
   });
 
   test('is cancelled at Discord without harm', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());
     expect(page.text).toContain('You cancelled linking your Discord account');
-    expect((await findUser())?.discordId).toBeNull();
+    expect((await userOf()).discordId).toBeNull();
   });
 
   test('a return is used once', async () => {
@@ -189,22 +163,7 @@ describe('linking Discord', () => {
     const page = await victim.follow(back);
     expect(page.status).toBe(400);
     expect(page.text).toContain('nothing was linked');
-    const [user] = await db
-      .select()
-      .from(users)
-      .where(eq(users.steamId64, aSteamId(600 + lastPlayer)));
-    expect(user?.discordId).toBeNull();
-  });
-
-  test('works in two tabs that both started it', async () => {
-    const first = await browser.follow(await browser.post('/account/discord/link'));
-    const second = await browser.follow(await browser.post('/account/discord/link'));
-    for (const back of [first, second]) {
-      const page = await browser.follow(back);
-      expect([page.status, page.location]).toEqual([303, '/account#discord']);
-      expect((await findUser())?.discordId).toBe(discord.account.id);
-    }
-    expect((await browser.follow(second)).status).toBe(400);
+    expect((await userOf(600 + lastPlayer)).discordId).toBeNull();
   });
 
   test('starts only with the CSRF token, and only for a POST', async () => {
@@ -220,25 +179,18 @@ describe('linking Discord', () => {
   });
 
   test('is not offered when it is not set up, while an older link is shown', async () => {
-    const bare = startAccountSite({ db, steam });
-    try {
-      const visitor = openBrowser(bare.origin);
-      const { text } = await signIn(visitor);
-      expect(text).not.toContain('/account/discord/link');
-      expect(text).toContain('Linking is not available on this site yet.');
-      expect((await visitor.post('/account/discord/link')).status).toBe(404);
-      await db
-        .update(users)
-        .set({ discordId: '42', discordUsername: 'by-cli' })
-        .where(eq(users.steamId64, aSteamId(lastPlayer)));
-      const linked = (await visitor.get('/account')).text;
-      expect(linked).toContain('by-cli');
-      expect(linked).not.toContain('Linking is not set up');
-      expect(linked).toContain('Only the operator of this site can link you again.');
-      expect((await visitor.get('/account/discord/unlink')).text).toContain('Only the operator of this site');
-    } finally {
-      await bare.stop();
-    }
+    const visitor = openBrowser(startSite({}).origin);
+    const { text } = await signIn(visitor);
+    expect(text).not.toContain('/account/discord/link');
+    expect(text).toContain('Linking is not available on this site yet.');
+    expect((await visitor.post('/account/discord/link')).status).toBe(404);
+    const { id } = await userOf();
+    await db.update(users).set({ discordId: '42', discordUsername: 'by-cli' }).where(eq(users.id, id));
+    const linked = (await visitor.get('/account')).text;
+    expect(linked).toContain('by-cli');
+    expect(linked).not.toContain('Linking is not available');
+    expect(linked).toContain('Only the operator of this site can link you again.');
+    expect((await visitor.get('/account/discord/unlink')).text).toContain('Only the operator of this site');
   });
 });
 
@@ -249,7 +201,7 @@ describe('unlinking Discord', () => {
     expect(question.text).toContain('Unlink Discord?');
     const page = await browser.post('/account/discord/unlink');
     expect([page.status, page.location]).toEqual([303, '/account#discord']);
-    expect(await findUser()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
+    expect(await userOf()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
     const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
     expect(entries.at(-1)?.action).toBe('discord.unlinked');
   });
@@ -271,10 +223,10 @@ test('the start and the return of a link count as attempts of the address', asyn
   allowed = 2;
   const back = await browser.follow(await browser.post('/account/discord/link'));
   expect((await browser.follow(back)).status).toBe(429);
-  expect(await findUser()).toMatchObject({ discordId: null });
+  expect(await userOf()).toMatchObject({ discordId: null });
   expect(attempts).toEqual(Array(3).fill('127.0.0.1'));
 
   allowed = Number.POSITIVE_INFINITY;
   expect((await browser.follow(back)).status).toBe(303);
-  expect(await findUser()).toMatchObject({ discordId: discord.account.id });
+  expect(await userOf()).toMatchObject({ discordId: discord.account.id });
 });

@@ -1,13 +1,12 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { db, steam, site, player, signedIn } = await openMemberSite();
+const { db, site, startSite, player, signedIn } = await openMemberSite();
 const NOW = new Date('2026-11-21T12:00:00Z');
 
 let browser: Browser;
@@ -168,8 +167,7 @@ describe('the member’s own penalties', () => {
 });
 
 describe('APPEAL_URL', () => {
-  const appeals = startAccountSite({ db, steam, appealUrl: 'https://forum.example.org/?a=1&b="' });
-  afterAll(() => appeals.stop());
+  const appeals = startSite({ appealUrl: 'https://forum.example.org/?a=1&b="' });
 
   test('is a link beside active penalties', async () => {
     const appellant = openBrowser(appeals.origin);

@@ -7,7 +7,7 @@ import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
-const { db, folders, visit, insertReadySound, signInAs } = await openSoundSite();
+const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();
 
 describe('a ready sound', () => {
   test('has a player, a waveform and figures, in both languages, and names are escaped', async () => {
@@ -65,7 +65,7 @@ describe('moderation', () => {
   test('lists and removes anyone’s sound, and records who did it', async () => {
     await insertReadySound('rude.mp3');
     const moderator = await insertUser(db, 7, { isAdmin: true });
-    const admin = await signInAs(7);
+    const admin = await signedIn(7);
     const list = await admin.get('/account/moderation/sounds');
     expect(list.status).toBe(200);
     expect(list.text).toContain('<bdi>rude<');
@@ -97,7 +97,7 @@ describe('moderation', () => {
       })),
     );
     await insertUser(db, 7, { isAdmin: true });
-    const admin = await signInAs(7);
+    const admin = await signedIn(7);
     const first = await admin.get('/account/moderation/sounds');
     expect(first.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(50);
     expect(first.text).toContain('Sounds: 60');

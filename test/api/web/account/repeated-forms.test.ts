@@ -13,7 +13,7 @@ import {
 import type { Browser } from '../../../support/web/browser.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
-const { db, folders, visit, insertReadySound, signInAs } = await openSoundSite();
+const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();
 const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;
 
 /** Sends what ends or removes something twice at once, as a double click does, then once more, and opens its question. */
@@ -41,7 +41,7 @@ async function createTokenOf(steamId64: SteamId64): Promise<number> {
 
 async function openAdmin(): Promise<Browser> {
   await insertUser(db, 7, { isAdmin: true });
-  return signInAs(7);
+  return signedIn(7);
 }
 
 describe('a member who repeats a form ends where the first request did', () => {

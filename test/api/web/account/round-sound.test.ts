@@ -3,14 +3,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
-import { aSteamId } from '../../../support/database/builders.ts';
 import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { openBrowser, signIn } from '../../../support/web/browser.ts';
-
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
-const { db, folders, steam, site, visit, upload, send, csrfToken, listUploadsUnderWay } =
+const { db, folders, site, visit, signedIn, upload, send, csrfToken, listUploadsUnderWay } =
   await openSoundSite();
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
 
@@ -111,7 +108,7 @@ describe('uploading', () => {
   test('sixteen at a time: the seventeenth is refused with 503 and Retry-After, until another one ends', async () => {
     const open = [];
     for (let number = 1; number <= 16; number++) {
-      await signInAs(number);
+      visit.browser = await signedIn(number);
       const headers = {
         Cookie: visit.browser.cookieLine(),
         'X-CSRF-Token': await csrfToken(),
@@ -122,7 +119,7 @@ describe('uploading', () => {
       open.push(one);
     }
     await waitFor(async () => (await listUploadsUnderWay()).length === 16);
-    await signInAs(17);
+    visit.browser = await signedIn(17);
     const refused = await upload(new File(['x'], 'a.mp3'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
     expect(await refused.text()).toContain('too many people are uploading at once');
@@ -223,9 +220,3 @@ describe('a form that is sent as a whole', () => {
     },
   );
 });
-
-async function signInAs(number: number): Promise<void> {
-  steam.steamId = aSteamId(number);
-  visit.browser = openBrowser(site.origin);
-  await signIn(visit.browser);
-}

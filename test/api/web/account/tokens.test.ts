@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
+import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
@@ -12,18 +12,19 @@ import {
 import type { Browser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player, signedIn } = await openMemberSite();
+const { db, steam, site, player, signedIn, userOf } = await openMemberSite();
 
 let browser: Browser;
 let userId: number;
 beforeEach(async () => {
   browser = await signedIn();
-  const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
-  userId = user?.id ?? 0;
+  userId = (await userOf()).id;
 });
 
 const DAY_MS = 86_400_000;
 const shown = (text: string) => /id="new-token"[^>]*>([^<]+)</.exec(text)?.[1] ?? '';
+const makeToken = (name: string, expiresAt?: Date) =>
+  createApiToken(db, userId, { name, expiresAt: expiresAt ?? null, now: new Date(), actor: 'operator' });
 const listRows = () => db.select().from(apiTokens).where(eq(apiTokens.userId, userId));
 
 describe('creating a token', () => {
@@ -151,9 +152,9 @@ describe('creating a token', () => {
   });
 
   test('that was refused may be sent again: the same form then makes the token', async () => {
-    const first = await createApiToken(db, userId, { name: 'Token 1', now: new Date(), actor: 'operator' });
+    const first = await makeToken('Token 1');
     for (let count = 2; count <= 10; count++) {
-      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date(), actor: 'operator' });
+      await makeToken(`Token ${count}`);
     }
     const form = { name: 'eleventh', form_id: crypto.randomUUID() };
     for (let attempt = 1; attempt <= 2; attempt++) {
@@ -177,14 +178,9 @@ describe('creating a token', () => {
 
   test('stops at ten live tokens; revoked and expired ones make room', async () => {
     for (let count = 1; count <= 9; count++) {
-      await createApiToken(db, userId, { name: `Token ${count}`, now: new Date(), actor: 'operator' });
+      await makeToken(`Token ${count}`);
     }
-    await createApiToken(db, userId, {
-      name: 'short',
-      expiresAt: new Date(Date.now() + DAY_MS),
-      now: new Date(),
-      actor: 'operator',
-    });
+    await makeToken('short', new Date(Date.now() + DAY_MS));
     expect((await browser.get('/account')).text).toContain('You have 10 active tokens');
     const refused = await browser.post('/account/tokens', { name: 'eleventh' });
     expect(refused.status).toBe(409);
@@ -196,15 +192,10 @@ describe('creating a token', () => {
 
 describe('the list', () => {
   test('shows when a token was last used, and leaves out what no longer lives', async () => {
-    const { id } = await createApiToken(db, userId, { name: 'Used', now: new Date(), actor: 'operator' });
-    await createApiToken(db, userId, { name: 'Fresh', now: new Date(), actor: 'operator' });
+    const { id } = await makeToken('Used');
+    await makeToken('Fresh');
     await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
-    await createApiToken(db, userId, {
-      name: 'Short',
-      expiresAt: new Date(Date.now() + DAY_MS),
-      now: new Date(),
-      actor: 'operator',
-    });
+    await makeToken('Short', new Date(Date.now() + DAY_MS));
     const page = await browser.get('/account');
     expect(page.text).toContain('3 hours ago');
     expect(page.text).toContain('>Never<');
@@ -215,11 +206,7 @@ describe('the list', () => {
 
 describe('revoking a token', () => {
   test('asks on a page of its own first, and works at once', async () => {
-    const { token, id } = await createApiToken(db, userId, {
-      name: 'Old',
-      now: new Date(),
-      actor: 'operator',
-    });
+    const { token, id } = await makeToken('Old');
     const question = await browser.get(`/account/tokens/${id}/revoke`);
     expect(question.text).toContain('Revoke this token?');
     expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { loadSessionSecret } from '../../../../api/web/request/session-secret.ts';
-import { sessions, users } from '../../../../src/db/schema/accounts.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
+import { loadSessionSecret } from '../../../../api/web/request/signing.ts';
+import { sessions } from '../../../../src/db/schema/accounts.ts';
 import { openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player, signedIn } = await openMemberSite();
+const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
 const DAY_MS = 86_400_000;
 
 describe('a session', () => {
@@ -20,42 +19,36 @@ describe('a session', () => {
   });
 
   test('is Secure, with the __Host- prefix and HSTS, when the public address is https', async () => {
-    const secure = startAccountSite({ db, steam, publicUrl: 'https://community.example' });
-    try {
-      const browser = openBrowser(secure.origin);
-      const start = await browser.get('/account/sign-in?at=public');
-      const provider = await browser.follow(start);
-      const back = new URL(provider.location);
-      expect(back.origin).toBe('https://community.example');
-      const page = await browser.get(back.pathname + back.search);
-      expect(page.status).toBe(303);
-      expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000');
-      for (const line of browser.setCookies) {
-        expect(line).toMatch(/^__Host-[\w-]+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
-      }
-      expect((await browser.get('/account')).text).toContain(steam.steamId);
-    } finally {
-      await secure.stop();
+    const browser = openBrowser(startSite({ publicUrl: 'https://community.example' }).origin);
+    const start = await browser.get('/account/sign-in?at=public');
+    const provider = await browser.follow(start);
+    const back = new URL(provider.location);
+    expect(back.origin).toBe('https://community.example');
+    const page = await browser.get(back.pathname + back.search);
+    expect(page.status).toBe(303);
+    expect(page.headers.get('strict-transport-security')).toBe('max-age=31536000');
+    for (const line of browser.setCookies) {
+      expect(line).toMatch(/^__Host-[\w-]+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
     }
+    expect((await browser.get('/account')).text).toContain(steam.steamId);
   });
 
   test('is not valid with a changed id or signature, nor when sent twice', async () => {
     const browser = await signedIn();
     const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];
+    const session = `${id}.${signature}`;
     for (const value of [
       `${id}x.${signature}`,
-      `${id}.${signature}x`,
+      `${session}x`,
       `${id}.`,
       id,
-      `${id}.${signature}.x`,
-      `x; session=${id}.${signature}`,
+      `${session}.x`,
+      `x; session=${session}`,
       '',
     ]) {
       browser.cookies.set('session', value);
-      expect([value, (await browser.get('/account')).text.includes('Sign in through Steam')]).toEqual([
-        value,
-        true,
-      ]);
+      const { text } = await browser.get('/account');
+      expect([value, text.includes('Sign in through Steam')]).toEqual([value, true]);
     }
   });
 
@@ -95,9 +88,7 @@ describe('a session', () => {
   });
 
   test('ends here on sign-out, and stays elsewhere', async () => {
-    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
-    await signIn(here);
-    await signIn(elsewhere);
+    const [here, elsewhere] = [await signedIn(), await signedIn()];
     expect((await here.get('/account')).text).toContain('2 sessions');
     const cookie = here.cookies.get('session') ?? '';
     const out = await here.post('/account/sign-out');
@@ -109,11 +100,11 @@ describe('a session', () => {
 
   test('ends once its user has a hundred that were used more recently', async () => {
     const browser = await signedIn();
-    const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
+    const { id: userId } = await userOf();
     await db.insert(sessions).values(
       Array.from({ length: 120 }, (_, number) => ({
         idHash: `${player.steamId} ${number}`,
-        userId: user?.id ?? 0,
+        userId,
         seenAt: new Date(Date.now() - 1000 * (number + 1)),
         expiresAt: new Date(Date.now() + DAY_MS),
       })),
@@ -121,19 +112,15 @@ describe('a session', () => {
     expect((await browser.get('/account')).text).toContain('121 sessions');
     const latest = openBrowser(site.origin);
     expect((await signIn(latest)).text).toContain('100 sessions');
-    const kept = await db
-      .select()
-      .from(sessions)
-      .where(eq(sessions.userId, user?.id ?? 0));
-    expect(kept.map(({ idHash }) => idHash)).toContain(`${player.steamId} 97`);
-    expect(kept.map(({ idHash }) => idHash)).not.toContain(`${player.steamId} 98`);
+    const rows = await db.select().from(sessions).where(eq(sessions.userId, userId));
+    const hashes = rows.map(({ idHash }) => idHash);
+    expect(hashes).toContain(`${player.steamId} 97`);
+    expect(hashes).not.toContain(`${player.steamId} 98`);
     expect((await browser.get('/account')).text).toContain(player.steamId);
   });
 
   test('ends everywhere on request', async () => {
-    const [here, elsewhere] = [openBrowser(site.origin), openBrowser(site.origin)];
-    await signIn(here);
-    await signIn(elsewhere);
+    const [here, elsewhere] = [await signedIn(), await signedIn()];
     await here.post('/account/sign-out-everywhere');
     expect((await elsewhere.get('/account')).text).toContain('Sign in through Steam');
     expect((await here.get('/account')).text).toContain('Sign in through Steam');

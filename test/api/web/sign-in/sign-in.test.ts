@@ -1,13 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, steam, site, player, signedIn } = await openMemberSite();
+const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
 
 describe('signing in', () => {
   test('creates a user row the first time, and one session', async () => {
@@ -15,18 +14,11 @@ describe('signing in', () => {
     const page = await signIn(browser);
     expect(page.status).toBe(200);
     expect(page.text).toContain(steam.steamId);
-    const [user] = await db.select().from(users).where(eq(users.steamId64, player.steamId));
+    const user = await userOf();
     expect(user).toMatchObject({ nickname: '', isAdmin: false, isOwner: false, discordId: null });
-    const open = await db
-      .select()
-      .from(sessions)
-      .where(eq(sessions.userId, user?.id ?? 0));
-    expect(open).toHaveLength(1);
-    const actions = await db
-      .select({ action: auditLog.action })
-      .from(auditLog)
-      .where(eq(auditLog.subject, steam.steamId));
-    expect(actions.map(({ action }) => action)).toEqual(['user.created', 'user.signed-in']);
+    expect(await db.select().from(sessions).where(eq(sessions.userId, user.id))).toHaveLength(1);
+    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
+    expect(entries.map(({ action }) => action)).toEqual(['user.created', 'user.signed-in']);
   });
 
   test('keeps the row and the known nickname the next time', async () => {
@@ -41,8 +33,7 @@ describe('signing in', () => {
     steam.steamId = CONFIGURED_OWNER;
     const page = await signIn(openBrowser(site.origin));
     expect(page.text).toContain('/account/moderation');
-    const [user] = await db.select().from(users).where(eq(users.steamId64, CONFIGURED_OWNER));
-    expect(user).toMatchObject({ isAdmin: true, isOwner: true });
+    expect(await userOf(900)).toMatchObject({ isAdmin: true, isOwner: true });
   });
 
   test('is cancelled at Steam without harm', async () => {
@@ -134,12 +125,8 @@ describe('signing in', () => {
       expect((await browser.get('/account')).text).toContain(player.steamId);
     }
     expect(browser.cookies.has('sign-in')).toBe(false);
-    const open = await db
-      .select()
-      .from(sessions)
-      .innerJoin(users, eq(users.id, sessions.userId))
-      .where(eq(users.steamId64, player.steamId));
-    expect(open).toHaveLength(1);
+    const { id } = await userOf();
+    expect(await db.select().from(sessions).where(eq(sessions.userId, id))).toHaveLength(1);
   });
 
   test('in one tab is not ended by a forged return in another', async () => {
@@ -224,26 +211,23 @@ describe('signing in', () => {
 });
 
 describe('the persona name', () => {
+  const steamApi = startSteamApi();
+  afterAll(() => steamApi.stop());
+
   test('comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
-    const steamApi = startSteamApi();
-    const named = startAccountSite({ db, steam, steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
-    try {
-      const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
-      steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
-      const page = await signIn(openBrowser(named.origin));
-      expect(page.text).toContain('First');
-      expect(page.text).toContain(`src="${avatarfull}"`);
-      steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
-      expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
-      steamApi.answer = 'fails';
-      const kept = await signIn(openBrowser(named.origin));
-      expect(kept.text).toContain('Second');
-      expect(kept.text).toContain(`src="${avatarfull}"`);
-      expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
-    } finally {
-      await named.stop();
-      await steamApi.stop();
-    }
+    const named = startSite({ steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
+    const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
+    steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
+    const page = await signIn(openBrowser(named.origin));
+    expect(page.text).toContain('First');
+    expect(page.text).toContain(`src="${avatarfull}"`);
+    steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
+    expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
+    steamApi.answer = 'fails';
+    const unchanged = await signIn(openBrowser(named.origin));
+    expect(unchanged.text).toContain('Second');
+    expect(unchanged.text).toContain(`src="${avatarfull}"`);
+    expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
   });
 });
 

@@ -137,53 +137,122 @@ describe('cancelling at the provider', () => {
   });
 });
 
+const REQUIRED = ['op_endpoint', 'claimed_id', 'identity', 'return_to', 'response_nonce', 'assoc_handle'];
+const ID_BASE = new URL('id/', provider.url).href;
+const NONCE_TAIL = 'abcdef';
+type Attack = URLSearchParams | string;
+
 /**
- * One attack for each rule: the rule refuses it, and without that rule it would be accepted, since the provider confirms
- * every assertion. So each rule is needed, and each test fails when its rule is removed.
+ * The attacks that each rule refuses while the provider confirms every assertion. Without the rule, the first one would be
+ * accepted: so each rule is needed.
  */
-const NEEDED: Record<string, () => URLSearchParams | string> = {
-  'printable characters': () => `${aReturn()}`.replace('1234567890', '1234%00567890'),
-  'no repeated keys': () => `${aReturn()}&openid.claimed_id=${encodeURIComponent('https://evil.example')}`,
-  'no unknown keys': () => `${aReturn()}&openid.ext1.mode=fetch_response`,
-  ns: () => aTamperedReturn({ 'openid.ns': 'http://openid.net/signon/1.1' }),
-  mode: () => aTamperedReturn({ 'openid.mode': 'setup_needed' }),
-  op_endpoint: () => aReturn({ 'openid.op_endpoint': 'https://evil.example/openid/login' }),
-  return_to: () => aReturn({ 'openid.return_to': `https://evil.example/?state=${STATE}` }),
-  state: () => aTamperedReturn({ state: 'c3RhdGUtb2YtYW5vdGhlcg' }),
-  identity: () => aReturn({ 'openid.identity': idOf(VICTIM)['openid.identity'] ?? '' }),
-  signed: () => aReturn({ 'openid.signed': 'op_endpoint,return_to,response_nonce,assoc_handle' }),
-  signature: () => aTamperedReturn({ 'openid.sig': '' }),
-  assoc_handle: () => aReturn({ 'openid.assoc_handle': '' }),
-  'fresh nonce': () => aReturn({ 'openid.response_nonce': aNonce(-302_000) }),
+const ATTACKS: Record<string, () => Attack[]> = {
+  'printable characters': () => [
+    `${aReturn()}`.replace('1234567890', '1234%00567890'),
+    ...['%00', '%0A', '%0D%0A', '%C3%28', '%E2%80%AE', '%7F'].flatMap((bytes) => [
+      ...[...aReturn().keys()].map((key) =>
+        [...aReturn()]
+          .map(([name, value]) => `${name}=${encodeURIComponent(value)}${name === key ? bytes : ''}`)
+          .join('&'),
+      ),
+      `${aReturn()}&openid.sig${bytes}=x`,
+    ]),
+  ],
+  'no repeated keys': () => [
+    `${aReturn()}&openid.claimed_id=${encodeURIComponent('https://evil.example')}`,
+    ...[...aReturn()].map(
+      ([key, value]) => `${aReturn()}&${encodeURIComponent(key)}=${encodeURIComponent(value)}`,
+    ),
+    `openid.mode=cancel&${aReturn()}`,
+  ],
+  'no unknown keys': () =>
+    [
+      'openid.ext1.mode',
+      'openid_claimed_id',
+      'OPENID.claimed_id',
+      'openid.claimed_id[]',
+      'openid.',
+      'claimed_id',
+      'x',
+    ].map((key) => `${aReturn()}&${encodeURIComponent(key)}=1`),
+  ns: () => [aTamperedReturn({ 'openid.ns': 'http://openid.net/signon/1.1' }), ''],
+  mode: () => [aTamperedReturn({ 'openid.mode': 'setup_needed' })],
+  op_endpoint: () => [aReturn({ 'openid.op_endpoint': 'https://evil.example/openid/login' })],
+  // An assertion for another site, and near misses.
+  return_to: () =>
+    [
+      `https://evil.example/?state=${STATE}`,
+      `${RETURN_TO}&x=1`,
+      `${RETURN_TO}#`,
+      RETURN_TO.replace('https:', 'http:'),
+      RETURN_TO.replace('community.example', 'community.example.evil.example'),
+      RETURN_TO.replace('/account/', '//account/'),
+      RETURN_TO.replace(STATE, 'other'),
+      RETURN_TO.toUpperCase(),
+      '',
+    ].map((returnTo) => aReturn({ 'openid.return_to': returnTo })),
+  state: () => [aTamperedReturn({ state: 'c3RhdGUtb2YtYW5vdGhlcg' })],
+  // Prefixes, suffixes, hosts, groups and ids out of range.
+  claimed_id: () =>
+    [
+      'https://evil.example/openid/id/76561198000000002',
+      `${ID_BASE}${STEAM_ID}/`,
+      `${ID_BASE}${STEAM_ID}#`,
+      `${ID_BASE}${STEAM_ID}?x=1`,
+      `${ID_BASE}../id/${STEAM_ID}`,
+      `${ID_BASE}7656119800000000`,
+      `${ID_BASE}765611980000000011`,
+      `${ID_BASE}76561197960265728`,
+      `${ID_BASE}103582791429521408`,
+      `${ID_BASE}90071992547409921`,
+      `https://evil.example/${ID_BASE}${STEAM_ID}`,
+      `${ID_BASE.replace('http:', 'https:')}${STEAM_ID}`,
+      `${ID_BASE.replace('127.0.0.1', '127.0.0.1@evil.example')}${STEAM_ID}`,
+      `${ID_BASE.toUpperCase()}${STEAM_ID}`,
+      ` ${ID_BASE}${STEAM_ID}`,
+      `${ID_BASE}${STEAM_ID} `,
+      '',
+      STEAM_ID,
+    ].map((id) => aReturn({ 'openid.claimed_id': id, 'openid.identity': id })),
+  identity: () => [aReturn({ 'openid.identity': idOf(VICTIM)['openid.identity'] ?? '' })],
+  signed: () =>
+    [
+      ...REQUIRED.map((name) => REQUIRED.filter((other) => other !== name).join(',')),
+      `${REQUIRED.join(',')},claimed_id`,
+      REQUIRED.join(', '),
+    ].map((signed) => aReturn({ 'openid.signed': signed })),
+  signature: () => [aTamperedReturn({ 'openid.sig': '' })],
+  assoc_handle: () => [aReturn({ 'openid.assoc_handle': '' })],
+  'fresh nonce': () =>
+    [
+      aNonce(-302_000),
+      aNonce(-24 * 3_600_000),
+      aNonce(+65_000),
+      NONCE_TAIL,
+      '',
+      `2026-13-45T99:99:99Z${NONCE_TAIL}`,
+      aNonce(0).replace('Z', '+02:00'),
+      aNonce(0).slice(0, 20),
+      `${aNonce(0)}${'x'.repeat(250)}`,
+    ].map((nonce) => aReturn({ 'openid.response_nonce': nonce })),
 };
 
 describe('each rule is needed:', () => {
-  for (const [rule, attack] of Object.entries(NEEDED)) {
-    test(`${rule}`, async () => {
-      provider.conduct = 'vouches for anything';
-      expect(await refusal(attack())).toBe(rule);
-      const without = Object.fromEntries(Object.entries(ASSERTION_RULES).filter(([name]) => name !== rule));
-      // 'printable characters' lets the NUL through to the next rule that reads the value, which refuses it too.
-      const expected = rule === 'printable characters' ? 'assoc_handle' : undefined;
-      expect(await refusal(attack(), without)).toBe(expected);
-    });
-  }
-
-  test('claimed_id', async () => {
+  test.each(Object.entries(ATTACKS))('%s', async (rule, listAttacks) => {
     provider.conduct = 'vouches for anything';
-    const foreign = 'https://evil.example/openid/id/76561198000000002';
-    const attack = aReturn({ 'openid.claimed_id': foreign, 'openid.identity': foreign });
-    expect(await refusal(attack)).toBe('claimed_id');
+    const attacks = listAttacks();
+    for (const attack of attacks) expect([`${attack}`, await refusal(attack)]).toEqual([`${attack}`, rule]);
     expect(provider.checks).toBeEmpty();
-    const without = Object.fromEntries(
-      Object.entries(ASSERTION_RULES).filter(([name]) => name !== 'claimed_id'),
-    );
-    await refusal(attack, without);
-    expect(provider.checks).toHaveLength(1);
+    const [first = ''] = attacks;
+    const others = Object.fromEntries(Object.entries(ASSERTION_RULES).filter(([name]) => name !== rule));
+    // The next rule that reads a value with a NUL refuses it too; a foreign id is noticed at the end.
+    const next: Record<string, string> = { 'printable characters': 'assoc_handle', claimed_id: 'claimed_id' };
+    expect(await refusal(first, others)).toBe(next[rule]);
+    expect(provider.checks).toHaveLength(rule === 'printable characters' ? 0 : 1);
   });
 
   test('and no rule is without its attack here', () => {
-    expect([...Object.keys(NEEDED), 'claimed_id'].sort()).toEqual(Object.keys(ASSERTION_RULES).sort());
+    expect(Object.keys(ATTACKS).sort()).toEqual(Object.keys(ASSERTION_RULES).sort());
   });
 });
 
@@ -245,37 +314,6 @@ describe('known attacks', () => {
     expect(await refusal(aTamperedReturn(idOf(VICTIM)))).toBe('check_authentication');
   });
 
-  test('foreign claimed_id: prefixes, suffixes, hosts, groups and out-of-range ids are refused', async () => {
-    provider.conduct = 'vouches for anything';
-    const base = new URL('id/', provider.url).href;
-    const ids = [
-      `${base}${STEAM_ID}/`,
-      `${base}${STEAM_ID}#`,
-      `${base}${STEAM_ID}?x=1`,
-      `${base}../id/${STEAM_ID}`,
-      `${base}7656119800000000`,
-      `${base}765611980000000011`,
-      `${base}76561197960265728`,
-      `${base}103582791429521408`,
-      `${base}90071992547409921`,
-      `https://evil.example/${base}${STEAM_ID}`,
-      `${base.replace('http:', 'https:')}${STEAM_ID}`,
-      `${base.replace('127.0.0.1', '127.0.0.1@evil.example')}${STEAM_ID}`,
-      `${base.toUpperCase()}${STEAM_ID}`,
-      ` ${base}${STEAM_ID}`,
-      `${base}${STEAM_ID} `,
-      '',
-      STEAM_ID,
-    ];
-    for (const id of ids) {
-      expect([id, await refusal(aReturn({ 'openid.claimed_id': id, 'openid.identity': id }))]).toEqual([
-        id,
-        'claimed_id',
-      ]);
-    }
-    expect(provider.checks).toBeEmpty();
-  });
-
   test('replayed nonce: a second use is refused although the provider confirms it again', async () => {
     provider.conduct = 'vouches for anything';
     const query = aReturn();
@@ -292,26 +330,6 @@ describe('known attacks', () => {
     expect(await refusal(query)).toBeUndefined();
   });
 
-  test('nonces from the far past, the future, or no time at all are refused', async () => {
-    provider.conduct = 'vouches for anything';
-    const tail = 'abcdef';
-    for (const nonce of [
-      aNonce(-24 * 3_600_000),
-      aNonce(+65_000),
-      tail,
-      '',
-      `2026-13-45T99:99:99Z${tail}`,
-      aNonce(0).replace('Z', '+02:00'),
-      aNonce(0).slice(0, 20),
-      `${aNonce(0)}${'x'.repeat(250)}`,
-    ]) {
-      expect([nonce, await refusal(aReturn({ 'openid.response_nonce': nonce }))]).toEqual([
-        nonce,
-        'fresh nonce',
-      ]);
-    }
-  });
-
   test('assertion obtained for another site: its return_to gives it away, whatever else is dressed up', async () => {
     const elsewhere = provider.sign({ 'openid.return_to': `https://evil.example/login?state=${STATE}` });
     elsewhere.set('state', STATE);
@@ -320,82 +338,11 @@ describe('known attacks', () => {
     expect(await refusal(elsewhere)).toBe('check_authentication');
   });
 
-  test('assertion obtained for another site: near misses of return_to are misses', async () => {
-    provider.conduct = 'vouches for anything';
-    for (const returnTo of [
-      `${RETURN_TO}&x=1`,
-      `${RETURN_TO}#`,
-      RETURN_TO.replace('https:', 'http:'),
-      RETURN_TO.replace('community.example', 'community.example.evil.example'),
-      RETURN_TO.replace('/account/', '//account/'),
-      RETURN_TO.replace(STATE, 'other'),
-      RETURN_TO.toUpperCase(),
-      '',
-    ]) {
-      expect([returnTo, await refusal(aReturn({ 'openid.return_to': returnTo }))]).toEqual([
-        returnTo,
-        'return_to',
-      ]);
-    }
-  });
-
-  test('parameter pollution: any repeated key is refused, equal values and the state included', async () => {
-    provider.conduct = 'vouches for anything';
-    for (const [key, value] of aReturn()) {
-      const polluted = `${aReturn()}&${encodeURIComponent(key)}=${encodeURIComponent(value)}`;
-      expect([key, await refusal(polluted)]).toEqual([key, 'no repeated keys']);
-    }
-    expect(await refusal(`openid.mode=cancel&${aReturn()}`)).toBe('no repeated keys');
-  });
-
-  test('parameter pollution: look-alike keys are refused', async () => {
-    provider.conduct = 'vouches for anything';
-    for (const key of [
-      'openid_claimed_id',
-      'OPENID.claimed_id',
-      'openid.claimed_id[]',
-      'openid.',
-      'claimed_id',
-      'x',
-    ]) {
-      expect([key, await refusal(`${aReturn()}&${encodeURIComponent(key)}=1`)]).toEqual([
-        key,
-        'no unknown keys',
-      ]);
-    }
-  });
-
-  test('NUL bytes, line breaks and broken UTF-8 are refused in every field and in keys', async () => {
-    provider.conduct = 'vouches for anything';
-    for (const bytes of ['%00', '%0A', '%0D%0A', '%C3%28', '%E2%80%AE', '%7F']) {
-      for (const key of aReturn().keys()) {
-        const poisoned = [...aReturn()]
-          .map(([name, value]) => `${name}=${encodeURIComponent(value)}${name === key ? bytes : ''}`)
-          .join('&');
-        expect([key, bytes, await refusal(poisoned)]).toEqual([key, bytes, 'printable characters']);
-      }
-      expect(await refusal(`${aReturn()}&openid.sig${bytes}=x`)).toBe('printable characters');
-    }
-    expect(provider.checks).toBeEmpty();
-  });
-
-  test('unsigned fields: leaving any required name out of "signed" is refused', async () => {
-    provider.conduct = 'vouches for anything';
-    const required = ['op_endpoint', 'claimed_id', 'identity', 'return_to', 'response_nonce', 'assoc_handle'];
-    for (const missing of required) {
-      const signed = required.filter((name) => name !== missing).join(',');
-      expect([missing, await refusal(aReturn({ 'openid.signed': signed }))]).toEqual([missing, 'signed']);
-    }
-    expect(await refusal(aReturn({ 'openid.signed': `${required.join(',')},claimed_id` }))).toBe('signed');
-    expect(await refusal(aReturn({ 'openid.signed': required.join(', ') }))).toBe('signed');
-  });
-
   test('missing fields: an assertion without any one of them is refused', async () => {
     provider.conduct = 'vouches for anything';
     for (const key of new Set(aReturn().keys())) {
       expect([key, await refusal(aTamperedReturn({ [key]: null }))]).not.toEqual([key, undefined]);
     }
-    expect(await refusal('')).toBe('ns');
   });
 
   test('an over-long query is refused before it is read', async () => {
