@@ -1,4 +1,3 @@
-import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import {
   deleteSessionsOf,
@@ -8,6 +7,7 @@ import {
   type OpenSession,
 } from '../../../src/queries/users/sessions.ts';
 import { Card } from '../layout/card.tsx';
+import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -28,27 +28,45 @@ export async function SessionsCard({ deps, visit, notice }: SessionsProps): Prom
   const t = textsOf(visit.locale).sessions;
   const open = await listOpenSessions(deps.db, visit.user.id, visit.now);
   const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
+  const deviceOf = ({ browser, system }: OpenSession) => t.device(browser, system);
   const sessions = [...open.filter(isCurrent), ...open.filter((session) => !isCurrent(session))];
   return (
     <Card id="sessions" title={t.title} icon="devices" aside={t.count(open.length)} notice={notice}>
       <p class="lead">{t.lead(LASTING)}</p>
-      <table class="list">
-        <thead>
-          <tr>
-            <th scope="col">{t.columns.device}</th>
-            <th scope="col">{t.columns.seen}</th>
-            <th scope="col">{t.columns.created}</th>
-            <th scope="col">
-              <span class="sr-only">{t.end}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map((session) => (
-            <SessionRow session={session} visit={visit} isCurrent={isCurrent(session)} />
-          ))}
-        </tbody>
-      </table>
+      <ListTable
+        rows={sessions}
+        columns={[
+          [
+            t.columns.device,
+            (session) => (
+              <span>
+                {deviceOf(session)} {isCurrent(session) && <span class="state state-live">{t.current}</span>}
+              </span>
+            ),
+          ],
+          [
+            t.columns.seen,
+            (session) => <Moment at={isCurrent(session) ? visit.now : session.seenAt} visit={visit} />,
+          ],
+          [t.columns.created, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+          [
+            t.end,
+            (session) =>
+              !isCurrent(session) && (
+                <PostButton
+                  visit={visit}
+                  action="/account/sessions/end"
+                  label={t.end}
+                  fullLabel={t.endNamed(deviceOf(session), formatInstant(visit.locale, session.createdAt))}
+                  class="button button-danger button-small"
+                >
+                  <input type="hidden" name={SESSION_FIELD} value={session.idHash} />
+                </PostButton>
+              ),
+            'list-action',
+          ],
+        ]}
+      />
       <div class="row">
         <PostButton visit={visit} action="/account/sign-out" icon="leave" label={t.signOut} />
         <PostButton
@@ -59,41 +77,6 @@ export async function SessionsCard({ deps, visit, notice }: SessionsProps): Prom
         />
       </div>
     </Card>
-  );
-}
-
-type RowProps = { session: OpenSession; visit: MemberVisit; isCurrent: boolean };
-
-function SessionRow({ session, visit, isCurrent }: RowProps): JSX.Element {
-  const t = textsOf(visit.locale).sessions;
-  const device = t.device(session.browser, session.system);
-  return (
-    <tr>
-      <th scope="row" class="list-title">
-        <span>
-          {device} {isCurrent && <span class="state state-live">{t.current}</span>}
-        </span>
-      </th>
-      <td data-label={t.columns.seen}>
-        <Moment at={isCurrent ? visit.now : session.seenAt} visit={visit} />
-      </td>
-      <td data-label={t.columns.created}>
-        <Moment at={session.createdAt} visit={visit} />
-      </td>
-      <td class="list-action">
-        {!isCurrent && (
-          <PostButton
-            visit={visit}
-            action="/account/sessions/end"
-            label={t.end}
-            fullLabel={t.endNamed(device, formatInstant(visit.locale, session.createdAt))}
-            class="button button-danger button-small"
-          >
-            <input type="hidden" name={SESSION_FIELD} value={session.idHash} />
-          </PostButton>
-        )}
-      </td>
-    </tr>
   );
 }
 

@@ -5,6 +5,7 @@ import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { ConfirmLink, type Question } from '../layout/confirm.tsx';
+import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
@@ -22,72 +23,57 @@ type TokenTableProps = {
 /** Tokens with their scopes and times; live ones can be revoked. */
 export function TokenTable(props: TokenTableProps): JSX.Element {
   const { tokens, visit, revokePathOf, showsStates = false } = props;
-  const t = textsOf(visit.locale).tokens;
-  const m = textsOf(visit.locale).moderation;
+  const { tokens: t, moderation } = textsOf(visit.locale);
+  const stateOf = (token: ApiToken) => tokenStateOf(token, visit.now);
+  const state: Column<ApiToken> = [
+    moderation.state,
+    (token) => <span class={`state state-${stateOf(token)}`}>{moderation.tokenState[stateOf(token)]}</span>,
+  ];
   return (
-    <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">{t.columns.name}</th>
-          <th scope="col">{t.columns.token}</th>
-          {showsStates && <th scope="col">{m.state}</th>}
-          <th scope="col">{t.columns.scopes}</th>
-          <th scope="col">{t.columns.created}</th>
-          <th scope="col">{t.columns.used}</th>
-          <th scope="col">{t.columns.expires}</th>
-          <th scope="col">
-            <span class="sr-only">{t.revoke}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => {
-          const state = tokenStateOf(token, visit.now);
-          const isAll = token.scopes.length === TOKEN_SCOPES.length;
-          return (
-            <tr>
-              <th scope="row" class="list-title list-words">
-                {token.name}
-              </th>
-              <td data-label={t.columns.token}>
-                <code>
-                  <span aria-hidden="true">…</span>
-                  <span class="sr-only">{t.endsWith} </span>
-                  <span>{token.lastFour}</span>
-                </code>
-              </td>
-              {showsStates && (
-                <td data-label={m.state}>
-                  <span class={`state state-${state}`}>{m.tokenState[state]}</span>
-                </td>
-              )}
-              <td data-label={t.columns.scopes}>
-                {isAll ? t.allScopes : <code>{token.scopes.join(', ')}</code>}
-              </td>
-              <td data-label={t.columns.created}>
-                <Moment at={token.createdAt} visit={visit} />
-              </td>
-              <td data-label={t.columns.used}>
-                {token.lastUsedAt ? <Moment at={token.lastUsedAt} visit={visit} /> : t.neverUsed}
-              </td>
-              <td data-label={t.columns.expires}>
-                {token.expiresAt ? <Moment at={token.expiresAt} visit={visit} /> : t.noExpiry}
-              </td>
-              <td class="list-action">
-                {state === 'live' && (
-                  <ConfirmLink
-                    href={revokePathOf(token)}
-                    {...revocationQuestion(token, visit)}
-                    fullLabel={t.revokeNamed(isolate(token.name))}
-                    visit={visit}
-                  />
-                )}
-              </td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <ListTable
+      rows={tokens}
+      columns={[
+        [t.columns.name, ({ name }) => name, 'list-words'],
+        [
+          t.columns.token,
+          ({ lastFour }) => (
+            <code>
+              <span aria-hidden="true">…</span>
+              <span class="sr-only">{t.endsWith} </span>
+              <span>{lastFour}</span>
+            </code>
+          ),
+        ],
+        ...(showsStates ? [state] : []),
+        [
+          t.columns.scopes,
+          ({ scopes }) =>
+            scopes.length === TOKEN_SCOPES.length ? t.allScopes : <code>{scopes.join(', ')}</code>,
+        ],
+        [t.columns.created, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+        [
+          t.columns.used,
+          ({ lastUsedAt }) => (lastUsedAt ? <Moment at={lastUsedAt} visit={visit} /> : t.neverUsed),
+        ],
+        [
+          t.columns.expires,
+          ({ expiresAt }) => (expiresAt ? <Moment at={expiresAt} visit={visit} /> : t.noExpiry),
+        ],
+        [
+          t.revoke,
+          (token) =>
+            stateOf(token) === 'live' && (
+              <ConfirmLink
+                href={revokePathOf(token)}
+                {...revocationQuestion(token, visit)}
+                fullLabel={t.revokeNamed(isolate(token.name))}
+                visit={visit}
+              />
+            ),
+          'list-action',
+        ],
+      ]}
+    />
   );
 }
 
