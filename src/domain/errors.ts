@@ -3,32 +3,24 @@
  * Each transport maps them in one place: `api/http/error-handler.ts`, `api/web/failure.tsx`,
  * `bot/interactions/dispatcher.ts`, `src/cli.ts`.
  */
-export abstract class DomainError extends Error {}
+export abstract class DomainError extends Error {
+  override name = this.constructor.name;
+}
 
 /** The caller gave a value that is not allowed; the message names it and says what is. */
-export class InvalidInput extends DomainError {
-  override name = 'InvalidInput';
-}
+export class InvalidInput extends DomainError {}
 
 /** The caller sent no credentials. */
-export class Unauthorized extends DomainError {
-  override name = 'Unauthorized';
-}
+export class Unauthorized extends DomainError {}
 
 /** The caller sent credentials that are not, or no longer, valid. */
-export class InvalidToken extends Unauthorized {
-  override name = 'InvalidToken';
-}
+export class InvalidToken extends Unauthorized {}
 
 /** The caller is authenticated, but may not do this. */
-export class Forbidden extends DomainError {
-  override name = 'Forbidden';
-}
+export class Forbidden extends DomainError {}
 
 /** An admin blocked this user; nothing can be done in their name. */
 export class Blocked extends Forbidden {
-  override name = 'Blocked';
-
   constructor(
     /** What the admin gave as the reason; may be empty. */
     readonly reason: string,
@@ -38,14 +30,10 @@ export class Blocked extends Forbidden {
 }
 
 /** What the caller named does not exist. */
-export class NotFound extends DomainError {
-  override name = 'NotFound';
-}
+export class NotFound extends DomainError {}
 
 /** The caller has reached a limit; the message says which. */
 export class LimitReached extends DomainError {
-  override name = 'LimitReached';
-
   constructor(
     message: string,
     /** When another try can succeed. */
@@ -56,16 +44,10 @@ export class LimitReached extends DomainError {
 }
 
 /** The position that the caller resumes from is no longer kept; they have to start over. */
-export class Gone extends DomainError {
-  override name = 'Gone';
-}
+export class Gone extends DomainError {}
 
 /** The request conflicts with stored data (a slug in use, an account linked elsewhere). */
-export class Conflict extends DomainError {
-  override name = 'Conflict';
-}
+export class Conflict extends DomainError {}
 
 /** Something this depends on (the database, Discord, ffmpeg) cannot be reached now; a later try may succeed. */
-export class Unavailable extends DomainError {
-  override name = 'Unavailable';
-}
+export class Unavailable extends DomainError {}
