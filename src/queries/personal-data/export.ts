@@ -1,5 +1,5 @@
-import { asc, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { asc, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Db, openDrizzle } from '../../db/client.ts';
 import { apiTokens, sessions, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { auditLog } from '../../db/schema/audit-log.ts';
@@ -41,19 +41,19 @@ export async function openPersonExport(
       const isKnown = await isPersonKnown(snapshot, steamId64);
       return { isKnown, erasure: await findErasure(snapshot, steamId64) };
     });
-    try {
-      const isRecorded =
-        value.isKnown && (await recordExport(db, steamId64, { actor, erasure: value.erasure }));
-      if (isRecorded) {
-        const parts = readParts(openDrizzle(connection), steamId64, now);
-        return { chunks: encode(formatParts(parts)), close };
-      }
-    } catch (error) {
-      await close();
-      throw error;
+    const { isKnown, erasure } = value;
+    const isRecorded =
+      isKnown &&
+      (await recordExport(db, steamId64, { actor, erasure }).catch(async (error: unknown) => {
+        await close();
+        throw error;
+      }));
+    if (isRecorded) {
+      const parts = readParts(openDrizzle(connection), steamId64, now);
+      return { chunks: encode(formatParts(parts)), close };
     }
     await close();
-    if (!value.isKnown) return undefined;
+    if (!isKnown) return undefined;
   }
 }
 
@@ -74,81 +74,67 @@ async function recordExport(
 }
 
 type Erasure = NonNullable<Awaited<ReturnType<typeof findErasure>>>;
-type RowsTable = typeof penalties | typeof penaltyEvents | typeof auditLog;
 /** A part of the export: a value, or rows in batches. */
 type Part = [name: string, value: unknown | AsyncGenerator<unknown[], void>];
 
 async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerator<Part, void> {
   const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
+  // No account has the id 0.
+  const userId = user?.id ?? 0;
   const discordIds = await findDiscordIds(db, steamId64);
-  const { tokens, sessions } = await readAccount(db, user);
+  const { tokenHash: _, ...tokenColumns } = getTableColumns(apiTokens);
+  const { idHash: __, ...sessionColumns } = getTableColumns(sessions);
+  const select = (table: PgTable, where: SQL | undefined, columns = getTableColumns(table)) =>
+    db.select(columns).from(table).where(where);
   yield ['exportedAt', now];
   yield ['steamId64', steamId64];
   yield ['account', user ?? null];
-  yield ['tokens', tokens];
-  yield ['sessions', sessions];
-  yield [
-    'discordFeeds',
-    await db.select().from(discordFeeds).where(inArray(discordFeeds.startedBy, discordIds)),
-  ];
-  yield [
-    'discordMembers',
-    await db.select().from(discordMembers).where(inArray(discordMembers.discordId, discordIds)),
-  ];
-  yield ['sounds', await db.select().from(roundSounds).where(eq(roundSounds.steamId64, steamId64))];
+  yield ['tokens', await select(apiTokens, eq(apiTokens.userId, userId), tokenColumns)];
+  yield ['sessions', await select(sessions, eq(sessions.userId, userId), sessionColumns)];
+  yield ['discordFeeds', await select(discordFeeds, inArray(discordFeeds.startedBy, discordIds))];
+  yield ['discordMembers', await select(discordMembers, inArray(discordMembers.discordId, discordIds))];
+  yield ['sounds', await select(roundSounds, eq(roundSounds.steamId64, steamId64))];
   yield* readPenalties(db, steamId64);
-  const { name, isNickname, folded } = playerNames;
-  yield [
-    'names',
-    await db
-      .select({ steamId64: playerNames.steamId64, name, isNickname, folded })
-      .from(playerNames)
-      .where(eq(playerNames.steamId64, steamId64)),
-  ];
-  yield [
-    'staffNotes',
-    await db
-      .select({ text: staffNotes.text, createdAt: staffNotes.createdAt })
-      .from(staffNotes)
-      .where(eq(staffNotes.steamId64, steamId64))
-      .orderBy(staffNotes.id),
-  ];
+  const { steamId64: player, name, isNickname, folded } = playerNames;
+  const names = { steamId64: player, name, isNickname, folded };
+  yield ['names', await select(playerNames, eq(player, steamId64), names)];
+  const { id, text, createdAt } = staffNotes;
+  const isAboutThem = eq(staffNotes.steamId64, steamId64);
+  yield ['staffNotes', await select(staffNotes, isAboutThem, { text, createdAt }).orderBy(id)];
   // What they noted is about others.
-  yield [
-    'staffNotesWritten',
-    user
-      ? await db
-          .select({ id: staffNotes.id, createdAt: staffNotes.createdAt })
-          .from(staffNotes)
-          .where(eq(staffNotes.authorUserId, user.id))
-          .orderBy(staffNotes.id)
-      : [],
-  ];
-  yield ['userFlags', await db.select().from(userFlags).where(eq(userFlags.steamId64, steamId64))];
-  yield ['steamBans', await db.select().from(steamBans).where(eq(steamBans.steamId64, steamId64))];
+  const isByThem = eq(staffNotes.authorUserId, userId);
+  yield ['staffNotesWritten', await select(staffNotes, isByThem, { id, createdAt }).orderBy(id)];
+  yield ['userFlags', await select(userFlags, eq(userFlags.steamId64, steamId64))];
+  yield ['steamBans', await select(steamBans, eq(steamBans.steamId64, steamId64))];
   const entries = or(
     eq(auditLog.subject, steamId64),
-    user && eq(auditLog.actorUserId, user.id),
+    eq(auditLog.actorUserId, userId),
     discordEntriesCondition(discordIds),
   );
   yield [
     'auditLog',
-    readRows(db, { table: auditLog, where: entries, order: [asc(auditLog.id)] }, async (ids) => {
-      const rows = await db.select().from(auditLog).where(inArray(auditLog.id, ids)).orderBy(auditLog.id);
-      return rows.map((entry) => withoutOthers(entry, { steamId64, userId: user?.id }));
-    }),
+    readRows(db, { table: auditLog, where: entries }, (entry) => withoutOthers(entry, { steamId64, userId })),
   ];
   yield ['erasure', (await findErasure(db, steamId64)) ?? null];
 }
 
-/**
- * Rows in batches: ids from a cursor of the snapshot's transaction, then the rows of some hundred ids.
- * @param read returns the rows in the same order.
- */
-async function* readRows<Row>(
+type Row = Record<string, unknown>;
+
+/** Rows in batches: ids from a cursor of the snapshot's transaction, then the rows of some hundred ids. */
+async function* readRows(
   db: Db,
-  { table, where, order }: { table: RowsTable; where: SQL | undefined; order: SQL[] },
-  read: (ids: number[]) => Promise<Row[]>,
+  {
+    table,
+    where,
+    columns = getTableColumns(table),
+    order = [asc(table.id)],
+  }: {
+    table: typeof penalties | typeof penaltyEvents | typeof auditLog;
+    where: SQL | undefined;
+    columns?: Record<string, PgColumn | SQL>;
+    order?: SQL[];
+  },
+  toRecord = (row: Row): Row => row,
 ): AsyncGenerator<Row[], void> {
   const query = db
     .select({ id: table.id })
@@ -157,9 +143,15 @@ async function* readRows<Row>(
     .orderBy(...order);
   await db.execute(sql`declare ids no scroll cursor for ${query.getSQL()}`);
   for (;;) {
-    const rows = await db.execute<{ id: string }>(sql.raw(`fetch ${ROWS_AT_ONCE} from ids`));
-    if (rows.length === 0) break;
-    yield await read(rows.map(({ id }) => Number(id)));
+    const keys = await db.execute<{ id: string }>(sql.raw(`fetch ${ROWS_AT_ONCE} from ids`));
+    if (keys.length === 0) break;
+    const ids = keys.map(({ id }) => Number(id));
+    const rows: Row[] = await db
+      .select(columns)
+      .from(table)
+      .where(inArray(table.id, ids))
+      .orderBy(...order);
+    yield rows.map(toRecord);
   }
   await db.execute(sql`close ids`);
 }
@@ -168,28 +160,15 @@ async function* readRows<Row>(
  * What the person did to somebody else is their own data, but whom it concerned and how is not. Neither is who did
  * something to the person.
  */
-function withoutOthers(
-  entry: typeof auditLog.$inferSelect,
-  { steamId64, userId }: { steamId64: SteamId64; userId: number | undefined },
-) {
-  const isOfAnother = entry.subject !== steamId64 && tryParseSteamId(entry.subject) !== undefined;
-  const actorUserId = entry.actorUserId === userId ? entry.actorUserId : null;
+function withoutOthers(entry: Row, { steamId64, userId }: { steamId64: SteamId64; userId: number }): Row {
+  const isOfAnother = entry.subject !== steamId64 && tryParseSteamId(String(entry.subject)) !== undefined;
+  const actorUserId = entry.actorUserId === userId ? userId : null;
   return { ...entry, actorUserId, ...(isOfAnother && { subject: '', details: {} }) };
-}
-
-async function readAccount(db: Db, user: typeof users.$inferSelect | undefined) {
-  if (!user) return { tokens: [], sessions: [] };
-  const tokens = await db.select().from(apiTokens).where(eq(apiTokens.userId, user.id));
-  const signIns = await db.select().from(sessions).where(eq(sessions.userId, user.id));
-  return {
-    tokens: tokens.map(({ tokenHash: _, ...token }) => token),
-    sessions: signIns.map(({ idHash: _, ...session }) => session),
-  };
 }
 
 /** Their own penalties in full; of those they gave or lifted only what is not about others. */
 async function* readPenalties(db: Db, steamId64: SteamId64): AsyncGenerator<Part, void> {
-  const given = (table: typeof penalties | typeof penaltyEvents) =>
+  const isByThem = (table: typeof penalties | typeof penaltyEvents) =>
     or(eq(table.adminSteamId, steamId64), eq(table.liftedBySteamId, steamId64));
   /** A column that is exported only where the player has that role. */
   const own = (column: PgColumn, role: PgColumn): SQL<string | null> =>
@@ -203,54 +182,22 @@ async function* readPenalties(db: Db, steamId64: SteamId64): AsyncGenerator<Part
     liftedAt: table.liftedAt,
   });
   /** Without the SteamID of who lifted it, which only operators may see; the name stays. */
-  const withoutLifter = <P extends { liftedBySteamId: SteamId64 | null }>({
-    liftedBySteamId,
-    ...row
-  }: P) => ({
+  const withoutLifter = ({ liftedBySteamId, ...row }: Row) => ({
     ...row,
     ...(liftedBySteamId === steamId64 && { liftedBySteamId }),
   });
-  const newestFirst = [desc(penalties.createdAt), desc(penalties.id)];
-  const ofPlayer = eq(penalties.playerSteamId, steamId64);
-  yield [
-    'penalties',
-    readRows(db, { table: penalties, where: ofPlayer, order: newestFirst }, async (ids) => {
-      const rows = await db
-        .select()
-        .from(penalties)
-        .where(inArray(penalties.id, ids))
-        .orderBy(...newestFirst);
-      return rows.map(withoutLifter);
-    }),
-  ];
-  yield [
-    'penaltiesGiven',
-    readRows(db, { table: penalties, where: given(penalties), order: [asc(penalties.id)] }, (ids) =>
-      db
-        .select({ id: penalties.id, type: penalties.type, ...roles(penalties) })
-        .from(penalties)
-        .where(inArray(penalties.id, ids))
-        .orderBy(penalties.id),
-    ),
-  ];
+  const isTheirs = eq(penalties.playerSteamId, steamId64);
+  const order = [desc(penalties.createdAt), desc(penalties.id)];
+  yield ['penalties', readRows(db, { table: penalties, where: isTheirs, order }, withoutLifter)];
+  const columns = { id: penalties.id, type: penalties.type, ...roles(penalties) };
+  yield ['penaltiesGiven', readRows(db, { table: penalties, where: isByThem(penalties), columns })];
+  const isAboutThem = eq(penaltyEvents.playerSteamId, steamId64);
+  yield ['penaltyEvents', readRows(db, { table: penaltyEvents, where: isAboutThem }, withoutLifter)];
   const { id, type, occurredAt, penaltyId, penaltyType } = penaltyEvents;
-  const eventsOfPlayer = eq(penaltyEvents.playerSteamId, steamId64);
-  yield [
-    'penaltyEvents',
-    readRows(db, { table: penaltyEvents, where: eventsOfPlayer, order: [asc(id)] }, async (ids) => {
-      const rows = await db.select().from(penaltyEvents).where(inArray(id, ids)).orderBy(id);
-      return rows.map(withoutLifter);
-    }),
-  ];
+  const eventColumns = { id, type, occurredAt, penaltyId, penaltyType, ...roles(penaltyEvents) };
   yield [
     'penaltyEventsGiven',
-    readRows(db, { table: penaltyEvents, where: given(penaltyEvents), order: [asc(id)] }, (ids) =>
-      db
-        .select({ id, type, occurredAt, penaltyId, penaltyType, ...roles(penaltyEvents) })
-        .from(penaltyEvents)
-        .where(inArray(id, ids))
-        .orderBy(id),
-    ),
+    readRows(db, { table: penaltyEvents, where: isByThem(penaltyEvents), columns: eventColumns }),
   ];
   yield ['penaltyTallies', await db.select().from(penaltyTallies).where(tallyCondition(steamId64))];
 }

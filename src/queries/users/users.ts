@@ -1,4 +1,4 @@
-import { and, count, desc, eq, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -25,19 +25,12 @@ export async function findUser(
   who: { discordId: string } | { steamId64: SteamId64 },
   now: Date,
 ): Promise<LookedUpUser | undefined> {
-  if ('discordId' in who && !isDiscordId(who.discordId)) return undefined;
-  const statement = 'discordId' in who ? lookUpByDiscordId(db) : lookUpBySteamId(db);
-  const id = 'discordId' in who ? who.discordId : who.steamId64;
-  const [user] = toLookedUp(await statement.execute({ id, now: now.toISOString() }));
+  const [user] =
+    'discordId' in who
+      ? await listUsersByDiscordId(db, [who.discordId], now)
+      : await listUsersBySteamId(db, [who.steamId64], now);
   return user;
 }
-
-const lookUpBySteamId = prepareOnce('look_up_by_steamid', (db) =>
-  lookedUp(db, eq(users.steamId64, sql.placeholder('id'))),
-);
-const lookUpByDiscordId = prepareOnce('look_up_by_discord_id', (db) =>
-  lookedUp(db, eq(users.discordId, sql.placeholder('id'))),
-);
 
 /** The user with this SteamID64: they signed in, or an operator created them. */
 export async function findUserBySteamId(db: Reads, steamId64: SteamId64): Promise<User | undefined> {
@@ -88,10 +81,8 @@ export async function lockUserFor(
     .orderBy(users.id)
     // Weaker than the lock of `lockUser`: new audit log entries refer to the actor's row, and must not wait for it.
     .for('no key update');
-  requireRight(
-    rows.find(({ id }) => id === actorId),
-    mayAct,
-  );
+  const actingUser = rows.find(({ id }) => id === actorId);
+  requireRight(actingUser, mayAct);
   const user = rows.find((row) => row.steamId64 === steamId64);
   if (!user) throw new NotFound(`There is no user ${steamId64}`);
   return user;
@@ -148,7 +139,7 @@ export async function listUsersBySteamId(
   ids: readonly SteamId64[],
   now: Date,
 ): Promise<LookedUpUser[]> {
-  return toLookedUp(await bySteamIds(db).execute({ ids: arrayLiteral(ids), now: now.toISOString() }));
+  return bySteamIds(db).execute({ ids: arrayLiteral(ids), now: now.toISOString() });
 }
 
 /** The users that these Discord accounts are linked to, in no order; invalid ids are ignored. */
@@ -157,25 +148,20 @@ export async function listUsersByDiscordId(
   ids: readonly string[],
   now: Date,
 ): Promise<LookedUpUser[]> {
-  return toLookedUp(
-    await byDiscordIds(db).execute({ ids: arrayLiteral(ids.filter(isDiscordId)), now: now.toISOString() }),
-  );
+  return byDiscordIds(db).execute({ ids: arrayLiteral(ids.filter(isDiscordId)), now: now.toISOString() });
 }
 
-const bySteamIds = prepareOnce('users_by_steamids', (db) => lookedUp(db, isAnyOf(users.steamId64)));
-const byDiscordIds = prepareOnce('users_by_discord_ids', (db) => lookedUp(db, isAnyOf(users.discordId)));
+const bySteamIds = prepareOnce('users_by_steamids', (db) => selectAnyOf(db, users.steamId64));
+const byDiscordIds = prepareOnce('users_by_discord_ids', (db) => selectAnyOf(db, users.discordId));
 
-function isAnyOf(column: PgColumn): SQL {
-  return sql`${column} = any(${sql.placeholder('ids')})`;
-}
+/** At the placeholder `now`. */
+const IS_BANNED = sql<boolean>`exists (select from ${penalties} where ${activeBanOf(users.steamId64)})`;
 
-function lookedUp(db: Reads, condition: SQL) {
-  const banned = sql<boolean>`exists (select 1 from ${penalties} where ${activeBanOf(users.steamId64)})`;
-  return db.select({ user: users, isBanned: banned }).from(users).where(condition);
-}
-
-function toLookedUp(rows: readonly { user: User; isBanned: boolean }[]): LookedUpUser[] {
-  return rows.map(({ user, isBanned }) => ({ ...user, isBanned }));
+function selectAnyOf(db: Reads, column: PgColumn) {
+  return db
+    .select({ ...getTableColumns(users), isBanned: IS_BANNED })
+    .from(users)
+    .where(sql`${column} = any(${sql.placeholder('ids')})`);
 }
 
 type UserSearch = {
@@ -202,10 +188,10 @@ export async function searchUsers(
     db.select({ total: count() }).from(users).where(matches),
     db
       .select({
-        user: users,
+        ...getTableColumns(users),
         liveTokens: liveTokenCount(now),
         penalties: sql<number>`(select count(*)::integer from ${penalties} where ${penalties.playerSteamId} = ${users.steamId64})`,
-        isBanned: sql<boolean>`exists (select from ${penalties} where ${activeBanOf(users.steamId64)})`,
+        isBanned: IS_BANNED,
       })
       .from(users)
       .where(matches)
@@ -214,10 +200,7 @@ export async function searchUsers(
       .offset((page - 1) * perPage)
       .execute({ now: now.toISOString() }),
   ]);
-  return {
-    users: rows.map(({ user, ...counted }) => ({ ...user, ...counted })),
-    total: totals?.total ?? 0,
-  };
+  return { users: rows, total: totals?.total ?? 0 };
 }
 
 function matchUsers(text: string): SQL | undefined {
