@@ -9,16 +9,13 @@ import { requireActor } from '../users/users.ts';
 import type { RoundSound } from './round-sounds.ts';
 
 /** The results of rendering a sound. */
-export type RoundSoundRendering = {
-  sha256: string;
-  sizeBytes: number;
-  voiceSha256: string;
-  voiceSizeBytes: number;
-  loudnessBeforeLufs: number;
-  loudnessAfterLufs: number;
-  durationMs: number;
-  waveform: number[];
-};
+export type RoundSoundRendering = Record<'sha256' | 'voiceSha256', string> &
+  Record<
+    'sizeBytes' | 'voiceSizeBytes' | 'loudnessBeforeLufs' | 'loudnessAfterLufs' | 'durationMs',
+    number
+  > & {
+    waveform: number[];
+  };
 
 /** The longest a row may stay claimed or postponed. */
 export const MAX_CLAIM_MS = 60 * 60_000;

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, lt, sql } from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, inArray, lt, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -83,18 +83,10 @@ export async function listPublishedRoundSounds(
     if (!mayHaveSound(audience, row.rights ?? undefined)) return [];
     const stereo = toPublishedFile(row.sha256, row.sizeBytes);
     const voice = toPublishedFile(row.voiceSha256, row.voiceSizeBytes);
-    const { steamId64, title, durationMs, loudnessAfterLufs, readyAt } = row;
-    if (!stereo || durationMs === null || loudnessAfterLufs === null || readyAt === null) return [];
+    const { steamId64, title, durationMs, loudnessAfterLufs, readyAt: updatedAt } = row;
+    if (!stereo || durationMs === null || loudnessAfterLufs === null || updatedAt === null) return [];
     const loudnessLufs = Math.round(loudnessAfterLufs * 10) / 10;
-    return {
-      steamId64,
-      title,
-      durationMs,
-      loudnessLufs,
-      updatedAt: readyAt,
-      stereo,
-      ...(voice && { voice }),
-    };
+    return { steamId64, title, durationMs, loudnessLufs, updatedAt, stereo, ...(voice && { voice }) };
   });
 }
 
@@ -103,20 +95,10 @@ function toPublishedFile(sha256: string | null, sizeBytes: number | null): Publi
   return { sha256, sizeBytes, version: soundVersion(sha256) };
 }
 
+const { waveform: _, ...publishedColumns } = getTableColumns(roundSounds);
 const publishedSounds = prepareOnce('published_sounds', (db) =>
   db
-    .select({
-      steamId64: roundSounds.steamId64,
-      title: roundSounds.title,
-      durationMs: roundSounds.durationMs,
-      loudnessAfterLufs: roundSounds.loudnessAfterLufs,
-      readyAt: roundSounds.readyAt,
-      sha256: roundSounds.sha256,
-      sizeBytes: roundSounds.sizeBytes,
-      voiceSha256: roundSounds.voiceSha256,
-      voiceSizeBytes: roundSounds.voiceSizeBytes,
-      rights,
-    })
+    .select({ ...publishedColumns, rights })
     .from(roundSounds)
     .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
     .where(
