@@ -7,7 +7,16 @@ import { createSocketFactory, SILENCE } from './connection/socket.ts';
 /** A Drizzle handle on one server, or on a transaction. */
 export type Db = Pick<
   PostgresJsDatabase,
-  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction' | 'with' | '$with'
+  | 'select'
+  | 'selectDistinct'
+  | '$count'
+  | 'insert'
+  | 'update'
+  | 'delete'
+  | 'execute'
+  | 'transaction'
+  | 'with'
+  | '$with'
 >;
 
 /** A Drizzle handle for reading only, perhaps on a replica; any {@link Db} will do. */

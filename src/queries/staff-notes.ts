@@ -1,4 +1,4 @@
-import { and, count, desc, eq } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { staffNotes, users } from '../db/schema/accounts.ts';
 import { Forbidden, InvalidInput } from '../domain/errors.ts';
@@ -27,8 +27,8 @@ export async function listStaffNotes(
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ notes: StaffNote[]; total: number }> {
   const isAboutPlayer = eq(staffNotes.steamId64, steamId64);
-  const [[totals], notes] = await Promise.all([
-    db.select({ total: count() }).from(staffNotes).where(isAboutPlayer),
+  const [total, notes] = await Promise.all([
+    db.$count(staffNotes, isAboutPlayer),
     db
       .select({
         id: staffNotes.id,
@@ -44,7 +44,7 @@ export async function listStaffNotes(
       .limit(perPage)
       .offset((page - 1) * perPage),
   ]);
-  return { notes, total: totals?.total ?? 0 };
+  return { notes, total };
 }
 
 /** One of the notes about a player. */

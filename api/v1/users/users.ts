@@ -1,6 +1,7 @@
 import { type Static, t } from 'elysia';
 import type { Reads } from '../../../src/db/client.ts';
 import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { maySeeDiscord, withoutDiscord } from '../../../src/domain/rights/discord-visibility.ts';
 import { accountId } from '../../../src/domain/steam-id.ts';
 import { formatTimestampZ } from '../../../src/domain/text/timestamp.ts';
@@ -166,7 +167,7 @@ export const lookupUsers = protectedRoute({
  * @param isByDiscord whether the lookup was by Discord id, which finds nobody who hides theirs.
  */
 function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): LookedUpUser | undefined {
-  const viewer = { steamId64: token.steamId64, isAdministrator: token.isOfAdministrator };
+  const viewer = { steamId64: token.steamId64, isAdministrator: isAdministrator(token) };
   if (maySeeDiscord(user, viewer)) return user;
   return isByDiscord ? undefined : withoutDiscord(user);
 }

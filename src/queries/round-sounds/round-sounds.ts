@@ -190,8 +190,7 @@ export async function countUnfinishedSounds(db: Db): Promise<{ status: RoundSoun
 
 /** The number of sounds in any state. */
 export async function countRoundSounds(db: Db): Promise<number> {
-  const [row] = await db.select({ count: count() }).from(roundSounds);
-  return row?.count ?? 0;
+  return db.$count(roundSounds);
 }
 
 /** Until the transaction ends, nobody else publishes, moves or removes files of this player. */

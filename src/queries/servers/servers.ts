@@ -19,33 +19,28 @@ const MAX_NAME_LENGTH = 128;
 
 /** All servers that are not hidden, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
-  const rows = await shownServers(db).execute();
-  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
+  return (await shownServers(db).execute()).map(withShownName);
 }
 
 const shownServers = prepareOnce('server_statuses', (db) =>
-  db
-    .select({ server: servers, snapshot: serverSnapshots })
-    .from(servers)
-    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
-    .where(eq(servers.isHidden, false))
-    .orderBy(asc(servers.name), asc(servers.id)),
+  selectStatuses(db).where(eq(servers.isHidden, false)).orderBy(asc(servers.name), asc(servers.id)),
 );
-
-/** All servers, hidden ones too, by id. */
-export async function listServers(db: Db): Promise<Server[]> {
-  const rows = await db.select().from(servers).orderBy(asc(servers.id));
-  return rows.map(withShownName);
-}
 
 /** All servers with their latest poll, hidden ones too, by id. */
 export async function listAllServerStatuses(db: Db): Promise<ServerStatus[]> {
-  const rows = await db
+  return (await selectStatuses(db).orderBy(asc(servers.id))).map(withShownName);
+}
+
+function selectStatuses(db: Reads) {
+  return db
     .select({ server: servers, snapshot: serverSnapshots })
     .from(servers)
-    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id))
-    .orderBy(asc(servers.id));
-  return rows.map(({ server, snapshot }) => ({ server: withShownName(server), snapshot }));
+    .leftJoin(serverSnapshots, eq(serverSnapshots.serverId, servers.id));
+}
+
+/** All servers, hidden ones too, by id. */
+export async function listServers(db: Db): Promise<Server[]> {
+  return (await listAllServerStatuses(db)).map(({ server }) => server);
 }
 
 /** A server by its address, as configured. */
@@ -59,8 +54,8 @@ export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): stri
   return hasVisibleCharacter(name) ? name : slug;
 }
 
-function withShownName(server: Server): Server {
-  return { ...server, name: shownNameOf(server) };
+function withShownName({ server, snapshot }: ServerStatus): ServerStatus {
+  return { server: { ...server, name: shownNameOf(server) }, snapshot };
 }
 
 /**
@@ -68,24 +63,21 @@ function withShownName(server: Server): Server {
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
  * @throws {Conflict} when the slug given, or the address, belongs to another server.
  */
-export async function addServer(
-  db: Db,
-  { name, address, slug, mode = '', region = '', isHidden = false, actor }: NewServer,
-): Promise<Server> {
+export async function addServer(db: Db, { name, slug, actor, ...options }: NewServer): Promise<Server> {
   const label = parseServerName(name);
+  const { address } = options;
   parseServerAddress(address);
   if (slug !== undefined && !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) {
     throw new InvalidInput(
       `slug ${JSON.stringify(slug)} isn't valid: use lower-case letters, digits and single hyphens`,
     );
   }
-  const values = { name: label, address, mode, region, isHidden };
   return db.transaction(async (tx) => {
     for (let number = 1; ; number++) {
-      const wanted = slug ?? numbered(toSlug(label), number);
+      const suffix = number === 1 ? '' : `-${number}`;
       const [row] = await tx
         .insert(servers)
-        .values({ ...values, slug: wanted })
+        .values({ ...options, name: label, slug: slug ?? toSlug(label) + suffix })
         .onConflictDoNothing()
         .returning();
       if (row) {
@@ -110,14 +102,9 @@ export function parseServerName(name: string): string {
   );
 }
 
-type NewServer = {
-  name: string;
-  /** `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
-  address: string;
+/** `address`: `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
+type NewServer = Omit<typeof servers.$inferInsert, 'id' | 'slug' | 'position' | 'createdAt'> & {
   slug?: string | undefined;
-  mode?: string | undefined;
-  region?: string | undefined;
-  isHidden?: boolean;
   actor: Actor;
 };
 
@@ -125,14 +112,18 @@ type NewServer = {
 export async function requireServer(db: Db, slug: string): Promise<{ id: number }> {
   const [server] = await db.select({ id: servers.id }).from(servers).where(eq(servers.slug, slug));
   if (server) return server;
-  throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+  throw unknownServer(slug);
+}
+
+function unknownServer(slug: string): NotFound {
+  return new NotFound(`There is no server ${JSON.stringify(slug)}`);
 }
 
 /** @throws {NotFound} when no server has this slug. */
 export async function removeServer(db: Db, slug: string, { actor }: { actor: Actor }): Promise<void> {
   await db.transaction(async (tx) => {
     const removed = await tx.delete(servers).where(eq(servers.slug, slug)).returning({ id: servers.id });
-    if (removed.length === 0) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    if (removed.length === 0) throw unknownServer(slug);
     await recordAudit(tx, { actor, action: 'server.removed', subject: slug });
   });
 }
@@ -153,7 +144,7 @@ export async function setServerHidden(
       .set({ isHidden })
       .where(eq(servers.slug, slug))
       .returning({ id: servers.id });
-    if (!changed) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    if (!changed) throw unknownServer(slug);
     if (isHidden) {
       await tx.update(serverSnapshots).set({ players: [] }).where(eq(serverSnapshots.serverId, changed.id));
     }
@@ -169,10 +160,6 @@ function toSlug(name: string): string {
     .slice(0, 64)
     .replace(/-+$/, '');
   return slug === '' ? 'server' : slug;
-}
-
-function numbered(slug: string, number: number): string {
-  return number === 1 ? slug : `${slug}-${number}`;
 }
 
 /** Our ids of servers by the ids that a penalty source uses for them. */
@@ -204,7 +191,7 @@ export async function saveServerChanges(
   if (address !== undefined) parseServerAddress(address);
   return db.transaction(async (tx) => {
     const [server] = await tx.select().from(servers).where(eq(servers.slug, slug)).for('update');
-    if (!server) throw new NotFound(`There is no server ${JSON.stringify(slug)}`);
+    if (!server) throw unknownServer(slug);
     const holder = address === undefined ? undefined : await findServerByAddress(tx, address);
     if (holder && holder.id !== server.id) {
       throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);

@@ -1,21 +1,16 @@
-import { and, count, desc, eq, gt, inArray, isNull, lt, not, or, type SQL, sql } from 'drizzle-orm';
-import { type Db, prepareOnce } from '../../db/client.ts';
+import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, not, type SQL, sql } from 'drizzle-orm';
+import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { apiTokens, users } from '../../db/schema/accounts.ts';
 import { generateApiToken, hashApiToken, tokenStateOf } from '../../domain/api-token.ts';
 import { Blocked, Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
-import { isAdministrator } from '../../domain/rights/administrator.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
-import type { SteamId64 } from '../../domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../domain/text/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
-export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> & {
-  /** Of the owner. */
-  steamId64: SteamId64;
-  /** Whether the token's owner is an admin or owner of the community. */
-  isOfAdministrator: boolean;
-};
+/** A token, with what is needed of its owner. */
+export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> &
+  Pick<typeof users.$inferSelect, 'steamId64' | 'isAdmin' | 'isOwner'>;
 
 /** The most live tokens of a user. */
 export const MAX_LIVE_TOKENS = 10;
@@ -49,22 +44,11 @@ export async function createApiToken(
   const token = generateApiToken();
   return db.transaction(async (tx) => {
     // Locks the user's row: two concurrent requests must not create an eleventh token.
-    const [owner] = await tx
-      .select({
-        steamId64: users.steamId64,
-        blockedAt: users.blockedAt,
-        blockReason: users.blockReason,
-      })
-      .from(users)
-      .where(eq(users.id, userId))
-      .for('update');
+    const [owner] = await tx.select().from(users).where(eq(users.id, userId)).for('update');
     if (!owner) throw new NotFound('User not found');
     if (owner.blockedAt) throw new Blocked(owner.blockReason);
-    const [live] = await tx
-      .select({ count: count() })
-      .from(apiTokens)
-      .where(and(eq(apiTokens.userId, userId), liveCondition(now)));
-    if ((live?.count ?? 0) >= MAX_LIVE_TOKENS) {
+    const live = await tx.$count(apiTokens, and(eq(apiTokens.userId, userId), liveCondition(now)));
+    if (live >= MAX_LIVE_TOKENS) {
       throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
     }
     const [row] = await tx
@@ -110,26 +94,31 @@ export function isTokenName(name: string): boolean {
  * @param hash SHA-256 in hexadecimal, as {@link hashApiToken} makes it.
  */
 export async function findLiveApiToken(db: Db, hash: string, now: Date): Promise<ApiToken | undefined> {
-  const [found] = await byHash(db).execute({ hash });
-  return found && tokenStateOf(found.token, now) === 'live' ? withoutHash(found) : undefined;
+  const [token] = await byHash(db).execute({ hash });
+  return token && tokenStateOf(token, now) === 'live' ? token : undefined;
 }
 
-/** The columns of a token's owner. */
-const OWNER = { steamId64: users.steamId64, isAdmin: users.isAdmin, isOwner: users.isOwner };
-
 const byHash = prepareOnce('live_api_token', (db) =>
-  db
-    .select({ token: apiTokens, owner: OWNER })
+  selectTokens(
+    db,
+    and(
+      eq(apiTokens.tokenHash, sql.placeholder('hash')),
+      isNull(apiTokens.revokedAt),
+      isNull(users.blockedAt),
+    ),
+  ),
+);
+
+function selectTokens(db: Reads, condition: SQL | undefined) {
+  const { tokenHash: _, ...columns } = getTableColumns(apiTokens);
+  const { steamId64, isAdmin, isOwner } = users;
+  return db
+    .select({ ...columns, steamId64, isAdmin, isOwner })
     .from(apiTokens)
     .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(
-      and(
-        eq(apiTokens.tokenHash, sql.placeholder('hash')),
-        isNull(apiTokens.revokedAt),
-        isNull(users.blockedAt),
-      ),
-    ),
-);
+    .where(condition)
+    .orderBy(desc(apiTokens.id));
+}
 
 /**
  * Tokens of all users, newest first, revoked and expired ones included: for the operator's tool.
@@ -141,11 +130,10 @@ export async function listApiTokens(
   { before, limit }: { before?: number | undefined; limit: number },
 ): Promise<{ tokens: ApiToken[]; older: number }> {
   const olderThan = (id: number | undefined) => (id === undefined ? undefined : lt(apiTokens.id, id));
-  const tokens = await selectTokens(db, olderThan(before), limit);
+  const tokens = await selectTokens(db, olderThan(before)).limit(limit);
   const last = tokens.at(-1);
   if (!last || tokens.length < limit) return { tokens, older: 0 };
-  const [rest] = await db.select({ older: count() }).from(apiTokens).where(olderThan(last.id));
-  return { tokens, older: rest?.older ?? 0 };
+  return { tokens, older: await db.$count(apiTokens, olderThan(last.id)) };
 }
 
 /** The tokens of a user that are live at `now`, newest first: at most {@link MAX_LIVE_TOKENS}, unless added by SQL. */
@@ -163,7 +151,8 @@ export async function listEndedApiTokens(
   { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
 ): Promise<ApiToken[]> {
   const olderCondition = before === undefined ? undefined : lt(apiTokens.id, before);
-  return selectTokens(db, and(eq(apiTokens.userId, userId), olderCondition, not(liveCondition(now))), limit);
+  const condition = and(eq(apiTokens.userId, userId), olderCondition, not(liveCondition(now)));
+  return selectTokens(db, condition).limit(limit);
 }
 
 /** A token of this user in any state, by its row id. */
@@ -175,21 +164,9 @@ export async function findApiToken(
   return token;
 }
 
-async function selectTokens(db: Db, condition: SQL | undefined, limit?: number): Promise<ApiToken[]> {
-  const query = db
-    .select({ token: apiTokens, owner: OWNER })
-    .from(apiTokens)
-    .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(condition)
-    .orderBy(desc(apiTokens.id));
-  const rows = await (limit === undefined ? query : query.limit(limit));
-  return rows.map(withoutHash);
-}
-
 /** The number of tokens, live or not. */
 export async function countApiTokens(db: Db): Promise<number> {
-  const [row] = await db.select({ count: count() }).from(apiTokens);
-  return row?.count ?? 0;
+  return db.$count(apiTokens);
 }
 
 /**
@@ -226,32 +203,16 @@ export async function saveApiTokenUses(db: Db, ids: readonly number[], usedAt: D
   if (ids.length === 0) return;
   await db
     .update(apiTokens)
-    .set({ lastUsedAt: usedAt })
-    .where(
-      and(
-        inArray(apiTokens.id, [...ids]),
-        or(isNull(apiTokens.lastUsedAt), lt(apiTokens.lastUsedAt, usedAt)),
-      ),
-    );
+    .set({ lastUsedAt: sql`greatest(${apiTokens.lastUsedAt}, ${usedAt.toISOString()}::timestamptz)` })
+    .where(inArray(apiTokens.id, [...ids]));
 }
 
 /** The number of live tokens of a user, as a column of a select from users. */
-export function liveTokenCount(now: Date): SQL<number> {
-  const userCondition = eq(apiTokens.userId, users.id);
-  return sql<number>`(select count(*)::int from ${apiTokens} where ${and(userCondition, liveCondition(now))})`;
+export function liveTokenCount(db: Db, now: Date): ReturnType<Db['$count']> {
+  return db.$count(apiTokens, and(eq(apiTokens.userId, users.id), liveCondition(now)));
 }
 
 /** The rule of {@link tokenStateOf}; never null, so that it can be negated. */
 function liveCondition(now: Date): SQL {
   return sql`(${apiTokens.revokedAt} is null and (${apiTokens.expiresAt} is null or ${gt(apiTokens.expiresAt, now)}))`;
-}
-
-type TokenRow = {
-  token: typeof apiTokens.$inferSelect;
-  owner: { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean };
-};
-
-function withoutHash({ token, owner }: TokenRow): ApiToken {
-  const { tokenHash: _, ...rest } = token;
-  return { ...rest, steamId64: owner.steamId64, isOfAdministrator: isAdministrator(owner) };
 }

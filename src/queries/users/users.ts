@@ -1,4 +1,4 @@
-import { and, count, desc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -184,13 +184,13 @@ export async function searchUsers(
   { query, flag, page, perPage = 25, now }: UserSearch,
 ): Promise<{ users: ListedUser[]; total: number }> {
   const matches = and(matchUsers(query.trim()), flag && eq(users[flag], true));
-  const [[totals], rows] = await Promise.all([
-    db.select({ total: count() }).from(users).where(matches),
+  const [total, rows] = await Promise.all([
+    db.$count(users, matches),
     db
       .select({
         ...getTableColumns(users),
-        liveTokens: liveTokenCount(now),
-        penalties: sql<number>`(select count(*)::integer from ${penalties} where ${penalties.playerSteamId} = ${users.steamId64})`,
+        liveTokens: liveTokenCount(db, now),
+        penalties: db.$count(penalties, eq(penalties.playerSteamId, users.steamId64)),
         isBanned: IS_BANNED,
       })
       .from(users)
@@ -200,7 +200,7 @@ export async function searchUsers(
       .offset((page - 1) * perPage)
       .execute({ now: now.toISOString() }),
   ]);
-  return { users: rows, total: totals?.total ?? 0 };
+  return { users: rows, total };
 }
 
 function matchUsers(text: string): SQL | undefined {
