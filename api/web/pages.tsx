@@ -11,7 +11,7 @@ import type { ErrorKey } from './layout/locales/texts.ts';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
 import type { AccountDeps, Incoming, PagesDeps } from './pages-deps.ts';
-import { publicPenaltyRoutes } from './penalties/public-route.tsx';
+import { publicPenaltyRoutes } from './penalties/public-page.tsx';
 import { createCookies } from './request/cookies.ts';
 import { createDestinations, withDestination } from './request/destination.ts';
 import type { MemberRoute } from './request/member-route.ts';
@@ -31,10 +31,9 @@ import {
 import { createResponder, createSecurityHeaders, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
-import { refuseBannerSize, respondWithBanner, tryParseBannerSize } from './status/banner-response.ts';
 import { createPublicResponse } from './status/public-response.ts';
 import { MissingServerPage } from './status/server-page.tsx';
-import { type PublicRoute, statusRoutes } from './status/status-routes.tsx';
+import { type PublicRoute, respondWithBanner, statusRoutes } from './status/status-routes.tsx';
 
 /** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
 const ERROR_KEYS: Record<number, ErrorKey> = {
@@ -232,14 +231,9 @@ export function pages(deps: PagesDeps) {
   async function respondWithServerBanner(incoming: Incoming, slug: string): Promise<Response> {
     const response = await respond(
       incoming,
-      async (visit) => {
-        const requested = visit.url.searchParams.getAll('size').at(-1) ?? '';
-        const size = tryParseBannerSize(requested);
-        if (size === undefined) return refuseBannerSize(requested);
-        const banner = await deps.status.findBanner(slug, size);
-        if (banner) return respondWithBanner(incoming.request, banner);
-        return respondWithPage(<MissingServerPage site={site} visit={visit} />, 404);
-      },
+      async (visit) =>
+        (await respondWithBanner(deps.status.findBanner, visit, slug)) ??
+        respondWithPage(<MissingServerPage site={site} visit={visit} />, 404),
       { identify: async () => {}, limiter: limits.banners },
     );
     response.headers.set('cross-origin-resource-policy', 'cross-origin');

@@ -63,8 +63,6 @@ export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
   return <bdi>{hasVisibleCharacter(penalty.adminName) ? penalty.adminName : t.unnamedAdmin}</bdi>;
 }
 
-type DurationProps = Pick<Penalty, 'status' | 'durationMinutes' | 'endsAt'>;
-
 /** How long a penalty was to last. */
 export function lengthOf({ durationMinutes }: Pick<Penalty, 'durationMinutes'>, { locale }: Visit): string {
   return durationMinutes === 0
@@ -73,30 +71,35 @@ export function lengthOf({ durationMinutes }: Pick<Penalty, 'durationMinutes'>, 
 }
 
 /** How long an active penalty without a known end lasts. */
-export function withoutEnd(penalty: DurationProps, visit: Visit): string {
+export function withoutEnd(penalty: Penalty, visit: Visit): string {
   const t = textsOf(visit.locale).penalties;
   return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently;
 }
 
-type EndProps = {
-  penalty: Pick<
-    Penalty,
-    'type' | 'status' | 'reason' | 'endsAt' | 'liftedAt' | 'liftedByName' | 'liftReason'
-  >;
-};
+type EndProps = { penalty: Pick<Penalty, 'type' | 'status' | 'endsAt' | 'liftedAt'>; visit: Visit };
+
+/** Whether a penalty expired or was lifted, and when. */
+function Ending({ penalty, visit }: EndProps): JSX.Element {
+  const { type, status, endsAt, liftedAt } = penalty;
+  const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
+  return (
+    <>
+      {textsOf(visit.locale).penalties.statusOf(type, status)} {at && <Moment at={at} visit={visit} />}
+    </>
+  );
+}
 
 /** Whether a penalty expired or was lifted, and when; then by whom it was lifted and why. */
-export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): JSX.Element {
+export function EndOfPenalty({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
-  const { type, status, endsAt, liftedAt } = penalty;
-  const liftReason = liftReasonOf(penalty);
-  const at = status === 'UNBANNED' ? liftedAt : knownEnd({ status, endsAt }, visit.now);
+  const isLifted = penalty.status === 'UNBANNED';
   const lifter = lifterNameOf(penalty, t);
+  const liftReason = liftReasonOf(penalty);
   return (
     <span>
-      {t.statusOf(type, status)} {at && <Moment at={at} visit={visit} />}
-      {status === 'UNBANNED' && hasVisibleCharacter(lifter) && <bdi> {t.by(isolate(lifter))}</bdi>}
-      {status === 'UNBANNED' && hasVisibleCharacter(liftReason) && (
+      <Ending penalty={penalty} visit={visit} />
+      {isLifted && hasVisibleCharacter(lifter) && <bdi> {t.by(isolate(lifter))}</bdi>}
+      {isLifted && hasVisibleCharacter(liftReason) && (
         <span class="hint">
           {' ('}
           <bdi>{t.quoted(liftReason)}</bdi>)
@@ -106,15 +109,15 @@ export function EndOfPenalty({ penalty, visit }: EndProps & { visit: Visit }): J
   );
 }
 
-type StatusProps = {
-  penalty: Pick<Penalty, 'type' | 'status' | 'reason' | 'endsAt' | 'liftedAt' | 'durationMinutes'>;
-};
-
 /** Whether a penalty is active and until when, or how and when it ended; not who lifted it. */
-export function PenaltyStatusText({ penalty, visit }: StatusProps & { visit: Visit }): JSX.Element {
+export function PenaltyStatusText({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   if (penalty.status !== 'ACTIVE') {
-    return <EndOfPenalty penalty={{ ...penalty, liftedByName: null, liftReason: null }} visit={visit} />;
+    return (
+      <span>
+        <Ending penalty={penalty} visit={visit} />
+      </span>
+    );
   }
   return (
     <span>

@@ -7,14 +7,17 @@ import {
   type PlayerRecord,
   type RecordedPenalty,
 } from '../../../src/queries/penalties/player-record.ts';
+import { Icon } from '../layout/icons.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { Moment } from '../layout/moment.tsx';
+import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
-import { ActivePenalty, type PathOfPenalty } from './active-penalty.tsx';
-import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText } from './penalty-words.tsx';
+import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText, withoutEnd } from './penalty-words.tsx';
+
+/** The path of a penalty's page. */
+type PathOfPenalty = (penalty: { id: number }) => string;
 
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';
@@ -79,9 +82,9 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
   );
 }
 
-type EndedProps = { penalties: RecordedPenalty[]; pathOf: PathOfPenalty | undefined; visit: Visit };
+type RowProps = { pathOf: PathOfPenalty | undefined; visit: Visit };
 
-function EndedTable({ penalties, pathOf, visit }: EndedProps): JSX.Element {
+function EndedTable({ penalties, pathOf, visit }: RowProps & { penalties: RecordedPenalty[] }): JSX.Element {
   const { columns, types, allServers } = textsOf(visit.locale).penalties;
   return (
     <ListTable
@@ -103,5 +106,57 @@ function EndedTable({ penalties, pathOf, visit }: EndedProps): JSX.Element {
         [columns.end, (penalty) => <EndOfPenalty penalty={penalty} visit={visit} />, 'list-words'],
       ]}
     />
+  );
+}
+
+/** An active penalty: type and end as the heading, then reason, admin, server and date. */
+function ActivePenalty({ penalty, pathOf, visit }: RowProps & { penalty: RecordedPenalty }): JSX.Element {
+  const t = textsOf(visit.locale).penalties;
+  return (
+    <li class={`penalty penalty-${penalty.type}`}>
+      <p class="penalty-heading">
+        <Icon name={penalty.type === 'ban' ? 'forbidden' : 'warning'} />
+        <strong>
+          {t.inForce[penalty.type]}{' '}
+          {penalty.endsAt ? (
+            <>
+              {t.until} <FullMoment at={penalty.endsAt} locale={visit.locale} />
+            </>
+          ) : (
+            withoutEnd(penalty, visit)
+          )}
+        </strong>
+        {penalty.endsAt && (
+          <span class="hint">
+            (<Moment at={penalty.endsAt} visit={visit} />)
+          </span>
+        )}
+        {pathOf && <a href={pathOf(penalty)}>#{penalty.id}</a>}
+      </p>
+      <dl class="facts facts-inline">
+        <dt>{t.columns.reason}</dt>
+        <dd>
+          <ReasonText reason={penalty.reason} visit={visit} />
+        </dd>
+        <dt>{t.columns.admin}</dt>
+        <dd>
+          <AdminName penalty={penalty} visit={visit} />
+        </dd>
+        <dt>{t.columns.server}</dt>
+        <dd>
+          <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>
+        </dd>
+        {penalty.endsAt && (
+          <>
+            <dt>{t.columns.duration}</dt>
+            <dd>{lengthOf(penalty, visit)}</dd>
+          </>
+        )}
+        <dt>{t.columns.issued}</dt>
+        <dd>
+          <Moment at={penalty.createdAt} visit={visit} />
+        </dd>
+      </dl>
+    </li>
   );
 }

@@ -1,10 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { Db } from '../../../src/db/client.ts';
 import {
   PENALTY_STATUSES,
   PENALTY_TYPES,
   type PenaltyStatus,
   type PenaltyType,
 } from '../../../src/domain/penalty.ts';
+import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
@@ -12,15 +14,25 @@ import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { addressWith, MAX_SEARCH_LENGTH, SearchButton, SelectField } from '../layout/search-form.tsx';
+import {
+  addressWith,
+  readSearchText,
+  SearchButton,
+  SearchField,
+  SelectField,
+} from '../layout/search-form.tsx';
+import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
+import type { PublicRoute } from '../status/status-routes.tsx';
 import { AdminName, PenaltyStatusText, PlayerOfPenalty, ReasonText } from './penalty-words.tsx';
-import { type Candidate, isCustomAddress, PlayerChoice } from './player-choice.tsx';
+import { findNamedPlayer, isCustomAddress, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
 
+const PENALTIES_PER_PAGE = 25;
+
 /** The search and filters of a visitor. */
-export type PublicFilter = {
+type Filter = {
   /** Part of a name, a SteamID or a profile address. */
   query: string;
   type: PenaltyType | undefined;
@@ -28,20 +40,29 @@ export type PublicFilter = {
   page: number;
 };
 
-type PublicPenaltiesProps = {
-  site: Site;
-  visit: Visit;
-  filter: PublicFilter;
-  /** The players to choose from when the search matches several; otherwise empty. */
-  players: readonly Candidate[];
-  penalties: readonly Penalty[];
-  total: number;
-  lastPage: number;
-};
+type PublicDeps = { db: Db; site: Site };
+
+/** The route of the public penalty list; empty unless `PUBLIC_PENALTIES` enables it. */
+export function publicPenaltyRoutes(deps: PublicDeps): PublicRoute[] {
+  if (!deps.site.arePenaltiesPublic) return [];
+  return [{ path: PATH, prepare: () => (visit) => showPenalties(deps, visit) }];
+}
 
 /** The public page of all penalties, which shows admins only by name. */
-export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
-  const { site, visit, filter, players, penalties, total, lastPage } = props;
+async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JSX.Element> {
+  const { now } = visit;
+  const filter = readFilter(visit.url.searchParams);
+  const { type, status, page } = filter;
+  // Nicknames of accounts are not public.
+  const subject = await findNamedPlayer(db, filter.query, { now, scope: 'penaltyNames' });
+  const { rows, total } = subject.hasNoMatch
+    ? { rows: [], total: 0 }
+    : await listPenalties(
+        db,
+        { types: type && [type], status, playerSteamId: subject.steamId64 },
+        { page, perPage: PENALTIES_PER_PAGE, now },
+      );
+  const players = subject.candidates;
   const t = textsOf(visit.locale).penalties;
   return (
     <Layout site={site} visit={visit} title={t.ofPlayer}>
@@ -57,14 +78,14 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
           addressOf={(steamId64) => addressOf({ ...filter, query: steamId64, page: 1 })}
           visit={visit}
         />
-        {players.length === 0 && penalties.length === 0 && (
+        {players.length === 0 && rows.length === 0 && (
           <p class="empty">{isCustomAddress(filter.query) ? t.customAddress : t.nothingFound}</p>
         )}
-        {penalties.length > 0 && <PublicTable penalties={penalties} visit={visit} />}
+        {rows.length > 0 && <PublicTable penalties={rows} visit={visit} />}
         <PagesNav
           visit={visit}
-          page={filter.page}
-          lastPage={lastPage}
+          page={page}
+          lastPage={Math.max(1, Math.ceil(total / PENALTIES_PER_PAGE))}
           addressOf={(page) => addressOf({ ...filter, page })}
         />
       </section>
@@ -72,25 +93,24 @@ export function PublicPenaltiesPage(props: PublicPenaltiesProps): JSX.Element {
   );
 }
 
-function addressOf({ query, type, status, page }: PublicFilter): string {
-  return addressWith(PATH, { q: query, type, status, page: page > 1 ? String(page) : undefined });
+function readFilter(parameters: URLSearchParams): Filter {
+  return {
+    query: readSearchText(parameters, 'q'),
+    type: PENALTY_TYPES.find((type) => type === parameters.get('type')),
+    status: PENALTY_STATUSES.find((status) => status === parameters.get('status')),
+    page: tryParseRowId(parameters.get('page')) ?? 1,
+  };
 }
 
-function FilterForm({ filter, visit }: { filter: PublicFilter; visit: Visit }): JSX.Element {
+function addressOf({ query, type, status, page }: Filter): string {
+  return addressWith(PATH, { q: query, type, status, page: page > 1 ? page : undefined });
+}
+
+function FilterForm({ filter, visit }: { filter: Filter; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (
     <form method="get" action={PATH} class="search search-filtered">
-      <div class="field field-wide">
-        <label for="q">{t.search}</label>
-        <input
-          id="q"
-          name="q"
-          type="search"
-          value={filter.query}
-          maxlength={MAX_SEARCH_LENGTH}
-          autocomplete="off"
-        />
-      </div>
+      <SearchField name="q" label={t.search} value={filter.query} isWide />
       <SelectField
         name="type"
         label={t.columns.type}

@@ -6,9 +6,16 @@ import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
-import { bannerPathOf, serverPathOf } from './paths.ts';
 import { describe } from './server-page.tsx';
-import { LastSeen, MapName, Occupancy, ServerState, steamAddressOf } from './server-parts.tsx';
+import {
+  bannerPathOf,
+  LastSeen,
+  MapName,
+  Occupancy,
+  ServerState,
+  serverPathOf,
+  steamAddressOf,
+} from './server-parts.tsx';
 
 type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
 

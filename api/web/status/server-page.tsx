@@ -10,8 +10,15 @@ import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { CHART_RANGES, type ChartRange, formatShare, HistoryChart, UptimeBars } from './charts.tsx';
-import { bannerPathOf, serverPathOf } from './paths.ts';
-import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
+import {
+  bannerPathOf,
+  ConnectRow,
+  LastSeen,
+  MapName,
+  Occupancy,
+  ServerState,
+  serverPathOf,
+} from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
 export type ServerDetails = {

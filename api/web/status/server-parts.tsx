@@ -7,6 +7,16 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 
+/** The path of a server's page. */
+export function serverPathOf({ slug }: Pick<ServerView, 'slug'>): string {
+  return `/servers/${encodeURIComponent(slug)}`;
+}
+
+/** The path of a server's banner for forums and link previews. */
+export function bannerPathOf(server: Pick<ServerView, 'slug'>): string {
+  return `${serverPathOf(server)}/banner.png`;
+}
+
 type ServerProps = { server: ServerView; visit: Visit };
 
 /** The state of a server (online, full, offline or unknown), as a dot and a word. */

@@ -10,8 +10,15 @@ import { FullMoment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 import { DemoSignIn } from '../sign-in/demo-sign-in.tsx';
 import { Sparkline } from './charts.tsx';
-import { bannerPathOf, serverPathOf } from './paths.ts';
-import { ConnectRow, LastSeen, MapName, Occupancy, ServerState } from './server-parts.tsx';
+import {
+  bannerPathOf,
+  ConnectRow,
+  LastSeen,
+  MapName,
+  Occupancy,
+  ServerState,
+  serverPathOf,
+} from './server-parts.tsx';
 
 /** A server and its history of the last 24 hours; undefined when that cannot be loaded. */
 export type ListedServer = { server: ServerView; history: Series | undefined };

@@ -1,12 +1,14 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { BANNER_SIZES } from '../../../src/charts/banner.tsx';
 import type { FindBanner } from '../../../src/charts/banners.ts';
 import type { Series } from '../../../src/charts/series.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { ReadMaps } from '../../../src/live/map-history.ts';
 import type { HistoryHours, ReadHistory } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
-import { toServerView } from '../../../src/live/server-view.ts';
+import { type ServerView, toServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import { isUnchanged } from '../../http/conditional.ts';
 import type { Site } from '../layout/layout.tsx';
 import type { Visit } from '../request/visit.ts';
 import { ConnectPage } from './connect-page.tsx';
@@ -36,30 +38,47 @@ const READ_LIMIT_MS = 2000;
 /** The pages about servers. While the database is unavailable they are rendered from memory, without history. */
 export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
   const { site, serverList } = deps;
-  const missing = (visit: Visit) => <MissingServerPage site={site} visit={visit} />;
-  const findServer = ({ slug = '' }: Record<string, string>) => {
-    const found = serverList.findBySlug(slug);
-    return found && toServerView(found);
-  };
+  const ofServer = (
+    path: string,
+    show: (visit: Visit, server: ServerView) => Promise<JSX.Element>,
+  ): PublicRoute => ({
+    path,
+    prepare: ({ slug = '' }) => {
+      const status = serverList.findBySlug(slug);
+      return status && ((visit) => show(visit, toServerView(status)));
+    },
+    missing: (visit) => <MissingServerPage site={site} visit={visit} />,
+  });
   return [
     { path: '/', prepare: () => (visit) => showStatus(deps, visit) },
-    {
-      path: '/servers/:slug',
-      missing,
-      prepare: (params) => {
-        const server = findServer(params);
-        return server && ((visit) => showServer(deps, visit, server));
-      },
-    },
-    {
-      path: '/connect/:slug',
-      missing,
-      prepare: (params) => {
-        const server = findServer(params);
-        return server && (async (visit) => <ConnectPage site={site} visit={visit} server={server} />);
-      },
-    },
+    ofServer('/servers/:slug', (visit, server) => showServer(deps, visit, server)),
+    ofServer('/connect/:slug', async (visit, server) => (
+      <ConnectPage site={site} visit={visit} server={server} />
+    )),
   ];
+}
+
+/**
+ * Responds with a server's banner, or 304 when the client's copy is current; 400 for an unknown size.
+ * @returns undefined for an unknown server.
+ */
+export async function respondWithBanner(
+  findBanner: FindBanner,
+  { request, url }: Visit,
+  slug: string,
+): Promise<Response | undefined> {
+  const text = url.searchParams.getAll('size').at(-1) || BANNER_SIZES[0];
+  const size = BANNER_SIZES.find((name) => name === text);
+  if (size === undefined) {
+    const message = `size ${JSON.stringify(text.slice(0, 32))} isn't valid: use ${BANNER_SIZES.join(' or ')}`;
+    return Response.json({ success: false, message }, { status: 400 });
+  }
+  const banner = await findBanner(slug, size);
+  if (!banner) return undefined;
+  const headers = { 'cache-control': 'public, max-age=15', etag: banner.etag, 'content-type': 'image/png' };
+  return isUnchanged(request.headers, banner)
+    ? new Response(null, { status: 304, headers })
+    : new Response(banner.bytes, { headers });
 }
 
 async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Promise<JSX.Element> {
@@ -80,7 +99,7 @@ async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Prom
 async function showServer(
   deps: StatusDeps & { site: Site },
   visit: Visit,
-  server: ReturnType<typeof toServerView>,
+  server: ServerView,
 ): Promise<JSX.Element> {
   const [day, week, month, maps] = await Promise.all([
     readSeries(deps, server.id, 24),
