@@ -1,39 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
-import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
-import { openBrowser } from '../../../support/web/browser.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 import { rowsOf } from '../../../support/web/page-text.ts';
 
-const { db, site, steamApi, as, admin, userOf } = await openModeration();
+const { db, steamApi, as, admin, userOf } = await openModeration();
 
 describe('the moderation view', () => {
-  test('is for admins and owners alone, every address of it', async () => {
-    const player = await as(1);
-    expect((await player.get('/account')).text).not.toContain('/account/moderation');
-    const { id } = await createApiToken(db, (await userOf(2)).id, {
-      name: 'x',
-      now: new Date(),
-      actor: 'operator',
-    });
-    const user = `/account/moderation/users/${aSteamId(2)}`;
-    for (const path of [
-      '/account/moderation',
-      '/account/moderation/audit',
-      user,
-      `${user}/tokens/${id}/revoke`,
-    ]) {
-      expect([path, (await player.get(path)).status]).toEqual([path, 403]);
-      expect([path, (await admin.get(path)).status]).toEqual([path, 200]);
-      expect([path, (await openBrowser(site.origin).get(path)).status]).toEqual([path, 303]);
-    }
-    for (const path of [`${user}/flags`, `${user}/tokens/${id}/revoke`]) {
-      expect([path, (await player.post(path)).status]).toEqual([path, 403]);
-    }
-  });
-
   test('is refused to a former admin from the next request on', async () => {
     await insertUser(db, 50, { isAdmin: true });
     const former = await as(50);

@@ -7,22 +7,19 @@ import {
   insertReadySound,
   insertUser,
 } from '../../../support/database/builders.ts';
-import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
-import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
+import type { Browser } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { db, steam, site } = await openMemberSite();
+const { db, signedIn } = await openMemberSite();
 let admin: Browser;
 const NOW = new Date();
 const WITH_ACCOUNT = aSteamId(501);
 const WITHOUT_ACCOUNT = aSteamId(502);
 
 beforeAll(async () => {
-  steam.steamId = CONFIGURED_OWNER;
-  steam.approvesAtOnce = true;
   await insertUser(db, 900, { nickname: 'Admin', isAdmin: true, isOwner: true });
-  admin = openBrowser(site.origin);
-  await signIn(admin);
+  admin = await signedIn(900);
   await insertUser(db, 501, { nickname: 'Rzeźnik' });
   await insertUser(db, 503, { nickname: 'Ștefan', discordUsername: 'zoë' });
   await insertUser(db, 504, { nickname: 'Ștefan 2' });
@@ -60,9 +57,17 @@ describe('the search of the moderation', () => {
     expect(await listUsers('\u0301')).toEqual([]);
   });
 
+  test.each([
+    ['old nam', 'rzeznik2 Old name'],
+    ['rzeznik2', 'rzeznik2'],
+    [WITHOUT_ACCOUNT, 'rzeznik2'],
+  ])('finds a player without an account by %s, and says by which name', async (query, words) => {
+    const text = await search(query);
+    expect(card(text, 'players')).toContain(words);
+    expect(text).not.toContain('No results.');
+  });
+
   test('says that there is nobody only where neither list has anybody', async () => {
-    expect(await search('old nam')).not.toContain('No results.');
-    expect(await search('rzeznik2')).not.toContain('No results.');
     expect(await search('stefan')).not.toContain('No results.');
     expect(await search('nobody at all')).toContain('No results.');
   });
@@ -73,14 +78,6 @@ describe('the search of the moderation', () => {
     }
     await insertPenalties(db, [{ playerSteamId: aSteamId(699), playerName: 'Zebrowiec' }]);
     expect(card(await search('zebrow'), 'players')).toContain('Zebrowiec');
-  });
-
-  test('says by which name it found them', async () => {
-    expect(card(await search('old nam'), 'players')).toContain('rzeznik2 Old name');
-  });
-
-  test('finds them by SteamID', async () => {
-    expect(card(await search(WITHOUT_ACCOUNT), 'players')).toContain('rzeznik2');
   });
 
   test('shows those with an account once, among the users', async () => {
@@ -119,16 +116,16 @@ describe('the page of a player', () => {
     );
   });
 
-  test('is there for players of whom only a sound is known', async () => {
+  test('is there for players of whom only a sound is known, and 404 for what is no SteamID', async () => {
     await insertReadySound(db, aSteamId(698));
-    const page = await admin.get(`/account/moderation/users/${aSteamId(698)}`);
-    expect(page.status).toBe(200);
-    expect(card(page.text, 'sounds')).not.toContain('No sound.');
-  });
-
-  test('is 404 for what is no SteamID', async () => {
-    for (const id of ['x', '0']) {
-      expect([id, (await admin.get(`/account/moderation/users/${id}`)).status]).toEqual([id, 404]);
+    for (const [id, status] of [
+      [aSteamId(698), 200],
+      ['x', 404],
+      ['0', 404],
+    ] as const) {
+      const page = await admin.get(`/account/moderation/users/${id}`);
+      expect([id, page.status]).toEqual([id, status]);
+      expect(card(page.text, 'sounds')).not.toContain('No sound.');
     }
   });
 
