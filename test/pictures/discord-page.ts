@@ -3,14 +3,9 @@ import type { APIEmbed } from 'discord.js';
 import type { FakeComponent } from '../support/discord/message-form.ts';
 import type { FakeMessage } from '../support/discord/messages.ts';
 
-/** Characters that a plain machine has no fonts for: emoji and Asian scripts. */
+/** Characters that a plain machine has no fonts for, emoji and Asian scripts: they are shown as dots. */
 const UNREADABLE =
   /[\p{Emoji_Presentation}\u{1F000}-\u{3FFFF}\u0900-\u109F\u1100-\u18FF\u3000-\uDFFF\uFF00-\uFFEF]+/gu;
-
-/** Whether there are fonts for a whole name; missing characters are shown as dots. */
-export function isReadable(name: string): boolean {
-  return name.search(UNREADABLE) === -1;
-}
 
 /** A page that shows a message about as Discord does, made of the very JSON and files that the bot sent. */
 export function renderDiscordPage(message: FakeMessage, { botName }: { botName: string }): string {

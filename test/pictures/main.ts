@@ -9,7 +9,7 @@ import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
 import { startProgram } from '../support/service/program.ts';
 import { launchChromium } from '../support/web/chromium.ts';
-import { isReadable, renderDiscordPage } from './discord-page.ts';
+import { renderDiscordPage } from './discord-page.ts';
 
 /**
  * `bun test/pictures/main.ts`: takes the pictures of the README from the real demo, with a Steam and a Discord of the
@@ -85,23 +85,12 @@ async function takeDiscordCard(context: BrowserContext): Promise<void> {
   await take(page, 'discord');
 }
 
-type ListedServer = { slug: string; hostname: string; players: { name: string }[] };
-
-/** The server, of those with some players, whose names can be shown best. */
+/** A server with some players. */
 async function chooseServer(): Promise<string> {
-  const { data: listed } = await ask<{ data: ListedServer[] }>('/servers');
-  const details = await Promise.all(
-    listed.map(({ slug }) => ask<{ data: ListedServer }>(`/servers/${slug}`)),
-  );
-  const [best] = details
-    .filter(({ data: { players } }) => players.length >= 4 && players.length <= 14)
-    .map(({ data: { slug, hostname, players } }) => {
-      const names = [hostname, ...players.map(({ name }) => name)];
-      return { slug, unreadable: names.filter((name) => !isReadable(name)).length };
-    })
-    .sort((a, b) => a.unreadable - b.unreadable);
-  if (!best) throw new Error('no server of the demo has people on it');
-  return best.slug;
+  const { data } = await ask<{ data: { slug: string; players_count: number }[] }>('/servers');
+  const server = data.find(({ players_count }) => players_count >= 4 && players_count <= 14);
+  if (!server) throw new Error('no server of the demo has people on it');
+  return server.slug;
 }
 
 async function ask<T>(path: string): Promise<T> {

@@ -73,16 +73,6 @@ describe('a method that a page does not have is 405 with Allow', () => {
       }
     }
   });
-
-  test('and HEAD is as GET', async () => {
-    for (const path of ['/', '/servers/one', '/account', '/account/moderation']) {
-      const [head, get] = await Promise.all(
-        ['HEAD', 'GET'].map((method) => fetch(service.origin + path, { method, redirect: 'manual' })),
-      );
-      expect([path, head?.status]).toEqual([path, get?.status]);
-      expect(head?.status).toBeOneOf([200, 303]);
-    }
-  });
 });
 
 test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {
