@@ -1,4 +1,4 @@
-import { errorCauses, errorCode, hasErrorCode } from '../src/domain/error-causes.ts';
+import { errorCauses, errorCode, hasErrorCode } from '../src/domain/errors.ts';
 import { saysNoSpace } from './ffmpeg/ffmpeg.ts';
 
 /** Disk full, quota exceeded, read-only, broken, no permission, or out of file descriptors. */

@@ -4,8 +4,12 @@ import type { Db } from '../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
-import type { SoundFolders } from '../src/domain/round-sound.ts';
-import { type SoundUpload, titleFromFileName, tryParseSoundFileName } from '../src/domain/round-sound.ts';
+import {
+  type SoundFolders,
+  type SoundUpload,
+  titleFromFileName,
+  tryParseSoundFileName,
+} from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
@@ -14,8 +18,7 @@ import {
   type RoundSound,
   removeRoundSounds,
 } from '../src/queries/round-sounds/round-sounds.ts';
-import { requireUnblocked } from '../src/queries/users/user-blocks.ts';
-import { findUserBySteamId } from '../src/queries/users/users.ts';
+import { findUserBySteamId, requireUnblocked } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
 import { UPLOAD_NAME } from './rendering/decode.ts';

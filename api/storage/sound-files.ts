@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { errorCode } from '../../src/domain/error-causes.ts';
+import { errorCode } from '../../src/domain/errors.ts';
 
 export type SoundFile = {
   /** One copy in memory for all downloads. */

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
-import { requireUnblocked } from '../../src/queries/users/user-blocks.ts';
+import { requireUnblocked } from '../../src/queries/users/users.ts';
 import { fetchSteamProfile } from '../../src/steam/persona-names.ts';
 import { createVanityResolver } from '../../src/steam/vanity-names.ts';
 import { namesLoopback } from '../http/host.ts';

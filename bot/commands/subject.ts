@@ -1,7 +1,6 @@
 import type { Db } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
-import { tryParseSteamReference } from '../../src/domain/profile-address.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamReference } from '../../src/domain/steam-id.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { isolate } from '../../src/domain/text/isolate.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';

@@ -7,8 +7,7 @@ import {
   ButtonStyle,
   ComponentType,
 } from 'discord.js';
-import { steamProfileUrl } from '../../src/domain/profile-address.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import { type SteamId64, steamProfileUrl } from '../../src/domain/steam-id.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 

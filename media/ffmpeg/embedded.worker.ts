@@ -2,7 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { FfmpegCore, FileOperations } from '@ffmpeg/core';
-import { errorCode } from '../../src/domain/error-causes.ts';
+import { errorCode } from '../../src/domain/errors.ts';
 import type { EmbeddedResult, EmbeddedTask } from './embedded.ts';
 
 /** The limit of ffmpeg's memory; beyond it, allocations fail. */

@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { INSTANCE, type Transaction } from '../db/client.ts';
 import { areOurs, MIGRATION_HASHES } from '../db/migrate.ts';
-import { hasErrorCode } from '../domain/error-causes.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
 import { isUploadKey, type SoundFolders } from '../domain/round-sound.ts';
 import { recountWithin } from '../queries/penalties/recount.ts';
 import type { Manifest } from './manifest.ts';

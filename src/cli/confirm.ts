@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { errorCode } from '../domain/error-causes.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { errorCode, InvalidInput } from '../domain/errors.ts';
 
 /**
  * Asks the operator to confirm something that cannot be undone with `y` or `yes`.

@@ -1,8 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
-import { tryParseSteamReference } from '../domain/profile-address.ts';
-import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
+import { parseSteamId, type SteamId64, tryParseSteamReference } from '../domain/steam-id.ts';
 import { findUser, type LookedUpUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
 import { createVanityResolver } from '../steam/vanity-names.ts';

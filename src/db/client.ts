@@ -1,7 +1,6 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { errorCauses, errorCode } from '../domain/error-causes.ts';
-import { Unavailable } from '../domain/errors.ts';
+import { errorCauses, errorCode, Unavailable } from '../domain/errors.ts';
 import { createSocketFactory, SILENCE } from './connection/socket.ts';
 
 /** A Drizzle handle on one server, or on a transaction. */

@@ -1,4 +1,4 @@
-import { hasErrorCode } from '../domain/error-causes.ts';
+import { hasErrorCode } from '../domain/errors.ts';
 import type { Db, Transaction } from './client.ts';
 
 /**

@@ -3,8 +3,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
-import { hasErrorCode } from '../domain/error-causes.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
 import { type Connection, connect } from './client.ts';
 import { LOCKS } from './locks.ts';
 

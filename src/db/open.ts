@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import { errorCauses, errorCode } from '../domain/error-causes.ts';
-import { InvalidInput, Unavailable } from '../domain/errors.ts';
+import { errorCauses, errorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
 import { outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { errorCode } from '../domain/error-causes.ts';
+import { errorCode } from '../domain/errors.ts';
 import { QueryFailure } from './a2s-protocol.ts';
 
 /** A UDP socket for one server. */

@@ -1,7 +1,6 @@
 import { and, desc, eq, lt, or, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../db/client.ts';
-import { users } from '../db/schema/accounts.ts';
-import { type AuditActor, auditLog } from '../db/schema/audit-log.ts';
+import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 

@@ -1,7 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
-import { users } from '../db/schema/accounts.ts';
-import { auditLog } from '../db/schema/audit-log.ts';
+import { auditLog, users } from '../db/schema/accounts.ts';
 import { liveStatusMessages } from '../db/schema/discord.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { channelSubject, recordAudit } from './audit-log.ts';

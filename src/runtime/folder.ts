@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, hasErrorCode } from '../domain/error-causes.ts';
-import { InvalidInput, Unavailable } from '../domain/errors.ts';
+import { errorCode, hasErrorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 
 /** The file in `STORAGE_DIR` with the id that distinguishes it from other storage folders. */
 export const STORAGE_ID_FILE = '.storage-id';

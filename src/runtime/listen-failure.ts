@@ -1,5 +1,4 @@
-import { errorCode } from '../domain/error-causes.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { errorCode, InvalidInput } from '../domain/errors.ts';
 
 /** The settings that name a port. */
 export type PortSetting = 'PORT' | 'HEALTH_PORT';

@@ -1,7 +1,7 @@
 import { createHealthApi } from '../../api/app.ts';
 import type { HealthDeps } from '../../api/health.ts';
 import { namesLoopback } from '../../api/http/host.ts';
-import { hasErrorCode } from '../domain/error-causes.ts';
+import { hasErrorCode } from '../domain/errors.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
 import { serve } from './listening.ts';

@@ -5,7 +5,7 @@ import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../media/process-upload.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
 import type { Db } from '../db/client.ts';
-import { hasErrorCode } from '../domain/error-causes.ts';
+import { hasErrorCode } from '../domain/errors.ts';
 import { findOrSaveSetting, STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 import type { Context } from './context.ts';

@@ -5,7 +5,7 @@ import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { publishedPath } from '../../media/sound-files.ts';
 import { removeSound } from '../../media/uploads.ts';
-import { auditLog } from '../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import {
   findRoundSounds,

@@ -1,8 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
-import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
-import { accountId } from '../../../src/domain/steam-id.ts';
+import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';

@@ -1,9 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { steamProfileUrl } from '../../../src/domain/profile-address.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';

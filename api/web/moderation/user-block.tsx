@@ -1,7 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
-import { blockUser, MAX_BLOCK_REASON_LENGTH, unblockUser } from '../../../src/queries/users/user-blocks.ts';
-import type { User } from '../../../src/queries/users/users.ts';
+import {
+  blockUser,
+  MAX_BLOCK_REASON_LENGTH,
+  type User,
+  unblockUser,
+} from '../../../src/queries/users/users.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';

@@ -1,9 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
 import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
 import { findUserBySteamId, type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';

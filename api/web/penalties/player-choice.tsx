@@ -1,7 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { tryParseSteamReference } from '../../../src/domain/profile-address.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { type FoundPlayer, type SearchScope, searchPlayers } from '../../../src/queries/player-search.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';

@@ -1,8 +1,7 @@
 import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
 import { type Language, tryParseLanguage } from '../../../src/domain/language.ts';
 import type { Session } from '../../../src/queries/users/sessions.ts';
-import { requireUnblocked } from '../../../src/queries/users/user-blocks.ts';
-import type { User } from '../../../src/queries/users/users.ts';
+import { requireUnblocked, type User } from '../../../src/queries/users/users.ts';
 import { isQueryTooLong } from '../../http/query.ts';
 import { pickLanguage } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { boolean, date, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, boolean, date, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { Actor } from '../../domain/rights/actor.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.ts';
 import type { FlagSource, UserFlag } from '../../domain/rights/user-flags.ts';
 import { instant, snowflake, steamId64 } from './columns.ts';
@@ -164,3 +165,27 @@ export const steamCalls = pgTable('steam_calls', {
   day: date('day', { mode: 'string' }).primaryKey().default(sql`(now() at time zone 'UTC')::date`),
   calls: integer('calls').notNull(),
 });
+
+/** Actors other than users and the operator's tool; {@link Actor} lists them all. */
+export type AuditActor = 'configuration' | 'service' | 'member' | 'discord-member';
+
+/** Every change, and who made it. */
+export const auditLog = pgTable(
+  'audit_log',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: instant('at').notNull().defaultNow(),
+    /** The acting user; null for the operator's tool, and where `actor` is set. */
+    actorUserId: integer('actor_user_id').references(() => users.id, { onDelete: 'set null' }),
+    /** Set when neither a user nor the operator's tool acted. The id of a `discord-member` is in `details`. */
+    actor: text('actor').$type<AuditActor>(),
+    action: text('action').notNull(),
+    subject: text('subject').notNull().default(''),
+    details: jsonb('details').$type<Record<string, unknown>>().notNull().default({}),
+  },
+  (table) => [
+    index('audit_log_at').on(table.at),
+    index('audit_log_subject').on(table.subject),
+    index('audit_log_actor').on(table.actorUserId).where(sql`actor_user_id is not null`),
+  ],
+);

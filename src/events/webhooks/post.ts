@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { errorCode } from '../../domain/error-causes.ts';
+import { errorCode } from '../../domain/errors.ts';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
 import { type HostAddress, resolveHost } from '../../runtime/resolve-host.ts';
 import { hostOf } from './endpoint.ts';

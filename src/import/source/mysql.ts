@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RowDataPacket, SslOptions } from 'mysql2/promise';
-import { errorCode } from '../../domain/error-causes.ts';
-import { InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { errorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
 import { type MysqlAddress, type MysqlTls, parseMysqlAddress } from './mysql-address.ts';
 import type { SourceDatabase, SourceRow } from './tables.ts';

@@ -1,6 +1,5 @@
 import { access, constants, realpath } from 'node:fs/promises';
-import { errorCode } from '../../domain/error-causes.ts';
-import { Unavailable } from '../../domain/errors.ts';
+import { errorCode, Unavailable } from '../../domain/errors.ts';
 import type { SourceDatabase, SourceRow } from './tables.ts';
 
 /** A query for the worker. */

@@ -1,8 +1,15 @@
 import { asc, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import { type Db, openDrizzle } from '../../db/client.ts';
-import { apiTokens, sessions, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
-import { auditLog } from '../../db/schema/audit-log.ts';
+import {
+  apiTokens,
+  auditLog,
+  sessions,
+  staffNotes,
+  steamBans,
+  userFlags,
+  users,
+} from '../../db/schema/accounts.ts';
 import { discordFeeds, discordMembers } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, playerNames } from '../../db/schema/penalties.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';

@@ -1,8 +1,7 @@
 import { and, desc, eq, gt, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { sessions, usedNonces, users } from '../../db/schema/accounts.ts';
-import { hasErrorCode } from '../../domain/error-causes.ts';
-import { NotFound } from '../../domain/errors.ts';
+import { hasErrorCode, NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
 import type { User } from './users.ts';
 

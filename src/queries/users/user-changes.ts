@@ -1,8 +1,7 @@
 import { and, eq, inArray, isNotNull } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
-import { hasErrorCode } from '../../domain/error-causes.ts';
-import { Conflict, NotFound } from '../../domain/errors.ts';
+import { Conflict, hasErrorCode, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import {
   USER_FLAG_COLUMNS,
@@ -12,9 +11,15 @@ import {
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { liftBlock, requireUnblocked } from './user-blocks.ts';
 import { giveFlags, listGivenFlags, saveFlagRound, saveFlagsByHand } from './user-flags.ts';
-import { findUserByDiscordId, lockUser, lockUserFor, type User } from './users.ts';
+import {
+  findUserByDiscordId,
+  liftBlock,
+  lockUser,
+  lockUserFor,
+  requireUnblocked,
+  type User,
+} from './users.ts';
 
 /** Values that an operator or a sign-in may set; absent ones stay unchanged. */
 export type UserChanges = Partial<

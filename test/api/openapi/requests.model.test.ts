@@ -4,7 +4,7 @@ import { BASES } from '../../../api/app.ts';
 import { ROUTES } from '../../../api/v1/routes.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { blockUser } from '../../../src/queries/users/user-blocks.ts';
+import { blockUser } from '../../../src/queries/users/users.ts';
 import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { type Operation, serveDocumentedApi } from '../../support/http/documented-api.ts';
 import type { DocumentedParameter } from '../../support/http/openapi-document.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
-import { blockUser } from '../../../src/queries/users/user-blocks.ts';
+import { blockUser } from '../../../src/queries/users/users.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
 import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { anInfoPacket, aPlayersPacket, startRawServer } from '../../support/game-server/a2s.ts';

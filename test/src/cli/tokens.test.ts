@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { isApiToken } from '../../../src/domain/api-token.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { aSteamId } from '../../support/database/builders.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { errorCauses, errorCode, hasErrorCode } from '../../../src/domain/error-causes.ts';
+import { errorCauses, errorCode, hasErrorCode } from '../../../src/domain/errors.ts';
 
 test('an error is followed by its causes', () => {
   const root = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });

@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { apiTokens, sessions, steamBans, usedNonces, users } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import {
+  apiTokens,
+  auditLog,
+  sessions,
+  steamBans,
+  usedNonces,
+  users,
+} from '../../../src/db/schema/accounts.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

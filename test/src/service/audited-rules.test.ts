@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
-import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import type { Browser } from '../../support/web/browser.ts';

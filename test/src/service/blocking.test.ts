@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
-import { users } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import { unblockUser } from '../../../src/queries/users/user-blocks.ts';
 import { saveConfiguredFlags, saveUser } from '../../../src/queries/users/user-changes.ts';
+import { unblockUser } from '../../../src/queries/users/users.ts';
 import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { openEventStream } from '../../support/http/event-stream.ts';

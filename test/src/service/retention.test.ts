@@ -1,7 +1,7 @@
 import { test } from 'bun:test';
 import pino from 'pino';
 import { openLeaders } from '../../../src/db/leader.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { startRetention } from '../../../src/service/sync.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { waitFor } from '../../support/wait.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import type { StoredEventType } from '../../../src/domain/event.ts';
 import { type EventLog, readEventLog } from '../../../src/queries/penalties/events.ts';

@@ -5,7 +5,7 @@ import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { storeUpload } from '../../../media/uploads.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import type { SoundFolders } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';

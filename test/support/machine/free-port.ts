@@ -1,4 +1,4 @@
-import { errorCode } from '../../../src/domain/error-causes.ts';
+import { errorCode } from '../../../src/domain/errors.ts';
 
 /** Below the ports that the system gives out itself, which another process could be given a moment later. */
 const [FIRST, COUNT] = [10_000, 20_000];

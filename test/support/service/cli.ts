@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, expect } from 'bun:test';
 import { runCommand } from '../../../src/cli/run.ts';
-import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';

@@ -1,7 +1,6 @@
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
-import { apiTokens, staffNotes } from '../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
 import { LOCKS } from '../../../../src/db/locks.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { countWaiting } from '../../../support/database/lock-waits.ts';

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { users } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
+import { blockUser } from '../../../../src/queries/users/users.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { publishedPath } from '../../../../media/sound-files.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
-
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
 const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { sessions } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';

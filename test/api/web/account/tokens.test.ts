@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { apiTokens } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
   createApiToken,

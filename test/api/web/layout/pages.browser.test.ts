@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { eq } from 'drizzle-orm';
 import type { Browser, Page } from 'playwright-core';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { apiTokens } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { apiTokens, auditLog } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import type { Page } from '../../../support/web/browser.ts';
-
 import { openModeration } from '../../../support/web/moderation.ts';
 
 const { db, as, admin, userOf } = await openModeration();

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';

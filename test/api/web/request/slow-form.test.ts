@@ -4,7 +4,7 @@ import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { deleteSessionsOf } from '../../../../src/queries/users/sessions.ts';
-import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
+import { blockUser } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openModeration } from '../../../support/web/moderation.ts';

@@ -4,8 +4,14 @@ import { count, eq, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { storeUpload } from '../../../../media/uploads.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
-import { apiTokens, erasedPeople, sessions, steamBans, users } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import {
+  apiTokens,
+  auditLog,
+  erasedPeople,
+  sessions,
+  steamBans,
+  users,
+} from '../../../../src/db/schema/accounts.ts';
 import { discordFeeds } from '../../../../src/db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';

@@ -3,6 +3,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import {
   apiTokens,
+  auditLog,
   erasedPeople,
   sessions,
   staffNotes,
@@ -10,7 +11,6 @@ import {
   userFlags,
   users,
 } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
 import { discordFeeds, discordMembers } from '../../../../src/db/schema/discord.ts';
 import {
   penalties,
@@ -21,7 +21,7 @@ import {
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../../src/queries/personal-data/export.ts';
-import { blockUser } from '../../../../src/queries/users/user-blocks.ts';
+import { blockUser } from '../../../../src/queries/users/users.ts';
 import {
   aSteamId,
   insertPenalties,

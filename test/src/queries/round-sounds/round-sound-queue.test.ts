@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   claimQueuedSound,

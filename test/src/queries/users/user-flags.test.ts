@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
-import { userFlags, users } from '../../../../src/db/schema/accounts.ts';
-import { auditLog } from '../../../../src/db/schema/audit-log.ts';
+import { auditLog, userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import type { FlagSource, UserFlag } from '../../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
