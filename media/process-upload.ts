@@ -2,7 +2,12 @@ import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import type { SoundFolders } from '../src/domain/round-sound.ts';
-import { RENDITIONS, type Rendition, type RoundSoundFailure } from '../src/domain/round-sound.ts';
+import {
+  RENDITIONS,
+  type Rendition,
+  type RoundSoundFailure,
+  UPLOAD_NAME,
+} from '../src/domain/round-sound.ts';
 import {
   lockClaim,
   MAX_CLAIM_MS,
@@ -17,7 +22,6 @@ import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
-import { UPLOAD_NAME } from './rendering/decode.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderSound } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';

@@ -9,6 +9,7 @@ import {
   type SoundUpload,
   titleFromFileName,
   tryParseSoundFileName,
+  UPLOAD_NAME,
 } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
@@ -21,7 +22,6 @@ import {
 import { findUserBySteamId, requireUnblocked } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
-import { UPLOAD_NAME } from './rendering/decode.ts';
 import { completeMove, removeOrphans, removePublished, uploadFolder } from './sound-files.ts';
 
 const PART_NAME = 'upload.part';

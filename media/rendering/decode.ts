@@ -1,6 +1,6 @@
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SoundStart } from '../../src/domain/round-sound.ts';
+import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
 import {
@@ -17,8 +17,6 @@ import type { Demuxer } from './sniff.ts';
 import { decideTrim, fadeEnds, findFirstSound, type Trim } from './trim.ts';
 import { toFrames } from './units.ts';
 
-/** File names in the folder of an upload; they never come from the user. */
-export const UPLOAD_NAME = 'upload.bin';
 const DECODED_NAME = 'decoded.f32';
 const SEARCHED_NAME = 'searched.f32';
 const KEPT_NAME = 'kept.f32';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SoundStart } from '../../src/domain/round-sound.ts';
+import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT, UPLOAD_NAME } from './decode.ts';
+import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT } from './decode.ts';
 import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
 import { SOUND_FORMAT } from './formats.ts';
 import { SILENT_LUFS } from './gain.ts';

@@ -1,28 +1,18 @@
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { connect, type Transaction } from '../db/client.ts';
-import { loadMigrationHashes, migrateDatabase } from '../db/migrate.ts';
+import { type Connection, connect, INSTANCE, type Transaction } from '../db/client.ts';
+import { areOurs, loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import type { SoundFolders } from '../domain/round-sound.ts';
+import { isUploadKey, type SoundFolders } from '../domain/round-sound.ts';
 import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { RESTORE_MARK, syncToDisk } from '../runtime/folder.ts';
-import { readArchive } from './archive.ts';
-import type { Manifest } from './manifest.ts';
-import { discardStaged, stageSounds } from './restore-sounds.ts';
-import {
-  describeContents,
-  emptyTables,
-  fillTable,
-  finishTables,
-  requireFittingSchema,
-  requireNobody,
-} from './restore-tables.ts';
+import { type BackupPlace, type Manifest, readArchive } from './archive.ts';
+import { discardStaged, listSounds, placeSounds, stageSound } from './restore-sounds.ts';
+import { emptyTables, fillTable, finishTables, listTables } from './tables.ts';
 
-export type RestoreTarget = { databaseUrl: string; folders: SoundFolders; uploadName: string };
-
-export type RestoreOptions = {
+type RestoreOptions = {
   log: Logger;
   /** Called before data is replaced; throws to cancel. Undefined: database and folders have to be empty. */
   confirmLoss?: ((contents: string, manifest: Manifest) => Promise<void>) | undefined;
@@ -32,24 +22,19 @@ export type RestoreOptions = {
   signal?: AbortSignal | undefined;
 };
 
-export type RestoreReport = Manifest & {
-  /** The number of tallies that were wrong in the backup; they have been corrected. */
-  wrongTotals: number;
-  /** How many people were erased in this database after the backup was made; they are in it again. */
-  erasedSince: number;
-};
-
 /**
  * Replaces the contents of the database and the sound folders with a backup. The whole file is verified before anything
  * is changed. From then until the end there is a mark in `STORAGE_DIR`, with which the service does not start; a restore
  * that was interrupted is repeated, and needs nothing empty. A failure before the sounds are placed changes nothing.
+ * @returns also how many totals of penalties were wrong in the backup and have been corrected, and how many people were
+ * erased in this database after it was made: they are in it again.
  * @throws {InvalidInput} when the file is invalid, the schemas do not match, or the database is in use or not empty.
  */
 export async function restoreBackup(
   file: string,
-  { databaseUrl, folders, uploadName }: RestoreTarget,
+  { databaseUrl, folders }: BackupPlace,
   { log, confirmLoss, onStep, onProgress, signal }: RestoreOptions,
-): Promise<RestoreReport> {
+): Promise<Manifest & { wrongTotals: number; erasedSince: number }> {
   onStep?.('checking');
   const manifest = await readArchive(file, { onProgress });
   const connection = connect(databaseUrl, {
@@ -75,27 +60,24 @@ export async function restoreBackup(
     onStep?.('restoring');
     await writeFile(mark, '', { flush: true });
     await syncToDisk(dirname(mark));
-    const sounds = await stageSounds(folders, uploadName);
+    await discardStaged(folders);
     // Everything in one transaction, committed when the sounds are in place.
     const report = await connection.begin('isolation level read committed', async (transaction) => {
       await transaction.unsafe(`set local timezone = 'UTC'`);
       const erasedSince = await countErasures(transaction, manifest.takenAt);
-      await emptyTables(transaction, manifest);
+      await emptyTables(transaction);
       await readArchive(file, {
         onProgress,
-        onRows: async (table, lines) => {
+        onEntry: async (entry, content) => {
           signal?.throwIfAborted();
-          await fillTable(transaction, table, lines);
-        },
-        onFile: async (entry, content) => {
-          signal?.throwIfAborted();
-          await sounds.add(entry, content);
+          if (entry.kind === 'table') await fillTable(transaction, entry.table, content);
+          else await stageSound(folders, entry, content);
         },
       });
       const wrongTotals = await finishTables(transaction, manifest);
       const [storage] = await transaction`select value from settings where key = ${STORAGE_ID_SETTING}`;
       isPlacing = true;
-      await sounds.place(manifest, storage?.value);
+      await placeSounds(folders, manifest, storage?.value);
       return { wrongTotals, erasedSince };
     });
     isPlacing = false;
@@ -120,4 +102,74 @@ async function countErasures(transaction: Transaction, takenAt: string): Promise
       (select count(*) from erased_people where erased_at > ${takenAt})
     )::integer as count`;
   return Number(row?.count);
+}
+
+/**
+ * Refuses a backup whose schema this version does not know, or that is older than the target's.
+ * @param applied the migrations of the target.
+ * @throws {InvalidInput}
+ */
+function requireFittingSchema(
+  file: string,
+  { migrations, productVersion }: Manifest,
+  applied: readonly string[],
+): void {
+  const [made, ours, target] = [migrations.length, MIGRATION_HASHES.length, applied.length];
+  if (!areOurs(migrations)) {
+    throw new InvalidInput(
+      `${file} holds a schema that this version does not know (made by version ${productVersion})`,
+    );
+  }
+  if (made > ours) {
+    throw new InvalidInput(
+      `${file} was made by a newer version (${productVersion}): its schema has ${made} migrations, and this version knows ${ours}; install that version or a later one`,
+    );
+  }
+  if (!areOurs(applied)) throw new InvalidInput('The database has another schema: restore into an empty one');
+  if (target > made) {
+    throw new InvalidInput(
+      `${file} has an older schema (${made} migrations) than the database (${target}): restore it into a new database, where it is migrated afterwards`,
+    );
+  }
+}
+
+/**
+ * Refuses while a service or another command of the operator's tool uses the database.
+ * @throws {InvalidInput} with the names of the sessions.
+ */
+async function requireNobody(connection: Connection): Promise<void> {
+  const rows = await connection.unsafe(
+    `select distinct regexp_replace(application_name, ' [0-9a-f]{8}(\\.[0-9]+)?$', '') as name from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+       and application_name ~ ' [0-9a-f]{8}(\\.[0-9]+)?$' and application_name !~ $1 order by name`,
+    [` ${INSTANCE}(\\.[0-9]+)?$`],
+  );
+  if (rows.length === 0) return;
+  const names = rows.map((row) => row.name).join(', ');
+  throw new InvalidInput(
+    `The service, or another command, is using the database (connections: ${names}): stop it on every machine, then run restore again`,
+  );
+}
+
+/** Tables that have rows even in an unused database. */
+const ALWAYS_FILLED = ['penalty_event_state', 'settings', 'steam_calls'];
+
+/** What a restore would replace, with `counts` such as `penalties: 12, users: 3`; undefined when there is nothing. */
+async function describeContents(
+  connection: Connection,
+  folders: SoundFolders,
+): Promise<{ what: string; counts: string } | undefined> {
+  const rows: [name: string, count: number][] = [];
+  for (const table of await listTables(connection)) {
+    if (ALWAYS_FILLED.includes(table)) continue;
+    const [row] = await connection.unsafe(`select count(*) as rows from "${table}"`);
+    rows.push([table.replaceAll('_', ' '), Number(row?.rows)]);
+  }
+  const sounds = (await listSounds(folders)).length;
+  const uploads = (await readdir(folders.inbox)).filter(isUploadKey).length;
+  const counts = [...rows, ['sound files', sounds], ['uploads', uploads]] as const;
+  const filled = counts.filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count}`);
+  if (filled.length === 0) return undefined;
+  const what = rows.some(([, count]) => count > 0) ? 'The database is' : 'The folder of sounds is';
+  return { what, counts: filled.join(', ') };
 }

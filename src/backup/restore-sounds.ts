@@ -2,66 +2,60 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type SoundFolders, tryParseSoundFileName } from '../domain/round-sound.ts';
 import { hashFile, moveFile, STORAGE_ID_FILE, syncToDisk, toFolderFailure } from '../runtime/folder.ts';
-import { type FileEntry, filePath, type Manifest } from './manifest.ts';
+import type { FileEntry, Manifest } from './archive.ts';
 
-/** In both folders, since each may be on a file system of its own and files are moved by renaming. */
-const STAGING_NAME = '.restore';
-
-/** The sounds of a backup, not served until they are placed. */
-export type StagedSounds = {
-  /** Throws one line that names the setting, such as when the disk is full. */
-  add: (entry: FileEntry, content: Uint8Array) => Promise<void>;
-  /** Replaces the published sounds, and adds the queued uploads. Can be repeated after it was interrupted. */
-  place: (manifest: Manifest, storageId: string | undefined) => Promise<void>;
-};
-
-/**
- * Opens folders for the sounds of a backup, to be removed by {@link discardStaged}.
- * @param uploadName the name of the file in the folder of each upload.
- */
-export async function stageSounds(folders: SoundFolders, uploadName: string): Promise<StagedSounds> {
-  await discardStaged(folders);
-  const [sounds, uploads] = stagingFolders(folders);
-  for (const folder of [sounds, uploads]) await mkdir(folder);
-  const storage = { setting: 'STORAGE_DIR', root: dirname(folders.published) } as const;
-  const data = { setting: 'DATA_DIR', root: dirname(folders.inbox) } as const;
-  return {
-    add: async (entry, content) => {
-      const path = filePath({ published: sounds, inbox: uploads }, entry, uploadName);
-      const [configured, mode] = entry.kind === 'sound' ? [storage, 0o644] : [data, 0o600];
-      try {
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, content, { mode, flush: true });
-      } catch (error) {
-        throw toFolderFailure(error, configured, configured.root);
-      }
-    },
-    place: async (manifest, storageId) => {
-      try {
-        await putAside(folders, manifest);
-        for (const file of await readdir(sounds))
-          await rename(join(sounds, file), join(folders.published, file));
-        for (const key of await readdir(uploads)) {
-          await rm(join(folders.inbox, key), { recursive: true, force: true });
-          await rename(join(uploads, key), join(folders.inbox, key));
-        }
-        // The restored database contains the id of its former folder.
-        if (storageId !== undefined) await writeFile(join(storage.root, STORAGE_ID_FILE), `${storageId}\n`);
-        for (const folder of [folders.published, folders.inbox]) await syncToDisk(folder);
-      } catch (error) {
-        throw toFolderFailure(error, storage);
-      }
-    },
-  };
+/** Where sounds of a backup wait: in each folder, since it may be a file system of its own and files are renamed. */
+function stagingFolders({ published, inbox }: SoundFolders): Pick<SoundFolders, 'published' | 'inbox'> {
+  return { published: join(published, '.restore'), inbox: join(inbox, '.restore') };
 }
 
 /** Removes what has not been placed, also of a restore that was killed. */
 export async function discardStaged(folders: SoundFolders): Promise<void> {
-  for (const folder of stagingFolders(folders)) await rm(folder, { recursive: true, force: true });
+  for (const folder of Object.values(stagingFolders(folders)))
+    await rm(folder, { recursive: true, force: true });
 }
 
-function stagingFolders({ published, inbox }: SoundFolders): [sounds: string, uploads: string] {
-  return [join(published, STAGING_NAME), join(inbox, STAGING_NAME)];
+/** Adds a sound that is not served until it is placed. Throws one line that names the setting, such as when the disk is full. */
+export async function stageSound(folders: SoundFolders, entry: FileEntry, content: Buffer): Promise<void> {
+  const path = entry.pathIn(stagingFolders(folders));
+  const isSound = entry.kind === 'sound';
+  const root = dirname(isSound ? folders.published : folders.inbox);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content, { mode: isSound ? 0o644 : 0o600, flush: true });
+  } catch (error) {
+    throw toFolderFailure(error, { setting: isSound ? 'STORAGE_DIR' : 'DATA_DIR', root }, root);
+  }
+}
+
+/** Replaces the published sounds, and adds the queued uploads. Can be repeated after it was interrupted. */
+export async function placeSounds(
+  folders: SoundFolders,
+  manifest: Manifest,
+  storageId: string | undefined,
+): Promise<void> {
+  const staged = stagingFolders(folders);
+  const root = dirname(folders.published);
+  try {
+    await putAside(folders, manifest);
+    for (const file of await listFiles(staged.published))
+      await rename(join(staged.published, file), join(folders.published, file));
+    for (const key of await listFiles(staged.inbox)) {
+      await rm(join(folders.inbox, key), { recursive: true, force: true });
+      await rename(join(staged.inbox, key), join(folders.inbox, key));
+    }
+    // The restored database contains the id of its former folder.
+    if (storageId !== undefined) await writeFile(join(root, STORAGE_ID_FILE), `${storageId}\n`);
+    for (const folder of [folders.published, folders.inbox]) await syncToDisk(folder);
+  } catch (error) {
+    throw toFolderFailure(error, { setting: 'STORAGE_DIR', root });
+  }
+}
+
+/** The names in a staging folder, which the first sound creates. */
+async function listFiles(folder: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
+  return readdir(folder);
 }
 
 /** Moves published sounds to the orphans, except those that an interrupted restore of this backup has placed. */

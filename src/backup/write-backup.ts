@@ -1,31 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../package.json';
 import { connect, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
 import type { SoundFolders } from '../domain/round-sound.ts';
-import { writeArchive } from './archive.ts';
-import { FORMAT, FORMAT_VERSION, filePath, findEntryKind, MANIFEST_NAME, type Manifest } from './manifest.ts';
+import { type BackupPlace, findEntry, hashOf, type Manifest, writeArchive } from './archive.ts';
 import { listTables, readSequences, readTable } from './tables.ts';
-import { hashOf, packEntry, TAR_END } from './tar.ts';
 
-export type BackupSource = {
-  databaseUrl: string;
-  folders: SoundFolders;
-  /** The file name of a queued upload in its folder. */
-  uploadName: string;
-  /** The version of this program. */
-  productVersion: string;
-};
-
-export type BackupOptions = {
-  onProgress?: (progress: { read: number; share: number | undefined }) => void;
+type BackupOptions = {
+  onProgress?: (progress: { read: number; share: undefined }) => void;
   signal?: AbortSignal | undefined;
 };
 
 /** A sound was published or removed after the snapshot. */
 class FileDiffers extends InvalidInput {
-  override name = 'FileDiffers';
+  constructor(name: string) {
+    super(`${name} is missing, or is not the file of its row: nothing was written`);
+  }
 }
 
 /** How often a backup starts again from another snapshot. */
@@ -40,10 +32,10 @@ const PAUSE_MS = 300;
  */
 export async function writeBackup(
   file: string,
-  source: BackupSource,
+  { databaseUrl, folders }: BackupPlace,
   options: BackupOptions = {},
 ): Promise<Manifest> {
-  const connection = connect(source.databaseUrl, {
+  const connection = connect(databaseUrl, {
     max: 1,
     applicationName: 'backup',
     statementTimeoutMs: 0,
@@ -61,16 +53,15 @@ export async function writeBackup(
           const [about] = await snapshot.unsafe(
             `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
           );
-          const manifest: Manifest = {
-            format: FORMAT,
-            formatVersion: FORMAT_VERSION,
+          const tables: Manifest['tables'] = [];
+          return writeArchive(file, readSnapshot(snapshot, folders, { tables, ...options }), {
             takenAt: about?.takenAt,
-            productVersion: source.productVersion,
+            productVersion: packageJson.version,
             postgresVersion: about?.postgresVersion,
-            ...{ migrations, tables: [], sequences: [], entries: [] },
-          };
-          await writeArchive(file, packSnapshot(snapshot, source, { manifest, ...options }));
-          return manifest;
+            migrations,
+            tables,
+            sequences: await readSequences(snapshot),
+          });
         });
       } catch (error) {
         if (!(error instanceof FileDiffers) || attempt === RETRIES) throw error;
@@ -82,48 +73,36 @@ export async function writeBackup(
   }
 }
 
-/** Files first, while they are still those of the snapshot; then rows, and the manifest, which it completes. */
-async function* packSnapshot(
+/** Files first, while they are still those of the snapshot; then rows. @param tables gets the number of rows of each. */
+async function* readSnapshot(
   snapshot: Transaction,
-  { folders, uploadName }: BackupSource,
-  { manifest, onProgress, signal }: BackupOptions & { manifest: Manifest },
-): AsyncGenerator<Uint8Array, void> {
-  function pack(name: string, content: Uint8Array): Uint8Array[] {
-    signal?.throwIfAborted();
-    manifest.entries.push({ name, sizeBytes: content.length, sha256: hashOf(content) });
-    return packEntry(name, content);
-  }
+  folders: SoundFolders,
+  { tables, onProgress, signal }: BackupOptions & { tables: Manifest['tables'] },
+): AsyncGenerator<{ name: string; content: Uint8Array }, void> {
   for (const { name, sha256 } of await snapshot.unsafe(NAMED_FILES)) {
-    const entry = findEntryKind(name);
-    if (entry?.kind !== 'sound' && entry?.kind !== 'upload') throw differs(name);
-    const content = await readFile(filePath(folders, entry, uploadName)).catch((error: unknown) => {
-      throw errorCode(error) === 'ENOENT' ? differs(name) : error;
+    signal?.throwIfAborted();
+    const entry = findEntry(name);
+    if (!entry || entry.kind === 'table') throw new FileDiffers(name);
+    const content = await readFile(entry.pathIn(folders)).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? new FileDiffers(name) : error;
     });
-    if (sha256 !== null && hashOf(content) !== sha256) throw differs(name);
-    yield* pack(name, content);
+    if (sha256 !== null && hashOf(content) !== sha256) throw new FileDiffers(name);
+    yield { name, content };
   }
-  const [estimate] = await snapshot.unsafe(
-    `select sum(reltuples) as rows from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
-  );
   let read = 0;
-  for (const table of await listTables(snapshot)) {
-    const counted = { name: table, rows: 0 };
+  for (const name of await listTables(snapshot)) {
+    const table = { name, rows: 0 };
     let part = 0;
-    for await (const { bytes, rows } of readTable(snapshot, table)) {
+    for await (const { bytes, rows } of readTable(snapshot, name)) {
+      signal?.throwIfAborted();
       part += 1;
-      counted.rows += rows;
+      table.rows += rows;
       read += rows;
-      const name = `tables/${table}/${String(part).padStart(6, '0')}.ndjson`;
-      yield* pack(name, bytes);
-      // The share of the planner's row estimate, which may be too low.
-      onProgress?.({ read, share: Math.min(read / Math.max(estimate?.rows, 1), 0.99) });
+      yield { name: `tables/${name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
+      onProgress?.({ read, share: undefined });
     }
-    manifest.tables.push(counted);
+    tables.push(table);
   }
-  manifest.sequences = await readSequences(snapshot);
-  const bytes = Buffer.from(JSON.stringify(manifest, null, 1));
-  yield* packEntry(MANIFEST_NAME, bytes);
-  yield TAR_END;
 }
 
 /** The files of published and queued sounds that the snapshot names; an upload has no hash. */
@@ -136,7 +115,3 @@ const NAMED_FILES = `
   union all
   select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
   order by name`;
-
-function differs(name: string): FileDiffers {
-  return new FileDiffers(`${name} is missing, or is not the file of its row: nothing was written`);
-}

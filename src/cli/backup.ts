@@ -1,9 +1,7 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../media/sound-files.ts';
-import packageJson from '../../package.json';
-import type { Manifest } from '../backup/manifest.ts';
+import type { Manifest } from '../backup/archive.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
@@ -23,14 +21,14 @@ export function addBackupCommands(program: Command, session: Session): void {
     )
     .action(async (file: string) => {
       if (file === '') throw new InvalidInput('The name of the file is empty');
-      if (await isThere(file)) throw new InvalidInput(`${file} already exists: choose another name`);
+      if (existsSync(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       requireNoRestore(session.config().storageDir);
       const { url } = await session.address();
       const folders = await openSoundFolders(session.config());
       const progress = showProgress(session.output.progress, () => performance.now());
       const work = writeBackup(
         file,
-        { databaseUrl: url, folders, uploadName: UPLOAD_NAME, productVersion: packageJson.version },
+        { databaseUrl: url, folders },
         { onProgress: progress.update, signal: session.signal },
       );
       const report = await session.waitFor(work).finally(progress.end);
@@ -56,7 +54,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       };
       const work = restoreBackup(
         file,
-        { databaseUrl: url, folders, uploadName: UPLOAD_NAME },
+        { databaseUrl: url, folders },
         {
           log: session.log(),
           confirmLoss: options.replace ? ask : undefined,
@@ -66,34 +64,27 @@ export function addBackupCommands(program: Command, session: Session): void {
         },
       );
       const report = await session.waitFor(work).finally(progress.end);
-      if (report.wrongTotals > 0) {
-        const totals = pluralForm('en', report.wrongTotals, { one: 'total', other: 'totals' });
+      const { wrongTotals, erasedSince } = report;
+      if (wrongTotals > 0) {
+        const totals = pluralForm('en', wrongTotals, { one: 'total', other: 'totals' });
         session.output.warn(
-          `warning: the backup had ${report.wrongTotals} wrong ${totals} of penalties, now corrected`,
+          `warning: the backup had ${wrongTotals} wrong ${totals} of penalties, now corrected`,
         );
       }
-      if (report.erasedSince > 0) session.output.warn(describeErasedSince(report.erasedSince));
-      const { wrongTotals, erasedSince } = report;
+      if (erasedSince > 0) session.output.warn(describeErasedSince(erasedSince));
       session.print({ ...toJson(report), wrongTotals, erasedSince }, `Restored ${file}, ${describe(report)}`);
     });
 }
 
-async function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
-}
-
 const countSounds = ({ entries }: Manifest) =>
   entries.filter(({ name }) => name.startsWith('sounds/')).length;
-const countRows = ({ tables }: Manifest) => tables.reduce((sum, { rows }) => sum + rows, 0);
 
 function describe(manifest: Manifest): string {
   const { takenAt, tables } = manifest;
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const sounds = countSounds(manifest);
   const files = pluralForm('en', sounds, { one: 'sound file', other: 'sound files' });
-  return `as of ${describeMoment(new Date(takenAt))}: ${countRows(manifest)} rows of ${tables.length} tables, ${sounds} ${files}`;
+  return `as of ${describeMoment(new Date(takenAt))}: ${rows} rows of ${tables.length} tables, ${sounds} ${files}`;
 }
 
 function describeErasedSince(count: number): string {

@@ -54,6 +54,9 @@ export function tryParseSoundFileName(fileName: string): SteamId64 | undefined {
   return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
+/** The file name of an upload in its folder; it never comes from the user. */
+export const UPLOAD_NAME = 'upload.bin';
+
 /** Whether a text names an upload: the key is a UUID, and becomes the name of a folder. */
 export function isUploadKey(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

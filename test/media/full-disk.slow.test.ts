@@ -1,13 +1,13 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
 import { openSoundFolders, publishedPath } from '../../media/sound-files.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import {
   findRoundSounds,
   listRoundSounds,

@@ -3,9 +3,8 @@ import { rmSync } from 'node:fs';
 import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { UPLOAD_NAME } from '../../media/rendering/decode.ts';
 import { partialPath, publishedPath } from '../../media/sound-files.ts';
-import { RENDITIONS } from '../../src/domain/round-sound.ts';
+import { RENDITIONS, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import {
   findRoundSounds,
   listReadySounds,

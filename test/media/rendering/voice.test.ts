@@ -2,10 +2,10 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { SOUND_NAME, VOICE_NAME } from '../../../media/rendering/formats.ts';
 import { renderSound } from '../../../media/rendering/render.ts';
 import { renderVoice } from '../../../media/rendering/voice.ts';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import {
   type Audio,
   anAudio,

@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
@@ -17,11 +16,11 @@ const folders = await openSoundFolders({
   dataDir: join(root.path, 'data'),
   storageDir: join(root.path, 'storage'),
 });
-const place = { databaseUrl, folders, uploadName: UPLOAD_NAME };
+const place = { databaseUrl, folders };
 const erase = (number: number, withPenalties: boolean) =>
   erasePlayer(db, folders, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
 const backUp = async (file: string) => {
-  await writeBackup(file, { ...place, productVersion: '1.0.0' });
+  await writeBackup(file, place);
   return file;
 };
 const restore = (file: string) =>

@@ -2,7 +2,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
@@ -34,14 +33,14 @@ test.skipIf(!disk.isMounted)(
       sha256: createHash('sha256').update(SOUND).digest('hex'),
     });
     const file = join(root.path, 'backup.tar.gz');
-    await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '1.0.0' });
+    await writeBackup(file, { databaseUrl, folders });
     await insertUser(db, 2);
 
     const storageDir = join(disk.path, 'storage');
     const small = await openSoundFolders({ dataDir: join(root.path, 'data'), storageDir });
     const restoring = restoreBackup(
       file,
-      { databaseUrl, folders: small, uploadName: UPLOAD_NAME },
+      { databaseUrl, folders: small },
       { log: createLogger('silent'), confirmLoss: async () => {} },
     );
     await expect(restoring).rejects.toThrow(

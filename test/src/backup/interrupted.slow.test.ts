@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
@@ -28,12 +27,7 @@ test('a backup of a sound', async () => {
   await writeFile(join(source.published, FILE), 'a sound');
   const sha256 = createHash('sha256').update('a sound').digest('hex');
   await insertReadySound(from.db, aSteamId(1), 'track.wav', { sha256 });
-  await writeBackup(file, {
-    databaseUrl: from.url,
-    folders: source,
-    uploadName: UPLOAD_NAME,
-    productVersion: '1.0.0',
-  });
+  await writeBackup(file, { databaseUrl: from.url, folders: source });
   // As before a replacement.
   await insertUser(to.db, 2);
   await to.close({ timeoutSeconds: 1 });
@@ -48,7 +42,7 @@ test.each(['cut', 'cut-before-response'] as const)(
     const proxy = await startDatabaseProxy(to.url);
     const restoring = restoreBackup(
       file,
-      { databaseUrl: proxy.url, folders: target, uploadName: UPLOAD_NAME },
+      { databaseUrl: proxy.url, folders: target },
       {
         log: createLogger('silent'),
         confirmLoss: async () => {},

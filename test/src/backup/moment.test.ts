@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -38,13 +38,7 @@ async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
 }
-const backUp = (name: string) =>
-  writeBackup(join(root.path, name), {
-    databaseUrl: from.url,
-    folders,
-    uploadName: UPLOAD_NAME,
-    productVersion: '1.0.0',
-  });
+const backUp = (name: string) => writeBackup(join(root.path, name), { databaseUrl: from.url, folders });
 const isBackupIn = async (condition: string) => {
   const [row] = await to.connection.unsafe(
     `select 1 as found from pg_stat_activity where application_name like '%backup%' and datname = $1 and ${condition}`,
@@ -58,7 +52,7 @@ async function restore(name: string) {
   const target = await openFolders(name);
   await restoreBackup(
     join(root.path, name),
-    { databaseUrl: to.url, folders: target, uploadName: UPLOAD_NAME },
+    { databaseUrl: to.url, folders: target },
     { log: createLogger('silent'), confirmLoss: async () => {} },
   );
   const connection = connect(to.url, { max: 1 });

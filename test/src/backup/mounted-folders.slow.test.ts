@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../../media/reconcile.ts';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -48,12 +48,12 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
 
     test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
       const file = join(root.path, 'backup.tar.gz');
-      await writeBackup(file, { databaseUrl, folders, uploadName: UPLOAD_NAME, productVersion: '1.0.0' });
+      await writeBackup(file, { databaseUrl, folders });
       await writeFile(join(folders.published, FILE), 'a later sound');
       await writeFile(join(folders.published, BEFORE), 'a sound of before');
       await restoreBackup(
         file,
-        { databaseUrl, folders, uploadName: UPLOAD_NAME },
+        { databaseUrl, folders },
         { log: createLogger('silent'), confirmLoss: async () => {} },
       );
       expect(await readdir(folders.published)).toEqual([FILE]);

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { listTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -25,7 +25,7 @@ const folders = await openSoundFolders({
   dataDir: join(root.path, 'data'),
   storageDir: join(root.path, 'storage'),
 });
-const place = { databaseUrl, folders, uploadName: UPLOAD_NAME };
+const place = { databaseUrl, folders };
 const file = join(root.path, 'backup.tar.gz');
 const hash = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
     sha256: null,
     readyAt: null,
   });
-  await writeBackup(file, { ...place, productVersion: '1.0.0' });
+  await writeBackup(file, place);
   // What a refused restore leaves untouched.
   await insertUser(db, 3);
   await writeFile(join(folders.published, `${aSteamId(1)}.mp3`), 'a later sound');

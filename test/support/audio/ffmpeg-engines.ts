@@ -6,8 +6,8 @@ import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
 import type { Ffmpeg, FfmpegLog } from '../../../media/ffmpeg/ffmpeg.ts';
 import { RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
-import { UPLOAD_NAME } from '../../../media/rendering/decode.ts';
 import packageJson from '../../../package.json';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 
 export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
 
