@@ -4,11 +4,6 @@ export const MAX_REASON_LENGTH = 2000;
 
 /** PostgreSQL does not accept NUL in text. */
 const NUL = String.fromCharCode(0);
-/** The characters of bytes 0x80 to 0x9F in Windows-1252, which MySQL calls latin1; gaps are control characters. */
-const HIGH_CHARACTERS =
-  '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
-  '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
-
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
@@ -52,24 +47,17 @@ export function looksLikeWindows1251(text: string): boolean {
  */
 function repairMojibake(text: string): string {
   if (!/[\u00c2-\u00f4]/.test(text)) return text;
-  const bytes = new Uint8Array(text.length);
-  let sequences = 0;
-  for (let index = 0; index < text.length; index++) {
-    const byte = toWindows1252(text.charCodeAt(index));
-    if (byte === undefined) return text;
-    if (byte >= 0xc2) sequences += 1;
-    bytes[index] = byte;
-  }
-  if (sequences < 2) return text;
+  const bytes = Array.from(text, (character) => WINDOWS_1252.indexOf(character));
+  const sequences = bytes.filter((byte) => byte >= 0xc2).length;
+  if (bytes.includes(-1) || sequences < 2) return text;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes));
   } catch {
     return text;
   }
 }
 
-function toWindows1252(code: number): number | undefined {
-  if (code < 0x80 || (code >= 0xa0 && code <= 0xff)) return code;
-  const high = HIGH_CHARACTERS.indexOf(String.fromCharCode(code));
-  return high === -1 ? undefined : 0x80 + high;
-}
+/** The character of each byte in the encoding that MySQL calls latin1. */
+const WINDOWS_1252 = new TextDecoder('windows-1252').decode(
+  Uint8Array.from({ length: 256 }, (_, byte) => byte),
+);

@@ -4,14 +4,13 @@ import type { SourceDatabase, SourceRow } from './tables.ts';
 
 /** A query for the worker. */
 export type SqliteRequest = {
-  id: number;
   path: string;
   statement: string;
   parameters: readonly (string | number)[];
 };
 
 /** The rows are JSON, because a string is passed between threads faster than thousands of objects. */
-export type SqliteResponse = { id: number } & ({ rows: string } | { failure: string });
+export type SqliteResponse = { rows: string } | { failure: string };
 
 /**
  * Opens an SQLite file read-only, while a game server may be writing to it. It is read in a worker thread: neither a
@@ -24,21 +23,19 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
     throw outage(path, isMissing ? 'there is no such file' : 'this user may not read it');
   });
   const worker = new Worker(new URL('./sqlite.worker.ts', import.meta.url));
-  const asked = new Map<number, PromiseWithResolvers<SourceRow[]>>();
-  let lastId = 0;
+  /** In the order of their requests, in which the worker responds. */
+  const pending: PromiseWithResolvers<SourceRow[]>[] = [];
   let ending: string | undefined;
 
   const end = (reason: string): void => {
     ending ??= reason;
-    for (const { reject } of asked.values()) reject(outage(path, ending));
-    asked.clear();
+    for (const { reject } of pending.splice(0)) reject(outage(path, ending));
     worker.terminate();
   };
   worker.addEventListener('message', ({ data }: MessageEvent<SqliteResponse>) => {
-    const waiting = asked.get(data.id);
-    asked.delete(data.id);
-    if ('rows' in data) waiting?.resolve(JSON.parse(data.rows));
-    else waiting?.reject(outage(path, data.failure));
+    const response = pending.shift();
+    if ('rows' in data) response?.resolve(JSON.parse(data.rows));
+    else response?.reject(outage(path, data.failure));
   });
   worker.addEventListener('error', ({ message }) => end(message));
   worker.addEventListener('close', () => end('its worker thread ended'));
@@ -48,11 +45,10 @@ export async function openSqliteSource(path: string): Promise<SourceDatabase> {
     parameters: readonly (string | number)[] = [],
   ): Promise<SourceRow[]> {
     if (ending !== undefined) throw outage(path, ending);
-    lastId += 1;
-    const waiting = Promise.withResolvers<SourceRow[]>();
-    asked.set(lastId, waiting);
-    worker.postMessage({ id: lastId, path, statement, parameters } satisfies SqliteRequest);
-    return waiting.promise;
+    const response = Promise.withResolvers<SourceRow[]>();
+    pending.push(response);
+    worker.postMessage({ path, statement, parameters } satisfies SqliteRequest);
+    return response.promise;
   }
 
   try {

@@ -9,19 +9,21 @@ const BUSY_PAUSE_MS = 50;
 /** Runs in a worker, because bun:sqlite blocks its thread during a read. */
 let database: Database | undefined;
 
-addEventListener('message', async ({ data }: MessageEvent<SqliteRequest>) => {
-  postMessage(await run(data));
+/** One request after the other, so that the responses have their order. */
+let running: Promise<void> = Promise.resolve();
+
+addEventListener('message', ({ data }: MessageEvent<SqliteRequest>) => {
+  running = running.then(async () => postMessage(await run(data)));
 });
 
 async function run(request: SqliteRequest): Promise<SqliteResponse> {
   const startMs = performance.now();
   for (;;) {
     try {
-      return { id: request.id, rows: read(request) };
+      return { rows: read(request) };
     } catch (error) {
       const isHopeless = !isBusy(error) || performance.now() - startMs > BUSY_LIMIT_MS;
-      if (isHopeless)
-        return { id: request.id, failure: error instanceof Error ? error.message : String(error) };
+      if (isHopeless) return { failure: error instanceof Error ? error.message : String(error) };
     }
     // Instead of SQLite's busy timeout, which cannot be aborted.
     await Bun.sleep(BUSY_PAUSE_MS);

@@ -8,7 +8,8 @@ import { PENALTY_YEARS } from '../../domain/penalty.ts';
 export type WallClock = number;
 
 const DAY_MS = 86_400_000;
-const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?Z?$/;
+const PATTERN =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[ T]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?)?Z?$/;
 
 /**
  * Reads `YYYY-MM-DD HH:MM:SS[.fff]`.
@@ -16,20 +17,16 @@ const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.(
  * @throws {InvalidInput} for anything else, including impossible days and times.
  */
 export function parseWallClock(text: string | null | undefined): WallClock | undefined {
-  if (text === null || text === undefined || text === '') return undefined;
+  if (!text) return undefined;
   const match = PATTERN.exec(text);
-  if (!match) throw new InvalidInput(`${JSON.stringify(text.slice(0, 64))} is not a date`);
-  const parts = match.slice(1, 7).map((part) => Number(part ?? 0));
+  const parts = match?.slice(1, 7).map((part) => Number(part ?? 0)) ?? [];
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  if (year < PENALTY_YEARS.first || month === 0 || day === 0) return undefined;
-  const milliseconds = Math.trunc(Number(`0.${match[7] ?? 0}`) * 1000);
+  if (match && (year < PENALTY_YEARS.first || month === 0 || day === 0)) return undefined;
+  const milliseconds = Math.trunc(Number(`0.${match?.[7] ?? 0}`) * 1000);
   const wallClock = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
-  // Date.UTC rolls over values that are too large, such as minute 99 or the 31st of February.
-  const isCalendarDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
-  const isEndOfDay = hour === 24 && minute === 0 && second === 0 && milliseconds === 0;
-  const isTimeOfDay = (hour <= 23 && minute <= 59 && second <= 59) || isEndOfDay;
-  if (month <= 12 && isCalendarDay && isTimeOfDay) return wallClock;
-  throw new InvalidInput(`${JSON.stringify(text)} is not a date`);
+  // Date.UTC rolls over to another month after the 31st of February, and to another year after month 12.
+  if (match && new Date(wallClock).getUTCMonth() === month - 1) return wallClock;
+  throw new InvalidInput(`${JSON.stringify(text.slice(0, 64))} is not a date`);
 }
 
 /**

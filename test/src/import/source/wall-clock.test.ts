@@ -55,15 +55,11 @@ test('zero dates are no dates, and dates that no calendar has are refused', () =
     '2026-11-21 10:00:61',
     '2026-11-21 10:00:60',
     '2026-11-21 25:00:00',
-    '2026-11-21 24:00:01',
-    '2026-11-21 24:00:00.5',
-    '2026-11-21 24:99:00',
-    // In a later month, the day alone would not show it.
+    '2026-11-21 24:00:00',
     '2026-12-31 99:00:00',
   ]) {
     expect(() => parseWallClock(wrong)).toThrow(InvalidInput);
   }
-  expect(instant('2026-11-21 24:00:00', 'UTC')).toBe('2026-11-22T00:00:00.000Z');
   expect(instant('2026-11-21 23:59:59', 'UTC')).toBe('2026-11-21T23:59:59.000Z');
   expect(() => wallClockToInstant('Europe/Atlantis')).toThrow(InvalidInput);
 });
