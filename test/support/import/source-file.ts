@@ -14,10 +14,16 @@ export function createSourceFiles(): (statements: string) => string {
   let files = 0;
   return (statements) => {
     files += 1;
-    const path = join(folder.path, `${files}.sqlite`);
-    const file = new Database(path);
-    for (const statement of statements.split(';')) if (statement.trim() !== '') file.run(statement);
-    file.close();
-    return `sqlite:${path}`;
+    const url = `sqlite:${join(folder.path, `${files}.sqlite`)}`;
+    editSource(url, statements);
+    return url;
   };
+}
+
+/** Runs statements, separated by semicolons, on a file that a mirror may be reading. */
+export function editSource(url: string, statements: string): void {
+  const file = new Database(url.replace('sqlite:', ''));
+  file.run('pragma busy_timeout = 5000');
+  for (const statement of statements.split(';')) if (statement.trim() !== '') file.run(statement);
+  file.close();
 }
