@@ -22,7 +22,7 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
   ['src/steam/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/events/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/poll/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
-  ['src/backup/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
+  ['src/backup/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/', 'package.json'],
   ['src/import/source/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/import/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['api/http/', 'src/'],
