@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { Connection, Transaction } from '../db/client.ts';
 import { MIGRATIONS_FOLDER } from '../db/migrate.ts';
 import { arrayLiteral } from '../db/select.ts';
-import { hasErrorCode } from '../domain/error-causes.ts';
-import { InvalidInput } from '../domain/errors.ts';
+import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
 import { recountWithin } from '../queries/penalties/recount.ts';
 import type { Manifest, SequenceState } from './archive.ts';
 
