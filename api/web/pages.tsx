@@ -246,10 +246,10 @@ export function pages(deps: PagesDeps) {
       incoming,
       new PageError(isRead(incoming.request) ? 'only-forms' : 'no-forms', 405),
     );
-    const allowed = ['GET', 'HEAD', 'POST'].filter(
+    const allowedMethods = ['GET', 'HEAD', 'POST'].filter(
       (method) => methods.includes(method) || (method === 'HEAD' && methods.includes('GET')),
     );
-    page.headers.set('allow', allowed.join(', '));
+    page.headers.set('allow', allowedMethods.join(', '));
     return page;
   }
 

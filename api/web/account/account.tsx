@@ -3,10 +3,9 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
-import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
-import { GivenFlags } from '../layout/flag-sources.tsx';
+import { Badges, GivenFlags } from '../layout/flags.tsx';
 import { Layout } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
@@ -116,7 +115,7 @@ type ProfileProps = {
 /** The user's name, avatar, flags and ids, and links to the cards. */
 async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
   const { user, locale } = visit;
-  const given = await listGivenFlags(db, user.steamId64);
+  const flags = await listGivenFlags(db, user.steamId64);
   const t = textsOf(locale).account;
   return (
     <aside class="profile">
@@ -126,7 +125,7 @@ async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedS
           <bdi>{nameOf(user, locale)}</bdi>
         </h1>
         <Badges user={user} locale={locale} />
-        {given.length > 0 && <GivenFlags given={given} locale={locale} />}
+        {flags.length > 0 && <GivenFlags flags={flags} locale={locale} />}
         <dl class="facts">
           <dt>{t.steamId}</dt>
           <dd class="fact-copy">

@@ -31,34 +31,30 @@ export type Downloads = {
 
 export function createDownloads({ openExport, mutex }: Deps): Downloads {
   const running = new Set<ExportStream>();
-  let opening = 0;
-
-  async function open({ id: userId, steamId64 }: { id: number; steamId64: SteamId64 }, now: Date) {
-    if (running.size + opening >= MAX_AT_ONCE) throw new PageError('unavailable', 503);
-    opening += 1;
-    try {
-      const exported = await openExport(steamId64, { actor: { userId }, now });
-      if (!exported) throw new NotFound('The account was deleted');
-      return exported;
-    } finally {
-      opening -= 1;
-    }
-  }
-
+  let count = 0;
   return {
-    begin: async (user, now) => {
-      const release = await mutex.claim(`user ${user.id}`);
+    begin: async ({ id: userId, steamId64 }, now) => {
+      const release = await mutex.claim(`user ${userId}`);
       if (!release) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
-      const exported = await open(user, now).catch((error: unknown) => {
+      count += 1;
+      const end = () => {
+        count -= 1;
         release();
+      };
+      try {
+        if (count > MAX_AT_ONCE) throw new PageError('unavailable', 503);
+        const exported = await openExport(steamId64, { actor: { userId }, now });
+        if (!exported) throw new NotFound('The account was deleted');
+        const stream = streamExport(exported, () => {
+          running.delete(stream);
+          end();
+        });
+        running.add(stream);
+        return stream.body;
+      } catch (error) {
+        end();
         throw error;
-      });
-      const stream = streamExport(exported, () => {
-        running.delete(stream);
-        release();
-      });
-      running.add(stream);
-      return stream.body;
+      }
     },
     stop: () => {
       for (const stream of running) stream.abort('the service is stopping');

@@ -26,12 +26,15 @@ const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_40
 /** The devices on which the user is signed in, and the buttons to sign out. */
 export async function SessionsCard({ deps, visit, notice }: SessionsProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).sessions;
-  const open = await listOpenSessions(deps.db, visit.user.id, visit.now);
+  const openSessions = await listOpenSessions(deps.db, visit.user.id, visit.now);
   const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
   const deviceOf = ({ browser, system }: OpenSession) => t.device(browser, system);
-  const sessions = [...open.filter(isCurrent), ...open.filter((session) => !isCurrent(session))];
+  const sessions = [
+    ...openSessions.filter(isCurrent),
+    ...openSessions.filter((session) => !isCurrent(session)),
+  ];
   return (
-    <Card id="sessions" title={t.title} icon="devices" aside={t.count(open.length)} notice={notice}>
+    <Card id="sessions" title={t.title} icon="devices" aside={t.count(openSessions.length)} notice={notice}>
       <p class="lead">{t.lead(LASTING)}</p>
       <ListTable
         rows={sessions}

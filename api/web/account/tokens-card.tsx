@@ -23,7 +23,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { SelectField } from '../layout/search-form.tsx';
 import type { AccountDeps } from '../pages-deps.ts';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form-id.ts';
+import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';

@@ -53,11 +53,11 @@ const LIMITS = { parts: 16, fields: 8, fieldSize: 1024, headerPairs: 32, headerS
 export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
   const { maxBytes, limitMs, requireToken, values, identifyAgain, store } = options;
   const parser = openParser(request, maxBytes);
-  const reading = new AbortController();
+  const controller = new AbortController();
   // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
-  const timer = setTimeout(() => reading.abort(new PageError('sound-too-slow', 408)), limitMs);
-  const opened = Promise.withResolvers<OpenedFile | undefined>();
-  let file: BusboyFileStream | undefined;
+  const timer = setTimeout(() => controller.abort(new PageError('sound-too-slow', 408)), limitMs);
+  const firstFile = Promise.withResolvers<OpenedFile | undefined>();
+  let filePart: BusboyFileStream | undefined;
   let tokenField: string | undefined;
   parser.on('field', (name, value) => {
     if (name === CSRF_FIELD) tokenField = value;
@@ -68,22 +68,24 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     part.on('error', () => {});
     if (name !== FILE_FIELD) {
       part.resume();
-    } else if (file) {
+    } else if (filePart) {
       parser.destroy(new InvalidInput('the form has two files'));
     } else {
-      file = part;
-      opened.resolve({ part, fileName });
+      filePart = part;
+      firstFile.resolve({ part, fileName });
     }
   });
   parser.on('partsLimit', () => parser.destroy(new InvalidInput('the form has too many parts')));
   // Convert to a Readable: a pipeline that reads the web stream directly does not end when aborted (Bun 1.4.5).
   const source = request.body ? Readable.fromWeb(request.body) : Readable.from([]);
-  const arrival = pipeline(source, inPieces, parser, { signal: reading.signal }).catch((cause: unknown) => {
-    const failure = toFailure(cause);
-    file?.destroy(failure);
-    throw failure;
-  });
-  arrival.then(() => opened.resolve(undefined), opened.reject);
+  const arrival = pipeline(source, inPieces, parser, { signal: controller.signal }).catch(
+    (cause: unknown) => {
+      const failure = toFailure(cause);
+      filePart?.destroy(failure);
+      throw failure;
+    },
+  );
+  arrival.then(() => firstFile.resolve(undefined), firstFile.reject);
 
   async function* readFile({ part, fileName }: OpenedFile): AsyncGenerator<Uint8Array> {
     let sizeBytes = 0;
@@ -106,20 +108,20 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
   }
 
   try {
-    const found = await opened.promise;
-    if (!found || tokenField !== undefined) requireToken(tokenField);
-    if (!found) throw new PageError('sound-missing', 400);
+    const file = await firstFile.promise;
+    if (!file || tokenField !== undefined) requireToken(tokenField);
+    if (!file) throw new PageError('sound-missing', 400);
     readStart(values);
     return await store({
-      fileName: decodeFileName(found.fileName),
-      bytes: readFile(found),
+      fileName: decodeFileName(file.fileName),
+      bytes: readFile(file),
       get start() {
         return readStart(values);
       },
     });
   } finally {
     clearTimeout(timer);
-    reading.abort();
+    controller.abort();
   }
 }
 
@@ -130,7 +132,7 @@ async function* inPieces(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** @throws {PageError} 400 `sound-start` · {InvalidInput} when both fields are given. */
+/** @throws {PageError} 400 `sound-start` · {InvalidInput} when both fields have values. */
 function readStart(values: ReadonlyMap<string, string>): SoundStart | undefined {
   const start = values.get(START_FIELD)?.trim() ?? '';
   const startMs = values.get(START_MS_FIELD)?.trim() ?? '';

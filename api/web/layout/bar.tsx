@@ -64,7 +64,7 @@ type PlainBarProps = {
   children: Child;
 };
 
-/** The bar of a page, whoever looks at it. */
+/** The bar of a page that is the same for all visitors, such as the guide. */
 export function PlainBar(props: PlainBarProps): JSX.Element {
   const { site, locale, pathname, moderationPath, children } = props;
   const t = textsOf(locale).shell.nav;

@@ -21,7 +21,7 @@ export function CopyButton({ target, label, visit, isSmall = false }: CopyProps)
 
 type TextProps = { id: string; label: string; text: string; visit: Visit };
 
-/** A text in a box of its own, with the button that copies it, such as a new token. */
+/** A text in a box, such as a new token, with a button that copies it. */
 export function CopyableText({ id, label, text, visit }: TextProps): JSX.Element {
   return (
     <div class="secret">

@@ -65,16 +65,15 @@ type SearchFieldProps = {
   label: string;
   value: string;
   maxLength?: number;
-  isWide?: boolean;
   /** What the search understands. */
   hint?: string;
 };
 
 /** A text to search for, with its label. */
 export function SearchField(props: SearchFieldProps): JSX.Element {
-  const { name, label, value, maxLength = MAX_SEARCH_LENGTH, isWide = false, hint } = props;
+  const { name, label, value, maxLength = MAX_SEARCH_LENGTH, hint } = props;
   return (
-    <div class={isWide ? 'field field-wide' : 'field'}>
+    <div class="field">
       <label for={name}>{label}</label>
       <input
         id={name}

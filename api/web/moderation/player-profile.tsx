@@ -7,7 +7,7 @@ import { listNamesInPenalties } from '../../../src/queries/penalties/player-reco
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
-import { Badges } from '../layout/badges.tsx';
+import { Badges } from '../layout/flags.tsx';
 import { formatRelative } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';

@@ -18,7 +18,7 @@ import { CsrfField } from '../layout/csrf-field.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form-id.ts';
+import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
 import { tryParseRowId } from '../request/numbers.ts';

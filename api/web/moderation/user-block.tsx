@@ -78,7 +78,7 @@ function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.El
       {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
       <p class="lead">{t.lead}</p>
-      <div class="field field-wide">
+      <div class="field">
         <label for="block-reason">{t.reason}</label>
         <input
           id="block-reason"

@@ -6,7 +6,7 @@ import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { CsrfField } from '../layout/csrf-field.tsx';
-import { FlagSources, GivenFlags } from '../layout/flag-sources.tsx';
+import { FlagSources, GivenFlags } from '../layout/flags.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -46,7 +46,7 @@ export function FlagsCard({ user, given, visit, notice }: FlagsProps): JSX.Eleme
                 disabled={isLocked(flag, isSelf)}
               />
               <span>
-                {t.flagNames[flag]} <FlagSources column={flag} given={given} locale={visit.locale} />
+                {t.flagNames[flag]} <FlagSources column={flag} flags={given} locale={visit.locale} />
               </span>
             </label>
           ))}
@@ -70,7 +70,7 @@ export function LaterFlagsCard({ given, visit }: Pick<FlagsProps, 'given' | 'vis
   const t = textsOf(visit.locale).moderation;
   return (
     <Card id="flags" title={t.flags} icon="shield">
-      <GivenFlags given={given} locale={visit.locale} />
+      <GivenFlags flags={given} locale={visit.locale} />
       <p class="hint">{t.laterFlags}</p>
     </Card>
   );

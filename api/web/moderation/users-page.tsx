@@ -7,8 +7,8 @@ import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.t
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
 import { findUserBySteamId, type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
-import { Badges } from '../layout/badges.tsx';
 import { Card } from '../layout/card.tsx';
+import { Badges } from '../layout/flags.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -56,7 +56,6 @@ export async function showUsers(
             label={t.search}
             value={query}
             maxLength={MAX_QUERY_LENGTH}
-            isWide
             hint={t.searchHint}
           />
           <SelectField

@@ -12,7 +12,7 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form-id.ts';
+import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';

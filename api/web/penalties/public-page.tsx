@@ -110,7 +110,7 @@ function FilterForm({ filter, visit }: { filter: Filter; visit: Visit }): JSX.El
   const t = textsOf(visit.locale).penalties;
   return (
     <form method="get" action={PATH} class="search search-filtered">
-      <SearchField name="q" label={t.search} value={filter.query} isWide />
+      <SearchField name="q" label={t.search} value={filter.query} />
       <SelectField
         name="type"
         label={t.columns.type}

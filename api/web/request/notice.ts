@@ -28,10 +28,10 @@ export function createRedirect(cookies: Cookies): Redirect {
 /** Reads the cookie that {@link createRedirect} sets. */
 export function createNoticeReader(cookies: Cookies): ReadNotice {
   return (visit) => {
-    const given = cookies.read(visit.request, 'notice');
-    if (given === undefined) return undefined;
+    const value = cookies.read(visit.request, 'notice');
+    if (value === undefined) return undefined;
     visit.cookies.push(cookies.write('notice', '', 0));
-    const [name = '', card] = given.split('.');
+    const [name = '', card] = value.split('.');
     if (!isNoticeKey(name)) return undefined;
     return { text: textsOf(visit.locale).notices[name], card: card || undefined };
   };

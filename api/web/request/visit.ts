@@ -58,12 +58,12 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   if (isQueryTooLong(request.url)) url.search = '';
   // A link or a redirect to a path with two slashes would lead to another host.
   url.pathname = url.pathname.replace(/^\/+/, '/');
-  const chosen = tryParseLanguage(url.searchParams.get('lang'));
+  const queryLanguage = tryParseLanguage(url.searchParams.get('lang'));
   const locale =
-    chosen ??
+    queryLanguage ??
     tryParseLanguage(cookies.read(request, 'language')) ??
     pickLanguage(request.headers.get('accept-language'));
-  const lines = chosen ? [cookies.write('language', chosen, LANGUAGE_SECONDS)] : [];
+  const lines = queryLanguage ? [cookies.write('language', queryLanguage, LANGUAGE_SECONDS)] : [];
   const next =
     readDestination(url.searchParams.get('next')) ??
     readDestination(url.pathname + withoutLanguage(url)) ??
@@ -101,12 +101,12 @@ function withoutLanguage({ search, searchParams }: URL): string {
 
 /** Finds and extends the session of the visitor; a blocked user is not signed in. */
 export async function identifyVisitor(deps: VisitDeps, visit: Visit): Promise<void> {
-  const opened = await openSession(deps, visit.request, visit.now);
-  const isBlocked = Boolean(opened?.session.user.blockedAt);
-  visit.blockedUser = isBlocked ? opened?.session.user : undefined;
-  visit.session = isBlocked ? undefined : opened?.session;
+  const { session, cookie } = (await openSession(deps, visit.request, visit.now)) ?? {};
+  const isBlocked = Boolean(session?.user.blockedAt);
+  visit.blockedUser = isBlocked ? session?.user : undefined;
+  visit.session = isBlocked ? undefined : session;
   visit.csrfToken = visit.session && csrfTokenOf(deps.signer, visit.session);
-  if (opened?.cookie && !isBlocked) visit.cookies.push(opened.cookie);
+  if (cookie && !isBlocked) visit.cookies.push(cookie);
 }
 
 /** Like {@link identifyVisitor}, for public pages, which are also shown while the database is unavailable. */

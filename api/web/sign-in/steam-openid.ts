@@ -201,7 +201,7 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
   body.set('openid.mode', 'check_authentication');
 
   const signal = AbortSignal.timeout(steam.timeoutMs ?? PROVIDER_TIMEOUT_MS);
-  let described: string;
+  let description: string;
   try {
     const response = await steam.fetch(steam.providerUrl, {
       method: 'POST',
@@ -213,11 +213,11 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
     const text = await readBoundedText(response, MAX_RESPONSE_BYTES);
     const verdict = response.status === 200 && text !== undefined ? findVerdict(text) : undefined;
     if (verdict !== undefined) return verdict;
-    described = `status ${response.status}, ${response.headers.get('content-type') ?? 'no content type'}`;
+    description = `status ${response.status}, ${response.headers.get('content-type') ?? 'no content type'}`;
   } catch (cause) {
     throw new Unavailable('Steam does not respond', { cause });
   }
-  throw new Unavailable(`Steam responded without a verdict: ${described}`);
+  throw new Unavailable(`Steam responded without a verdict: ${description}`);
 }
 
 /** Key-value form, OpenID 2.0 section 4.1.1: one `key:value` per line, each key once. */

@@ -2,20 +2,37 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Language } from '../../../src/domain/language.ts';
 import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
+import type { User } from '../../../src/queries/users/users.ts';
 import { textsOf } from './locales/texts.ts';
 import { FullMoment } from './moment.tsx';
 
+type BadgesProps = { user: User; locale: Language; fallback?: JSX.Element | null };
+
+/** A user's flags as coloured labels; `fallback` for a user without flags. */
+export function Badges({ user, locale, fallback = null }: BadgesProps): JSX.Element | null {
+  const names = textsOf(locale).account.badges;
+  const flags = USER_FLAG_COLUMNS.filter((flag) => user[flag]);
+  if (flags.length === 0) return fallback;
+  return (
+    <ul class="badges">
+      {flags.map((flag) => (
+        <li class={`badge badge-${flag}`}>{names[flag]}</li>
+      ))}
+    </ul>
+  );
+}
+
 /** Somebody's flags, and where each comes from. */
-export function GivenFlags({ given, locale }: Omit<FlagProps, 'column'>): JSX.Element {
+export function GivenFlags({ flags, locale }: Omit<FlagProps, 'column'>): JSX.Element {
   const { badges } = textsOf(locale).account;
-  const columns = new Set(given.map(({ flag }) => USER_FLAGS[flag]));
+  const columns = new Set(flags.map(({ flag }) => USER_FLAGS[flag]));
   return (
     <dl class="facts">
       {USER_FLAG_COLUMNS.filter((column) => columns.has(column)).map((column) => (
         <>
           <dt>{badges[column]}</dt>
           <dd>
-            <FlagSources column={column} given={given} locale={locale} />
+            <FlagSources column={column} flags={flags} locale={locale} />
           </dd>
         </>
       ))}
@@ -23,12 +40,12 @@ export function GivenFlags({ given, locale }: Omit<FlagProps, 'column'>): JSX.El
   );
 }
 
-type FlagProps = { column: UserFlagColumn; given: readonly GivenFlag[]; locale: Language };
+type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; locale: Language };
 
 /** Where one flag comes from, and until when: `by hand · VIPCore, until 5 Dec 2026`. */
-export function FlagSources({ column, given, locale }: FlagProps): JSX.Element | null {
+export function FlagSources({ column, flags, locale }: FlagProps): JSX.Element | null {
   const { flagSources, until } = textsOf(locale).account;
-  const rows = given.filter(({ flag }) => USER_FLAGS[flag] === column);
+  const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
   if (rows.length === 0) return null;
   return (
     <span class="hint">
