@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { type BrowserSite, startBrowserSite } from '../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../support/web/chromium.ts';
+import { describeInChromium } from '../../support/web/chromium.ts';
 import { OWNER, PLAYER, seedEveryPage } from '../../support/web/every-page.ts';
 
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible) console.warn('SKIPPED: hostile names in a real browser, since there is no Chromium here');
 const { db, url } = await createTestDatabase();
 
 /** Sets a global variable wherever a page takes it for markup. */
 const HOSTILE = `"><svg onload=injected=1></textarea><img src=x onerror=injected=1>'onfocus='`;
 
-describe.skipIf(!isPossible)('hostile names in Chromium, without the content security policy', () => {
+describeInChromium('hostile names in Chromium, without the content security policy', () => {
   let site: BrowserSite;
   let page: Page;
   beforeAll(async () => {

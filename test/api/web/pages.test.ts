@@ -6,7 +6,7 @@ import { openMemberSite } from '../../support/web/member-site.ts';
 const { db, site, startSite, signedIn } = await openMemberSite();
 
 describe('a visitor who is not signed in', () => {
-  test('sees the way in', async () => {
+  test('sees the link to sign in', async () => {
     const page = await openBrowser(site.origin).get('/account');
     expect(page.status).toBe(200);
     expect(page.text).toContain('Sign in through Steam');
@@ -205,7 +205,7 @@ test('sign-in attempts and forms have a limit', async () => {
   expect((await browser.post('/account/sign-out')).status).toBe(429);
 });
 
-test('the pages that a signed-in user opens have a limit of their own, which forms do not count towards', async () => {
+test('pages that a signed-in user opens have a separate limit, towards which forms do not count', async () => {
   let allowed = Number.POSITIVE_INFINITY;
   const keys = new Set<string>();
   const take = (key: string) => {

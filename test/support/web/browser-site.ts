@@ -92,6 +92,25 @@ export async function savePicture(
   await target.screenshot({ ...options, path: join(ARTIFACTS, `${name}.png`) });
 }
 
+const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
+
+/** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
+export async function listBarriers(page: Page): Promise<unknown> {
+  await page.evaluate(AXE);
+  return page.evaluate(`axe.run().then(({ violations, passes }) =>
+    (passes.length > 10 ? violations.map(({ id, nodes }) => [id, nodes[0].html]) : 'axe did not run'))`);
+}
+
+/** Collects the errors of a page, and what its scripts or its policy write to the console. */
+export function collectComplaints(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return complaints;
+}
+
 /** By how many pixels a page is wider than its window. */
 export function measureSpill(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -1,3 +1,4 @@
+import { describe } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
@@ -11,6 +12,13 @@ const PLACES = [
 
 /** Where a Chromium is on this machine. */
 export const CHROMIUM_PATH = PLACES.find((path) => existsSync(path));
+
+/** Tests in Chromium, skipped where there is none; except in CI, which installs it. */
+export function describeInChromium(name: string, run: () => void): void {
+  const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
+  if (!isPossible) console.warn(`SKIPPED: ${name}, since there is no Chromium here`);
+  describe.skipIf(!isPossible)(name, run);
+}
 
 /**
  * A headless Chromium that talks to nobody but the pages it is shown.

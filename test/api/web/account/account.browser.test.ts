@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
@@ -7,21 +6,16 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { PATIENCE_MS } from '../../../support/wait.ts';
 import {
   type BrowserSite,
+  listBarriers,
   measureSpill,
   savePicture,
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
-
-const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
-
-// CI installs Chromium, so its absence is a failure there.
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible) console.warn('SKIPPED: the account page in a real browser, since there is no Chromium here');
+import { describeInChromium } from '../../../support/web/chromium.ts';
 
 const { url, db } = await createTestDatabase();
 
-describe.skipIf(!isPossible)('the account page in Chromium', () => {
+describeInChromium('the account page in Chromium', () => {
   let site: BrowserSite;
   let origin: string;
   beforeAll(async () => {
@@ -119,7 +113,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await context.close();
   });
 
-  test('links Discord by the page there, which the policy of the page lets the form lead to', async () => {
+  test('links Discord on its consent page, to which the content security policy lets the form redirect', async () => {
     const { context, page, complaints } = await open(aSteamId(503));
     await page.route('https://cdn.discordapp.com/**', (route) => route.abort());
     await signIn(page);
@@ -134,7 +128,7 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await context.close();
   });
 
-  test('is reached by keyboard alone, from the link past the bar on', async () => {
+  test('is reached by keyboard, starting at the link that skips the bar', async () => {
     const { context, page } = await open(aSteamId(504));
     await page.goto(`${origin}/account`);
     await page.keyboard.press('Tab');
@@ -146,15 +140,6 @@ describe.skipIf(!isPossible)('the account page in Chromium', () => {
     await page.waitForSelector('#imageLogin');
     await context.close();
   });
-
-  /** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
-  async function listBarriers(page: Page): Promise<unknown> {
-    await page.evaluate(AXE);
-    const found = 'violations.map(({ id, nodes }) => [id, nodes[0].html])';
-    return page.evaluate(
-      `axe.run().then(({ violations, passes }) => (passes.length > 15 ? ${found} : 'axe did not run'))`,
-    );
-  }
 
   test.each([
     ['dark', 360],

@@ -170,7 +170,7 @@ describe('linking Discord', () => {
     expect((await browser.get('/account/discord/link')).status).toBe(405);
   });
 
-  test('says so when Discord is away', async () => {
+  test('reports that Discord is not responding', async () => {
     discord.conduct = 'fails';
     const page = await link();
     expect(page.status).toBe(503);

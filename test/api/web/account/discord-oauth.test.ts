@@ -78,7 +78,7 @@ describe('a link', () => {
     ]);
   });
 
-  test('holds even if Discord does not revoke the token, which is reported', async () => {
+  test('succeeds even if Discord does not revoke the token, which is reported', async () => {
     provider.conduct = 'will not revoke';
     expect(await fetchDiscordAccount(discord, await aReturn(), PENDING)).toEqual(NELLY);
     expect(revokeFailures).toHaveLength(1);

@@ -1,22 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { users } from '../../../../src/db/schema/accounts.ts';
 import { anAudio, musicLike, sequence, silence, toWav } from '../../../support/audio/audio.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
-import { type BrowserSite, savePicture, startBrowserSite } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+import {
+  type BrowserSite,
+  collectComplaints,
+  savePicture,
+  startBrowserSite,
+} from '../../../support/web/browser-site.ts';
+import { describeInChromium } from '../../../support/web/chromium.ts';
 
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible)
-  console.warn('SKIPPED: the sound section in a real browser, since there is no Chromium here');
+const { db, url, connection } = await createTestDatabase();
 
-const { url, connection } = await createTestDatabase();
-
-describe.skipIf(!isPossible)('the sound section in Chromium, on the whole service', () => {
+describeInChromium('the sound section in Chromium, on the whole service', () => {
   const folder = createTestFolder();
   const music = join(folder.path, 'Zwycięstwo <na> "Dust II".wav');
   const quiet = join(folder.path, 'cisza.wav');
@@ -44,12 +47,7 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     const page = await site.signIn(steamId, options);
     // Intercept file choosers from now on: enabled just before the key press that opens one, it could be too late.
     page.on('filechooser', () => {});
-    const complaints: string[] = [];
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    return { context: page.context(), page, complaints };
+    return { context: page.context(), page, complaints: collectComplaints(page) };
   }
 
   async function lookUp(steamId: string): Promise<unknown> {
@@ -70,6 +68,37 @@ describe.skipIf(!isPossible)('the sound section in Chromium, on the whole servic
     expect(await page.locator('[data-sound-progress]').count()).toBe(0);
     await connection`delete from round_sounds`;
     await context.close();
+  });
+
+  test('tells members whose sound waits that they are blocked from now on, and why', async () => {
+    const page = await site.signIn(aSteamId(1));
+    await page.setInputFiles('#sound-file', music);
+    await page.click('.sound-upload [type="submit"]');
+    await page.waitForSelector('[data-sound-progress]');
+    await db
+      .update(users)
+      .set({ blockedAt: new Date(), blockReason: 'Spam.' })
+      .where(eq(users.steamId64, aSteamId(1)));
+    await page.getByRole('alert').filter({ hasText: 'Spam.' }).waitFor();
+    await page.context().close();
+  });
+
+  test('sends no other form again when it was the response to one', async () => {
+    const page = await site.signIn(aSteamId(2));
+    await page.fill('#token-name', '   ');
+    await page.click('.create-token button');
+    await page.waitForURL(`${site.origin}/account/tokens#tokens`);
+    const posts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') posts.push(new URL(request.url()).pathname);
+    });
+    await page.setInputFiles('#sound-file', music);
+    await page.click('.sound-upload [type="submit"]');
+    await page.waitForSelector('[data-sound-progress]');
+    expect(posts).toEqual(['/account/roundsound']);
+    expect(page.url()).toBe(`${site.origin}/account#sound`);
+    await connection`delete from round_sounds`;
+    await page.context().close();
   });
 
   test('goes from choosing a file through its steps to hearing it, and to deleting it', async () => {

@@ -64,7 +64,7 @@ describe('creating a token', () => {
     expect(command).toEndWith(`&quot;${site.origin}/api/v1${path.replace('PLAYER', player.steamId)}&quot;`);
   });
 
-  test('lives as long as was chosen, 90 days unless something is', async () => {
+  test('lasts as long as chosen, 90 days by default', async () => {
     const now = new Date('2026-11-21T10:00:00Z');
     await signInAt(now);
     for (const [expires, days] of [
@@ -190,7 +190,7 @@ describe('creating a token', () => {
 });
 
 describe('the list', () => {
-  test('shows when a token was last used, and leaves out what no longer lives', async () => {
+  test('shows when a token was last used, and leaves out tokens that have expired', async () => {
     const { id } = await makeToken('Used');
     await makeToken('Fresh');
     await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
@@ -204,7 +204,7 @@ describe('the list', () => {
 });
 
 describe('revoking a token', () => {
-  test('asks on a page of its own first, and works at once', async () => {
+  test('asks on a separate page first, and takes effect immediately', async () => {
     const { token, id } = await makeToken('Old');
     const question = await browser.get(`/account/tokens/${id}/revoke`);
     expect(question.text).toContain('Revoke this token?');

@@ -9,13 +9,11 @@ import { insertReadySound, insertUser } from '../../../support/database/builders
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+import { describeInChromium } from '../../../support/web/chromium.ts';
 
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible) console.warn('SKIPPED: notices in a real browser, since there is no Chromium here');
 const { db, url } = await createTestDatabase();
 
-describe.skipIf(!isPossible)('the notice of an action', () => {
+describeInChromium('the notice of an action in Chromium', () => {
   let site: BrowserSite;
   beforeAll(async () => {
     site = await startBrowserSite(url, { WEBHOOK_ALLOW: '127.0.0.1' });

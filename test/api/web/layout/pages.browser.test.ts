@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { fileURLToPath } from 'node:url';
 import { eq } from 'drizzle-orm';
 import type { Browser, Page } from 'playwright-core';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
@@ -7,17 +6,9 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-import { measureSpill, savePicture } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH, launchChromium } from '../../../support/web/chromium.ts';
+import { listBarriers, measureSpill, savePicture } from '../../../support/web/browser-site.ts';
+import { describeInChromium, launchChromium } from '../../../support/web/chromium.ts';
 import { openEveryPage, seedEveryPage } from '../../../support/web/every-page.ts';
-
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible) console.warn('SKIPPED: every page in a real browser, since there is no Chromium here');
-
-const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
-/** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
-const RUN_AXE = `axe.run().then(({ violations, passes }) =>
-  (passes.length > 10 ? violations.map(({ id, nodes }) => [id, nodes[0].html]) : 'axe did not run'))`;
 
 /** Elements that overflow the window or their card. */
 const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) => {
@@ -55,7 +46,7 @@ const site = startAccountSite({
   publicUrl: `http://${label}.${label}.${label}.example.org`,
 });
 
-describe.skipIf(!isPossible)('on every page', () => {
+describeInChromium('on every page in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -131,8 +122,7 @@ describe.skipIf(!isPossible)('on every page', () => {
       for (const window of await openWindows()) {
         for (const { name, page } of pages) {
           await show(window, page.text);
-          await window.evaluate(AXE);
-          expect([name, await window.evaluate(RUN_AXE)]).toEqual([name, []]);
+          expect([name, await listBarriers(window)]).toEqual([name, []]);
         }
         await window.context().close();
       }

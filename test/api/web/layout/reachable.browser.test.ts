@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { PATIENCE_MS } from '../../../support/wait.ts';
 import { type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+import { describeInChromium } from '../../../support/web/chromium.ts';
 import { OWNER, PLAYER, seedEveryPage } from '../../../support/web/every-page.ts';
 
 setDefaultTimeout(600_000);
 
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible)
-  console.warn('SKIPPED: what can be clicked in a real browser, since there is no Chromium here');
 const { db, url } = await createTestDatabase();
 const VIEWPORT = { width: 390, height: 844 };
 
@@ -34,7 +31,7 @@ async function findCovered(page: Page): Promise<{ shown: number; covered: string
   })()`);
 }
 
-describe.skipIf(!isPossible)('every button and link can be clicked', () => {
+describeInChromium('every button and link can be clicked in Chromium', () => {
   let site: BrowserSite;
   let slug = '';
   beforeAll(async () => {

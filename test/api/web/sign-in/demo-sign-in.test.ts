@@ -91,7 +91,7 @@ describe('the demo', () => {
     { 'cf-connecting-ip': '127.0.0.1' },
     { host: 'demo.example.org' },
     { host: '127.0.0.1.example.org' },
-  ])('is for visitors on this machine alone: not with %j', async (headers) => {
+  ])('is only for visitors on this machine: not with %j', async (headers) => {
     const browser = openBrowser(demo.origin);
     for (const path of ['/', '/account']) {
       // First a visitor who may use the buttons: that page must not be cached for others.
@@ -103,7 +103,7 @@ describe('the demo', () => {
   });
 });
 
-test('no other service has it', async () => {
+test('other services do not offer it', async () => {
   const browser = openBrowser(service.origin);
   for (const path of ['/', '/account']) expect((await browser.get(path)).text).not.toContain(PATH);
   const answer = await browser.post(PATH, { as: 'owner' });

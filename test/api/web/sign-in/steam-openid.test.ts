@@ -131,7 +131,7 @@ describe('a genuine assertion', () => {
 });
 
 describe('cancelling at the provider', () => {
-  test('is told apart from a refusal', async () => {
+  test('is not a refusal', async () => {
     const query = `state=${STATE}&openid.ns=http%3A%2F%2Fspecs.openid.net%2Fauth%2F2.0&openid.mode=cancel`;
     await expect(verifyAssertion(steam, query, EXPECTED)).rejects.toBeInstanceOf(SignInCancelled);
   });
@@ -295,7 +295,7 @@ describe('the provider itself', () => {
 });
 
 describe('known attacks', () => {
-  test('forged op_endpoint: an own provider that vouches for a Steam id is never asked', async () => {
+  test('forged op_endpoint: a provider of the attacker is never asked', async () => {
     const evil = startSteamOpenIdProvider({ steamId: VICTIM });
     try {
       evil.conduct = 'vouches for anything';
@@ -330,7 +330,7 @@ describe('known attacks', () => {
     expect(await refusal(query)).toBeUndefined();
   });
 
-  test('assertion obtained for another site: its return_to gives it away, whatever else is dressed up', async () => {
+  test('assertion obtained for another site: refused by its return_to, and by its signature if that is changed', async () => {
     const elsewhere = provider.sign({ 'openid.return_to': `https://evil.example/login?state=${STATE}` });
     elsewhere.set('state', STATE);
     expect(await refusal(elsewhere)).toBe('return_to');

@@ -10,7 +10,7 @@ const { steam, site, startSite, player, signedIn } = await openMemberSite();
 describe('every POST', () => {
   const paths = ['tokens', 'sign-out', 'sign-out-everywhere', 'discord/unlink'];
 
-  test('needs the CSRF token of its own session', async () => {
+  test('needs the CSRF token of its session', async () => {
     const [browser, other] = [openBrowser(site.origin), openBrowser(site.origin)];
     await signIn(browser);
     steam.steamId = aSteamId(500);
