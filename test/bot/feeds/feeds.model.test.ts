@@ -1,25 +1,26 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
-import { type Bot, createBot } from '../../../bot/bot.ts';
+import type { Bot } from '../../../bot/bot.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
-import { insertPenalties } from '../../support/database/builders.ts';
+import { createFeedStarter, insertMany, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { tryHistories } from '../../support/model.ts';
-import { waitFor } from '../../support/wait.ts';
 
 /** A history takes a quarter of a second. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 30, drainMs: 200 } } });
-const { fake, db, deps } = harness;
+const { fake, db } = harness;
 const startFeed = createFeedStarter(harness);
+
+const FAULTS = { lost: 'lost', unavailable: refuse(503), limited: slowDown(0) } as const;
 
 type Step =
   | { kind: 'create'; amount: number }
   | { kind: 'lift' | 'change' | 'delete'; which: number }
-  | { kind: 'fail'; how: 'lost' | 'unavailable' | 'limited'; method: 'POST' | 'PATCH'; times: number }
+  | { kind: 'fail'; how: keyof typeof FAULTS; method: 'POST' | 'PATCH'; times: number }
   | { kind: 'restart' | 'twin' | 'settle' };
 
 const steps = fc.array(
@@ -46,43 +47,33 @@ const steps = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
-async function start(): Promise<Bot> {
-  const bot = createBot({ ...deps });
-  bot.start();
-  await waitFor(() => bot.health().state === 'ready');
-  return bot;
-}
-
 /** What each penalty's message should say in the end, by the penalty's id. */
 type Expected = Map<number, { title: string; reason?: string }>;
 
 async function play(history: readonly Step[]): Promise<void> {
-  let bot = await start();
+  let bot = await harness.startNext();
   let twin: Bot | undefined;
   const feed = await startFeed({ what: 'penalties' });
   const expected: Expected = new Map();
   for (const step of history) {
     if (step.kind === 'create') {
-      const rows = await insertPenalties(
-        db,
-        Array.from({ length: step.amount }, () => ({ reason: 'as created' })),
-      );
+      const rows = await insertMany(db, step.amount, { reason: 'as created' });
       for (const { id } of rows)
         expected.set(id, { title: `🔴 Ban #${id} · active`, reason: '**Reason:** as created' });
     } else if (step.kind === 'lift' || step.kind === 'change' || step.kind === 'delete') {
       await changeOne(expected, step);
     } else if (step.kind === 'fail') {
-      addFault(feed, step);
+      feed.fail(step.method, FAULTS[step.how], step.times);
     } else if (step.kind === 'settle') {
       fake.clearFaults();
       await settleFeeds({ db, bot });
     } else if (step.kind === 'twin') {
       // As while another process takes over the lead: both post for some time.
       await twin?.stop();
-      twin = await start();
+      twin = await harness.startNext();
     } else {
       await bot.stop();
-      bot = await start();
+      bot = await harness.startNext();
     }
   }
   fake.clearFaults();
@@ -112,20 +103,6 @@ async function changeOne(
     await db.update(penalties).set({ reason }).where(isIt);
     expected.set(id, { ...was, reason: `**Reason:** ${reason}` });
   }
-}
-
-function addFault(
-  { channelId }: StartedFeed,
-  { how, method, times }: { how: 'lost' | 'unavailable' | 'limited'; method: string; times: number },
-): void {
-  const matches = new RegExp(`^${method} /channels/${channelId}`);
-  const limited = { message: 'You are being rate limited.', retry_after: 0.05, global: false };
-  const response = {
-    lost: 'lost' as const,
-    unavailable: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
-    limited: () => Response.json(limited, { status: 429, headers: { 'retry-after': '0' } }),
-  }[how];
-  fake.fail({ matches, times, response });
 }
 
 /** Each penalty was posted once, in its own message or in a summary, and its own message is up to date. */

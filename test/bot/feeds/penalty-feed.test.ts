@@ -6,8 +6,9 @@ import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { changePenalty, createFeedStarter, insertMany, settleFeeds } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
@@ -147,21 +148,12 @@ describe('a message is edited', () => {
   test('when its penalty is changed, lifted, expired or removed, and the other messages are not', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const createdAt = new Date(now().getTime() - 60_000);
-    const rows = await insertPenalties(
-      db,
-      Array.from({ length: 5 }, () => ({
-        createdAt,
-        durationMinutes: 60,
-        endsAt: new Date(createdAt.getTime() + 3_600_000),
-      })),
-    );
+    const endsAt = new Date(createdAt.getTime() + 3_600_000);
+    const rows = await insertMany(db, 5, { createdAt, durationMinutes: 60, endsAt });
     await settle();
     const [changed, lifted, expired, gone, deleted] = rows.map(({ id }) => id);
-    const set = (id: number | undefined, values: Partial<typeof penalties.$inferInsert>) =>
-      db
-        .update(penalties)
-        .set(values)
-        .where(eq(penalties.id, id ?? 0));
+    const set = (id: number | undefined, values: Parameters<typeof changePenalty>[2]) =>
+      changePenalty(db, { id: id ?? 0 }, values);
     await set(changed, { reason: 'Another reason' });
     await set(lifted, { status: 'UNBANNED', liftedAt: now(), liftedByName: 'Ola', liftReason: 'Appeal' });
     await set(expired, { endsAt: new Date(now().getTime() - 1000) });
@@ -216,10 +208,7 @@ describe('a message is edited', () => {
     const removed = [`🗑️ Ban #${erased} · removed`, `🗑️ Ban #${ended} · removed`];
     expect(feed.titles()).toEqual(removed);
     await erasePerson(db, aSteamId(78), ERASED_WITH_PENALTIES);
-    await db
-      .update(penalties)
-      .set({ endsAt: new Date(now().getTime() - 1000) })
-      .where(eq(penalties.id, ended ?? 0));
+    await changePenalty(db, rows[1], { endsAt: new Date(now().getTime() - 1000) });
     await recordExpiredPenalties(db, new Date());
     await settle();
     expect(feed.titles()).toEqual(removed);
@@ -233,25 +222,36 @@ describe('a message is edited', () => {
     const [row] = await insertPenalties(db, [{}]);
     await settle();
     fake.goneMessages.add(feed.messages()[0]?.id ?? '');
-    await db
-      .update(penalties)
-      .set({ reason: 'x' })
-      .where(eq(penalties.id, row?.id ?? 0));
+    await changePenalty(db, row, { reason: 'x' });
     await settle();
     await insertPenalties(db, [{}]);
     await settle();
     expect(feed.messages()).toHaveLength(2);
     expect(await db.select().from(discordFeedPosts)).toHaveLength(1);
   });
+
+  test('for a silent change, too', async () => {
+    const feed = await startFeed({ what: 'penalties' });
+    const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+    const [lifted, other] = await insertPenalties(db, [{ createdAt: daysAgo(3) }, {}]);
+    await settle();
+    expect(feed.titles()).toEqual([`🔴 Ban #${lifted?.id} · active`, `🔴 Ban #${other?.id} · active`]);
+
+    // Two days ago, as reported by a mirror that could not reach its source since then.
+    await changePenalty(db, lifted, { status: 'UNBANNED', liftedAt: daysAgo(2) });
+    await settle();
+    expect(feed.titles()).toEqual([`🟢 Ban #${lifted?.id} · lifted`, `🔴 Ban #${other?.id} · active`]);
+
+    await harness.connection`truncate penalties`;
+    await settle();
+    expect(feed.titles()).toEqual([`🗑️ Ban #${lifted?.id} · removed`, `🗑️ Ban #${other?.id} · removed`]);
+  });
 });
 
 describe('many at once', () => {
   test('20 are shown one by one, 500 become one summary, whose penalties are edited nowhere', async () => {
     const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
-    await insertPenalties(
-      db,
-      Array.from({ length: 20 }, () => ({})),
-    );
+    await insertMany(db, 20);
     await settle();
     expect(feed.messages()).toHaveLength(20);
     const rows = await insertPenalties(
@@ -288,20 +288,10 @@ describe('many at once', () => {
   test('penalties that wait while Discord slows the channel down become a summary, and each is posted once', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const other = await startFeed({ what: 'penalties' });
-    fake.fail({
-      matches: new RegExp(`^POST /channels/${feed.channelId}`),
-      response: () =>
-        Response.json(
-          { message: 'You are being rate limited.', retry_after: 1.2, global: false },
-          { status: 429, headers: { 'retry-after': '2', 'x-ratelimit-scope': 'user' } },
-        ),
-    });
+    feed.fail('POST', slowDown(2));
     await insertPenalties(db, [{}]);
     await waitFor(() => feed.requests('POST').length > 0);
-    await insertPenalties(
-      db,
-      Array.from({ length: 30 }, () => ({})),
-    );
+    await insertMany(db, 30);
     bot.wakeFeeds();
     // The other channel is not slowed down.
     await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
 import type { Browser } from 'playwright-core';
-import { penalties } from '../../../src/db/schema/penalties.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { renderDiscordPage } from '../../pictures/discord-page.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
+import { changePenalty, createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
 import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { FakeMessage } from '../../support/discord/messages.ts';
@@ -70,22 +68,17 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
         serverId: serverIds[0] ?? 0,
       })),
     );
-    const [, lifted, expired, removed] = rows.map(({ id }) => id);
-    const set = (id: number | undefined, values: Partial<typeof penalties.$inferInsert>) =>
-      db
-        .update(penalties)
-        .set(values)
-        .where(eq(penalties.id, id ?? 0));
+    const [, lifted, expired, removed] = rows;
     await settleFeeds(harness);
-    await set(lifted, {
+    await changePenalty(db, lifted, {
       status: 'UNBANNED',
       liftedAt: new Date(),
       liftedByName: 'Ola',
       liftReason: 'Appeal',
     });
-    await set(expired, { endsAt: new Date(createdAt.getTime() + 30_000) });
+    await changePenalty(db, expired, { endsAt: new Date(createdAt.getTime() + 30_000) });
     await recordExpiredPenalties(db, new Date());
-    await set(removed, { goneAt: new Date() });
+    await changePenalty(db, removed, { goneAt: new Date() });
     await insertPenalties(
       db,
       Array.from({ length: 500 }, (_, number) => ({

@@ -1,24 +1,24 @@
 import { expect, test } from 'bun:test';
-import { createBot } from '../../../bot/bot.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter } from '../../support/bot/feeds.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const GUILD = '900000000000000001';
-const TIMINGS = {
-  deferAfterMs: 1500,
-  drainMs: 1000,
-  readyWithinMs: 30_000,
-  feedIntervalMs: 50,
-  applicationCheckMs: 50,
-};
+const timings = { drainMs: 1000, feedIntervalMs: 50, applicationCheckMs: 50 };
+
+async function startBot() {
+  const harness = await startTestBot({ bot: { timings } });
+  await harness.connect();
+  return {
+    harness,
+    linesAbout: (text: string) => harness.lines.filter(({ msg }) => msg.includes(text)),
+  };
+}
 
 test('feeds are paused while anybody may add the bot to a guild, and continue once the guild is named', async () => {
-  const harness = await startTestBot({ bot: { timings: TIMINGS } });
-  const { fake, db, bot, lines } = harness;
-  const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));
-  await harness.connect();
+  const { harness, linesAbout } = await startBot();
+  const { fake, db, bot } = harness;
   const startFeed = createFeedStarter(harness);
   const feed = await startFeed({ what: 'penalties' });
   const servers = await startFeed({ what: 'servers' });
@@ -38,18 +38,15 @@ test('feeds are paused while anybody may add the bot to a guild, and continue on
   ]);
 
   await bot.stop();
-  const atHome = createBot({ ...harness.deps, guildId: GUILD });
-  atHome.start();
+  const atHome = await harness.startNext({ guildId: GUILD });
   await waitFor(() => feed.messages().length === 2);
   await atHome.stop();
   expect(linesAbout('the feeds of a guild are paused')).toHaveLength(1);
 });
 
 test('feeds continue when the application is private again, and are paused if DISCORD_GUILD_ID names another guild', async () => {
-  const harness = await startTestBot({ bot: { timings: TIMINGS } });
-  const { fake, db, bot, lines } = harness;
-  const linesAbout = (text: string) => lines.filter(({ msg }) => msg.includes(text));
-  await harness.connect();
+  const { harness, linesAbout } = await startBot();
+  const { fake, db, bot } = harness;
   const feed = await createFeedStarter(harness)({ what: 'penalties' });
   fake.state.botIsPublic = true;
   await waitFor(() => linesAbout('the feeds of a guild are paused').length === 1);
@@ -59,8 +56,7 @@ test('feeds continue when the application is private again, and are paused if DI
   expect(linesAbout('the feeds of a guild continue')).toHaveLength(1);
 
   await bot.stop();
-  const elsewhere = createBot({ ...harness.deps, guildId: '900000000000000002' });
-  elsewhere.start();
+  const elsewhere = await harness.startNext({ guildId: '900000000000000002' });
   await waitFor(() => linesAbout('the feeds of a guild are paused').length === 2);
   await elsewhere.stop();
   expect(linesAbout('the feeds of a guild are paused')[1]).toMatchObject({

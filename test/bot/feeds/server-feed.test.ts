@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { compareServer } from '../../../bot/feeds/server-feed.ts';
 import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
+import { refuse } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
 let now = new Date();
@@ -102,11 +105,7 @@ describe('a feed of servers', () => {
   test('keeps pending changes when its settings change, unless it no longer covers the server', async () => {
     const ids = [await addServer('Alpha'), await addServer('Beta')];
     const feed = await startNoted({ what: 'servers' });
-    fake.fail({
-      matches: new RegExp(`^POST /channels/${feed.channelId}`),
-      times: 1000,
-      response: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
-    });
+    feed.fail('POST', refuse(503), 1000);
     for (const miss of [1, 2]) await poll(ids, undefined, new Date(Date.now() + miss));
     await refreshServers();
     await settle();
@@ -127,11 +126,7 @@ describe('after an outage of Discord', () => {
   async function missNews(...counts: (number | 'missed')[]) {
     const id = await addServer('Retake', 2);
     const feed = await startNoted({ what: 'servers', players: 10, role });
-    fake.fail({
-      matches: new RegExp(`^POST /channels/${feed.channelId}`),
-      times: 1000,
-      response: () => Response.json({ message: 'upstream', code: 0 }, { status: 503 }),
-    });
+    feed.fail('POST', refuse(503), 1000);
     await pollAs(id, ...counts);
     fake.clearFaults();
     await waitFor(async () => {
@@ -237,5 +232,23 @@ describe('players', () => {
     await change(4);
     await pollAs(id, 5, 6);
     expect(feed.messages()).toHaveLength(2);
+  });
+
+  test.each([
+    ['an hour ago', 60, 'players'],
+    ['less than an hour ago', 59, undefined],
+    ['when the clock was ahead', -3000, 'players'],
+  ])('are announced after a message %s as they should be', (_, minutesAgo, change) => {
+    const calledAt = new Date(now.getTime() - minutesAgo * 60_000);
+    const before = {
+      serverId: 1,
+      isOnline: true,
+      hasPlayers: false,
+      calledAt,
+      pending: null,
+      pendingSince: null,
+    };
+    const server = { id: 1, isOnline: true, playersCount: 10, updatedAt: now } as ServerView;
+    expect(compareServer(before, server, { playersAtLeast: 10, now })?.pending).toBe(change as 'players');
   });
 });

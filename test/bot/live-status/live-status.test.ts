@@ -1,6 +1,5 @@
-import { beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { createBot } from '../../../bot/bot.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
 import { removeServer } from '../../../src/queries/servers/servers.ts';
@@ -8,18 +7,30 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const INTERVAL_MS = 300;
 const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
 const { fake, db, poll } = harness;
-const { moderator, serverId, addPlayer, pin, edits, showsLastPlayer } = await createLiveMessages(harness);
+const { moderator, serverId, addPlayer, pin, edits, failEdits, showsLastPlayer } =
+  await createLiveMessages(harness);
 const rows = () => listLiveStatusMessages(db);
+let { bot } = harness;
 await harness.connect();
-beforeEach(() => {
+beforeEach(async () => {
   fake.clearFaults();
+  await restart();
 });
+
+afterAll(() => bot.stop());
+
+/** Starts another bot in place of the one that runs. */
+async function restart(...overrides: Parameters<typeof harness.startNext>): Promise<void> {
+  await bot.stop();
+  bot = await harness.startNext(...overrides);
+}
 
 describe('a live status message', () => {
   test('is posted into the channel in the language of the guild, and stored', async () => {
@@ -98,39 +109,28 @@ describe('a live status message', () => {
 
   test('survives a restart of the bot', async () => {
     const { posted } = await pin();
-    await harness.bot.stop();
+    await bot.stop();
     await addPlayer();
-    const again = createBot({ ...harness.deps });
-    again.start();
-    await waitFor(() => again.health().state === 'ready');
+    await restart();
     await waitFor(() => showsLastPlayer(posted?.id ?? ''));
-    await again.stop();
   });
 
   test('says that its server was removed, even when no bot ran meanwhile', async () => {
     const { id, slug } = await insertServer(db, { slug: 'removed', name: 'Removed' });
     await harness.refreshServers();
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, slug);
     expect((await rows()).find(({ messageId }) => messageId === posted?.id)?.serverId).toBe(id);
     await bot.stop();
     await removeServer(db, slug, { actor: 'operator' });
     await harness.refreshServers();
-    const again = createBot({ ...harness.deps });
-    again.start();
+    await restart();
     const shown = () => fake.messages.get(posted?.id ?? '')?.embeds[0];
     await waitFor(() => shown()?.description?.includes('no longer listed'));
     expect(shown()?.footer).toBeUndefined();
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
-    await again.stop();
   });
 
   test('is posted once by a double click, and again after it was deleted', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const actor = { ...moderator, guildLocale: 'en-US', channelId: '910000000000000079' };
     const message = messageOf(await fake.command('server', { name: 'live' }, actor));
     const button = findButton(message, 'Pin live status here')?.custom_id ?? '';
@@ -144,13 +144,9 @@ describe('a live status message', () => {
     fake.messages.delete(posted()[0]?.id ?? '');
     await press();
     expect(posted()).toHaveLength(1);
-    await bot.stop();
   });
 
   test('ends cleanly when the message or its channel is gone', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const first = await pin();
     const second = await pin({ ...moderator, channelId: '910000000000000009' });
     fake.goneMessages.add(first.posted?.id ?? '');
@@ -166,45 +162,28 @@ describe('a live status message', () => {
     expect(edits(first.posted?.id ?? '').length).toBe(attempts);
 
     const third = await pin();
-    fake.fail({
-      matches: /^PATCH \/channels/,
-      times: 20,
-      response: () => new Response('{}', { status: 503 }),
-    });
+    fake.fail({ matches: /^PATCH \/channels/, times: 20, response: refuse(503) });
     await addPlayer();
     await waitFor(() => edits(third.posted?.id ?? '').some(({ status }) => status === 503));
     fake.clearFaults();
     await waitFor(() => showsLastPlayer(third.posted?.id ?? ''));
     expect((await rows()).map(({ messageId }) => messageId)).toContain(third.posted?.id ?? '');
-    await bot.stop();
   });
 
   test('opens its thread again, which Discord has archived meanwhile', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const thread = { ...moderator, channelId: '910000000000000077' };
     const { posted } = await pin(thread);
     fake.archivedThreads.add(thread.channelId);
     await addPlayer();
     await waitFor(() => showsLastPlayer(posted?.id ?? ''));
     expect(fake.archivedThreads.has(thread.channelId)).toBe(false);
-    await bot.stop();
   });
 
   test('goes on after four refusals in a row, and ends at the fifth', async () => {
-    const timings = { ...harness.deps.timings, liveIntervalMs: 10 };
-    const bot = createBot({ ...harness.deps, timings });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
+    await restart({ timings: { liveIntervalMs: 10 } });
     const { posted } = await pin();
     const id = posted?.id ?? '';
-    const forbid = (times: number) =>
-      fake.fail({
-        matches: new RegExp(`^PATCH .*/messages/${id}$`),
-        times,
-        response: () => Response.json({ message: 'Missing Permissions', code: 50_013 }, { status: 403 }),
-      });
+    const forbid = (times: number) => failEdits(id, refuse(403, 50_013), times);
     forbid(4);
     await addPlayer();
     await waitFor(() => showsLastPlayer(id));
@@ -216,101 +195,106 @@ describe('a live status message', () => {
     expect(told?.embeds[0]?.description).toStartWith(
       `Stan na żywo, który przypięto na kanale <#${moderator.channelId}>, już się nie aktualizuje`,
     );
-    await bot.stop();
   });
 
   test('ends in a thread that was archived and locked, which the bot may not open', async () => {
-    const timings = { ...harness.deps.timings, liveIntervalMs: 10 };
-    const bot = createBot({ ...harness.deps, timings });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
+    await restart({ timings: { liveIntervalMs: 10 } });
     const thread = { ...moderator, channelId: '910000000000000076' };
     const { posted } = await pin(thread);
     fake.archivedThreads.add(thread.channelId);
     fake.fail({
       matches: new RegExp(`^PATCH /channels/${thread.channelId}$`),
       times: 1000,
-      response: () => Response.json({ message: 'Missing Permissions', code: 50_013 }, { status: 403 }),
+      response: refuse(403, 50_013),
     });
     await addPlayer();
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
-    await bot.stop();
   });
 
   test('that could not be stored is removed, since nothing would update it', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
     const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
     await db.execute(sql`alter table live_status_messages drop constraint refused`);
     expect(exchange.message?.embeds[0]?.description).toContain('Something went wrong');
     expect(fake.messagesIn('910000000000000078').filter(({ type }) => type === 0)).toEqual([]);
-    await bot.stop();
   });
 
   test('goes on after a single response of 401', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const { posted } = await pin();
-    fake.fail({
-      matches: new RegExp(`^PATCH .*/messages/${posted?.id}$`),
-      response: () => Response.json({ message: '401: Unauthorized', code: 0 }, { status: 401 }),
-    });
+    failEdits(posted?.id ?? '', refuse(401));
     await addPlayer();
     await waitFor(() => showsLastPlayer(posted?.id ?? ''));
     expect(edits(posted?.id ?? '').map(({ status }) => status)).toContain(401);
-    await bot.stop();
   });
 
   test('is edited again soon after a refresh without changes failed', async () => {
     const refreshMs = 2000;
-    const timings = { ...harness.deps.timings, liveIntervalMs: 50, liveRefreshMs: refreshMs };
-    const bot = createBot({ ...harness.deps, timings });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
+    await restart({ timings: { liveIntervalMs: 50, liveRefreshMs: refreshMs } });
     const { posted } = await pin();
     const id = posted?.id ?? '';
-    fake.fail({
-      matches: new RegExp(`^PATCH .*/messages/${id}$`),
-      response: () => Response.json({ message: '401: Unauthorized', code: 0 }, { status: 401 }),
-    });
+    failEdits(id, refuse(401));
     await waitFor(() => edits(id).some(({ status }) => status === 200));
     const [failed, repeated] = edits(id);
     expect([failed?.status, repeated?.status]).toEqual([401, 200]);
     expect((repeated?.at ?? 0) - (failed?.at ?? 0)).toBeLessThan(refreshMs / 2);
-    await bot.stop();
   });
 
   test('is not posted where the bot may not write', async () => {
-    const bot = createBot({ ...harness.deps });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
     expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
     expect(posted).toBeUndefined();
     // The permissions in the interaction may be out of date: Discord's response decides.
-    for (const { status, code } of [
-      { status: 403, code: 50_013 },
-      { status: 400, code: 50_008 },
-      { status: 400, code: 160_005 },
-    ]) {
-      const response = () => Response.json({ message: 'Refused', code }, { status });
+    for (const response of [refuse(403, 50_013), refuse(400, 50_008), refuse(400, 160_005)]) {
       fake.fail({ matches: /^POST \/channels/, response });
       const refused = await pin({ ...moderator, guildLocale: 'en-US' });
       expect(refused.exchange.message?.embeds[0]?.description).toContain('I can’t post here.');
     }
-    await bot.stop();
   });
 
   test('is posted without its link where Discord refuses it (localhost)', async () => {
-    const bot = createBot({ ...harness.deps, publicUrl: 'http://localhost:3000' });
-    bot.start();
-    await waitFor(() => bot.health().state === 'ready');
+    await restart({ publicUrl: 'http://localhost:3000' });
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
     expect(findButton(posted, 'Players')).toBeDefined();
     expect(findButton(posted, 'Connect')).toBeUndefined();
+  });
+
+  test('leaves its edits to the next bot when its own stops while Discord slows it down', async () => {
+    const timings = { liveIntervalMs: 50 };
+    await restart({ timings });
+    harness.lines.length = 0;
+    const id = (await pin()).posted?.id ?? '';
+    failEdits(id, slowDown(1));
+    await addPlayer();
+    await waitFor(() => edits(id).length === 1);
     await bot.stop();
+    await addPlayer();
+    // By the time the next bot may edit, the first one would have sent its edit, which is outdated.
+    failEdits(id, slowDown(2));
+    bot = await harness.startNext({ timings });
+    await waitFor(() => showsLastPlayer(id));
+    await bot.stop();
+    expect(edits(id)).toHaveLength(3);
+    const failures = harness.lines.filter(({ msg }) => msg.includes('editing a live status message failed'));
+    expect(failures).toEqual([]);
+  });
+
+  test('of a list is not edited when only scores have changed, which it does not show', async () => {
+    await restart({ timings: { liveIntervalMs: 50 } });
+    const list = (await pin(moderator, '')).posted?.id ?? '';
+    const card = (await pin()).posted?.id ?? '';
+    const score = async (playersCount: number, score: number) => {
+      await poll(serverId, { playersCount, players: [{ name: 'P1', score }] });
+      await harness.refreshServers();
+      await waitFor(() => JSON.stringify(fake.messages.get(card)?.embeds).includes(`  ${score}`));
+    };
+    // Whatever the earlier tests left is shown first.
+    await score(1, 10);
+    await waitFor(() => fake.messages.get(list)?.embeds[0]?.description?.includes(' 1/32'));
+    const before = edits(list).length;
+    for (const points of [20, 30]) await score(1, points);
+    expect(edits(list)).toHaveLength(before);
+    await poll(serverId, { playersCount: 2, players: [{ name: 'P1', score: 30 }] });
+    await harness.refreshServers();
+    await waitFor(() => edits(list).length === before + 1);
   });
 });

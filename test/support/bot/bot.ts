@@ -108,6 +108,13 @@ export async function startTestBot({
       await waitFor(() => bot.health().state === 'ready');
       await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
     },
+    /** Starts another bot on the same database, at the same Discord, and waits until it is connected. The test stops it. */
+    startNext: async (overrides: Partial<BotDeps> = {}) => {
+      const next = createBot({ ...deps, ...overrides, timings: { ...deps.timings, ...overrides.timings } });
+      next.start();
+      await waitFor(() => next.health().state === 'ready');
+      return next;
+    },
     /** Waits until the servers in memory are those that are stored now. */
     refreshServers: async () => {
       const stored = JSON.stringify(await listServerStatuses(database.db));

@@ -1,6 +1,10 @@
+import { eq } from 'drizzle-orm';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { penalties } from '../../../src/db/schema/penalties.ts';
 import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import { insertPenalties } from '../database/builders.ts';
 import { anActor } from '../discord/actor.ts';
+import type { Fault } from '../discord/faults.ts';
 import type { OptionValue } from '../discord/interactions.ts';
 import type { FakeMessage } from '../discord/messages.ts';
 import { waitFor } from '../wait.ts';
@@ -33,6 +37,9 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
       /** The titles of embeds; for messages without one their text, without mentions. */
       titles: () =>
         messages().map(({ embeds, content }) => embeds[0]?.title ?? content.replace(/^<@&\d+> /, '')),
+      /** Makes requests for messages of the channel fail. */
+      fail: (method: 'POST' | 'PATCH', response: Fault['response'], times = 1) =>
+        fake.fail({ matches: new RegExp(`^${method} /channels/${channelId}`), response, times }),
       /** Attempts to change messages of the channel. */
       requests: (method: 'POST' | 'PATCH') =>
         fake.requests.filter(
@@ -45,6 +52,24 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
 
 async function countFeeds(db: TestBot['db']): Promise<number> {
   return (await db.select({ id: discordFeeds.id }).from(discordFeeds)).length;
+}
+
+/** Inserts penalties of one kind. */
+export function insertMany(
+  db: TestBot['db'],
+  amount: number,
+  values: Parameters<typeof insertPenalties>[1][number] = {},
+) {
+  return insertPenalties(db, Array<typeof values>(amount).fill(values));
+}
+
+/** Changes a penalty, as a mirror or a plugin does. */
+export async function changePenalty(
+  db: TestBot['db'],
+  { id }: { id: number } | undefined = { id: 0 },
+  values: Partial<typeof penalties.$inferInsert>,
+): Promise<void> {
+  await db.update(penalties).set(values).where(eq(penalties.id, id));
 }
 
 /** Waits until every feed has told all there is to tell of penalties, however often Discord fails. */

@@ -2,6 +2,7 @@ import { insertServer } from '../database/builders.ts';
 import { type Actor, anActor } from '../discord/actor.ts';
 import type { Exchange } from '../discord/exchange.ts';
 import { messageOf } from '../discord/exchange.ts';
+import type { Fault } from '../discord/faults.ts';
 import { type FakeMessage, findButton } from '../discord/messages.ts';
 import type { TestBot } from './bot.ts';
 
@@ -46,6 +47,9 @@ export async function createLiveMessages({ fake, db, poll, refreshServers }: Tes
       fake.requests.filter(
         ({ method, path }) => method === 'PATCH' && path.endsWith(`/messages/${messageId}`),
       ),
+    /** Makes edits of a message fail. */
+    failEdits: (messageId: string, response: Fault['response'], times = 1) =>
+      fake.fail({ matches: new RegExp(`^PATCH .*/messages/${messageId}$`), response, times }),
     /** Whether a message shows the player who came last. */
     showsLastPlayer: (messageId: string) =>
       JSON.stringify(fake.messages.get(messageId)?.embeds ?? []).includes(`P${players}`),

@@ -14,54 +14,32 @@ const menu = (values: object) => ({
   components: [{ type: 1, components: [{ type: 3, custom_id: 'x', ...values }] }],
 });
 
+const anOption = (value: string) => ({ label: value, value });
+const aButton = (customId: string) => button({ label: 'x', custom_id: customId }).components;
+
 describe('a message is refused', () => {
-  test.each([
+  test.each<[string, MessageForm]>([
     ['a title over 256', { embeds: [{ title: 'x'.repeat(257) }] }],
     ['a field over 1024', { embeds: [{ fields: [{ name: 'x', value: 'x'.repeat(1025) }] }] }],
     ['an empty field', { embeds: [{ fields: [{ name: 'x', value: ' ' }] }] }],
-    ['26 fields', { embeds: [{ fields: Array.from({ length: 26 }, () => ({ name: 'x', value: 'x' })) }] }],
     [
       '6001 characters over all embeds',
       { embeds: [{ description: 'x'.repeat(4000) }, { description: 'x'.repeat(2001) }] },
     ],
     ['a file that is not there', { embeds: [{ image: { url: 'attachment://a.png' } }] }],
-    ['a custom_id over 100', button({ label: 'x', custom_id: 'x'.repeat(101) })],
+    ['a custom_id over 100', { components: aButton('x'.repeat(101)) }],
     ['a label over 80', button({ label: 'x'.repeat(81), custom_id: 'x' })],
     ['steam:// in a button', button({ label: 'x', style: 5, url: 'steam://connect/1.2.3.4' })],
     ['localhost in a button', button({ label: 'x', style: 5, url: 'http://localhost:3000' })],
     ['a button without a custom_id', button({ label: 'x' })],
-    [
-      '26 options',
-      menu({ options: Array.from({ length: 26 }, (_, at) => ({ label: 'x', value: `${at}` })) }),
-    ],
-    [
-      'the same option twice',
-      menu({
-        options: [
-          { label: 'x', value: 'x' },
-          { label: 'y', value: 'x' },
-        ],
-      }),
-    ],
+    ['26 options', menu({ options: Array.from({ length: 26 }, (_, at) => anOption(`${at}`)) })],
+    ['the same option twice', menu({ options: [anOption('x'), anOption('x')] })],
     [
       'the same custom_id twice',
-      {
-        components: [
-          ...button({ label: 'x', custom_id: 'x' }).components,
-          ...menu({ options: [{ label: 'x', value: 'x' }] }).components,
-        ],
-      },
+      { components: [...aButton('x'), ...menu({ options: [anOption('x')] }).components] },
     ],
-    [
-      'six rows',
-      {
-        components: Array.from(
-          { length: 6 },
-          (_, at) => button({ label: 'x', custom_id: `${at}` }).components[0],
-        ),
-      },
-    ],
-  ] as [string, MessageForm][])('for %s', (_, form) => {
+    ['six rows', { components: ['1', '2', '3', '4', '5', '6'].flatMap(aButton) }],
+  ])('for %s', (_, form) => {
     expect(checkMessage(form, [])).toMatchObject({ code: 50035 });
   });
 
@@ -74,7 +52,7 @@ describe('a message is refused', () => {
     ['texts', { embeds: [{ title: 'x'.repeat(256), fields: [{ name: 'x', value: 'x'.repeat(1024) }] }] }],
     ['a button', button({ label: 'x'.repeat(80), custom_id: 'x'.repeat(100) })],
     ['a link', button({ label: 'x', style: 5, url: 'https://example.org' })],
-    ['a menu', menu({ options: [{ label: 'x', value: 'x' }] })],
+    ['a menu', menu({ options: [anOption('x')] })],
   ])('but not for %s within the limits', (_, form) => {
     expect(checkMessage(form, [])).toBeUndefined();
   });
@@ -87,12 +65,7 @@ describe('commands are refused', () => {
     expect(checkCommands([command], { isGuild: true })).toBeUndefined();
   });
 
-  test.each([
-    ['upper case', [{ ...command, name: 'Server' }]],
-    ['a name over 32', [{ ...command, name: 'x'.repeat(33) }]],
-    ['a description over 100', [{ ...command, description: 'x'.repeat(101) }]],
-    ['no description', [{ name: 'a' }]],
-    ['an unknown locale', [{ ...command, name_localizations: { xx: 'a' } }]],
+  test.each<[string, Parameters<typeof checkCommands>[0]]>([
     ['the same name twice', [command, command]],
     ['contexts in a guild', [{ ...command, contexts: [0] }]],
     [
@@ -103,13 +76,12 @@ describe('commands are refused', () => {
           options: Array.from({ length: 25 }, (_, at) => ({
             type: 3,
             name: `o${at}`,
-            description: 'd',
             choices: Array.from({ length: 25 }, () => ({ name: 'x'.repeat(90), value: 'y' })),
           })),
         },
       ],
     ],
-  ] as [string, Parameters<typeof checkCommands>[0]][])('for %s', (_, commands) => {
+  ])('for %s', (_, commands) => {
     expect(checkCommands(commands, { isGuild: true })).toMatchObject({ code: 50035 });
   });
 });

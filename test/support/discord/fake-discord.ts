@@ -1,7 +1,7 @@
 import { RESTJSONErrorCodes } from 'discord.js';
 import { createApplicationRoutes } from './application-routes.ts';
 import type { Exchange } from './exchange.ts';
-import { FakeGateway, type SocketData } from './fake-gateway.ts';
+import { FakeGateway } from './fake-gateway.ts';
 import { createFaults } from './faults.ts';
 import { createGuild } from './guild.ts';
 import { createInteractionRoutes } from './interaction-routes.ts';
@@ -86,15 +86,13 @@ export async function startFakeDiscord({
   });
 
   const listen = () =>
-    Bun.serve<SocketData>({
+    Bun.serve<undefined>({
       hostname: '127.0.0.1',
       port,
       idleTimeout: 0,
       fetch: async (request, server) => {
         if (!new URL(request.url).pathname.startsWith('/gateway')) return handle(request);
-        return server.upgrade(request, { data: { connectedAt: Date.now() } })
-          ? undefined
-          : new Response('Upgrade expected', { status: 426 });
+        return server.upgrade(request) ? undefined : new Response('Upgrade expected', { status: 426 });
       },
       websocket: {
         open: (socket) => gateway.open(socket),

@@ -7,6 +7,19 @@ export type Fault = {
   response: (() => Response | Promise<Response>) | 'hang' | 'lost';
 };
 
+/** A refusal by Discord. @param code one of Discord's; 0: a general one. */
+export const refuse =
+  (status: number, code = 0) =>
+  (): Response =>
+    Response.json({ message: 'Refused', code }, { status });
+
+/** The response to one request too many. */
+export const slowDown = (seconds: number) => (): Response =>
+  Response.json(
+    { message: 'You are being rate limited.', retry_after: seconds, global: false },
+    { status: 429, headers: { 'retry-after': `${seconds}`, 'x-ratelimit-scope': 'user' } },
+  );
+
 /** Requests that are to fail. */
 export function createFaults() {
   const faults: Fault[] = [];

@@ -10,7 +10,7 @@ import { type Actor, anActor, type FakeUser } from './actor.ts';
 import type { Exchange } from './exchange.ts';
 import type { FakeMember } from './guild.ts';
 import type { FakeComponent } from './message-form.ts';
-import { type FakeMessage, findComponent, toWireMessage } from './messages.ts';
+import { type FakeMessage, findButton, findComponent, toWireMessage } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
 
 /** A role of the guild. */
@@ -97,6 +97,13 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
     press: (message: FakeMessage, customId: string, actor: Actor, { forged = false } = {}) => {
       if (!forged) requireComponent(message, customId);
       const data = { component_type: ComponentType.Button, custom_id: customId };
+      return interact(InteractionType.MessageComponent, data, actor, message);
+    },
+    /** Presses the button with a label. */
+    click: (message: FakeMessage | undefined, label: string, actor: Actor) => {
+      const button = findButton(message, label);
+      if (!message || !button?.custom_id || button.disabled) throw new Error(`there is no button ${label}`);
+      const data = { component_type: ComponentType.Button, custom_id: button.custom_id };
       return interact(InteractionType.MessageComponent, data, actor, message);
     },
     /** Chooses in a menu of a message. @param forged neither custom id nor values need be those of the message. */
