@@ -21,7 +21,7 @@ export type MemoryRateLimiterOptions = {
   clockMs?: () => number;
   /** 60 seconds by default. */
   windowMs?: number;
-  /** Keys with a log of their own in one generation, 100,000 by default: some 25 MB. */
+  /** Keys in one generation, 100,000 by default: some 25 MB. */
   maxKeys?: number;
 };
 
@@ -29,16 +29,13 @@ const WINDOW_MS = 60_000;
 /** Up to this limit the exact time of each request is kept; above it times are rounded up, which bounds the log. */
 const MAX_MARKS = 64;
 const MAX_KEYS = 100_000;
-const SHARED_KEYS = 8192;
 
 /** When requests came, oldest first: `times[i]` is the latest of `counts[i]` requests. */
 type Log = { times: number[]; counts: number[]; total: number };
 
 /**
- * An exact sliding log in memory. The cost of a request does not depend on the limit.
- *
- * Memory is bounded: logs idle for a whole window are dropped a generation at a time, and past 100,000 keys in a window
- * further ones share logs, so that a flood of addresses can neither exhaust memory nor evict a limited address.
+ * An exact sliding log in memory. The cost of a request does not depend on the limit. Logs are dropped a generation at a
+ * time: when they have been idle for a whole window, and earlier once more than 100,000 keys came after them.
  */
 export function createMemoryRateLimiter(
   limit: number,
@@ -51,45 +48,24 @@ export function createMemoryRateLimiter(
   let current = new Map<string, Log>();
   let previous = new Map<string, Log>();
   let nextGenerationAtMs = 0;
-  /** When the last request in a shared log leaves the window. */
-  let sharedUntilMs = 0;
   const roundedMs = roundingOf(limit, windowMs);
 
   function logOf(key: string, nowMs: number): Log {
-    if (nowMs >= nextGenerationAtMs || nowMs < nextGenerationAtMs - windowMs) {
+    if (nowMs >= nextGenerationAtMs || current.size >= maxKeys) {
       // After a whole window without requests, no log holds one that still counts.
       previous = nowMs >= nextGenerationAtMs + windowMs ? new Map() : current;
       current = new Map();
       nextGenerationAtMs = nowMs + windowMs;
     }
-    return current.get(key) ?? findLog(key, nowMs);
-  }
-
-  function findLog(key: string, nowMs: number): Log {
-    const name = hasOwnLog(key, nowMs) ? key : sharedKey(key);
-    if (name !== key) sharedUntilMs = nowMs + windowMs + roundedMs;
-    const known = current.get(name);
-    if (known) return known;
-    const log = previous.get(name) ?? { times: [], counts: [], total: 0 };
-    current.set(name, log);
+    const log = current.get(key) ?? previous.get(key) ?? { times: [], counts: [], total: 0 };
+    current.set(key, log);
     return log;
-  }
-
-  function hasOwnLog(key: string, nowMs: number): boolean {
-    if (previous.has(key)) return true;
-    if (current.size >= maxKeys) return false;
-    if (nowMs >= sharedUntilMs) return true;
-    // There is room again, but the requests that this key has in a shared log still count.
-    const shared = current.get(sharedKey(key)) ?? previous.get(sharedKey(key));
-    if (!shared) return true;
-    dropOutside(shared, nowMs, { windowMs, roundedMs });
-    return shared.total === 0;
   }
 
   function judge(key: string, isCounted: boolean): RateLimitVerdict {
     const nowMs = clockMs();
     const log = logOf(key, nowMs);
-    dropOutside(log, nowMs, { windowMs, roundedMs });
+    dropOutside(log, nowMs - windowMs);
     const isAllowed = log.total < limit;
     if (isAllowed && isCounted) mark(log, nowMs, roundedMs);
     return toVerdict({
@@ -127,25 +103,13 @@ export function toVerdict({
   return { isAllowed, limit, remaining: limit - total, resetSeconds };
 }
 
-/** Drops times that have left the window, and times in the future, left by a clock that was set back. */
-function dropOutside(
-  log: Log,
-  nowMs: number,
-  { windowMs, roundedMs }: { windowMs: number; roundedMs: number },
-): void {
-  let expired = 0;
-  while (expired < log.times.length && (log.times[expired] ?? 0) <= nowMs - windowMs) {
-    log.total -= log.counts[expired] ?? 0;
-    expired += 1;
-  }
-  if (expired > 0) {
-    log.times.splice(0, expired);
-    log.counts.splice(0, expired);
-  }
-  while ((log.times.at(-1) ?? nowMs) > nowMs + roundedMs) {
-    log.times.pop();
-    log.total -= log.counts.pop() ?? 0;
-  }
+/** Drops times that have left the window. */
+function dropOutside(log: Log, untilMs: number): void {
+  const firstInside = log.times.findIndex((atMs) => atMs > untilMs);
+  const expired = firstInside === -1 ? log.times.length : firstInside;
+  if (expired === 0) return;
+  log.times.splice(0, expired);
+  for (const count of log.counts.splice(0, expired)) log.total -= count;
 }
 
 function mark(log: Log, nowMs: number, roundedMs: number): void {
@@ -159,8 +123,4 @@ function mark(log: Log, nowMs: number, roundedMs: number): void {
   // Rounded up, so that a request may leave the window late but never early.
   log.times.push(roundedMs === 0 ? nowMs : (Math.floor(nowMs / roundedMs) + 1) * roundedMs);
   log.counts.push(1);
-}
-
-function sharedKey(key: string): string {
-  return `\0${Bun.hash.crc32(key) % SHARED_KEYS}`;
 }

@@ -142,21 +142,6 @@ describe('the limit', () => {
     expect(take(limiter, 'a', BEGIN_MS + 61_000).remaining).toBe(64);
   });
 
-  for (const limit of [2, 100]) {
-    test(`of ${limit} drops marks that lie ahead: after a clock that was an hour ahead nobody waits an hour`, () => {
-      const limiter = createLimiter(limit);
-      const hourAhead = BEGIN_MS + 3_600_000;
-      for (let i = 0; i < limit; i++) take(limiter, 'a', hourAhead);
-      expect(take(limiter, 'a', hourAhead).isAllowed).toBe(false);
-      expect(take(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: limit - 1 });
-      for (let i = 1; i < limit; i++) take(limiter, 'a', BEGIN_MS);
-      const refused = take(limiter, 'a', BEGIN_MS);
-      expect(refused.isAllowed).toBe(false);
-      expect(refused.resetSeconds).toBeLessThanOrEqual(62);
-      expect(take(limiter, 'a', BEGIN_MS + 62_000).isAllowed).toBe(true);
-    });
-  }
-
   test('goes by a monotonic clock: the system clock plays no part', () => {
     const limiter = createMemoryRateLimiter(1);
     try {
@@ -171,19 +156,14 @@ describe('the limit', () => {
 });
 
 describe('memory', () => {
-  test('a million addresses in a minute cost some tens of megabytes, and each is still limited', () => {
+  test('a million addresses in a minute cost some tens of megabytes', () => {
     const limiter = createLimiter(30);
     Bun.gc(true);
     const before = process.memoryUsage().heapUsed;
-    let allowed = 0;
-    for (let i = 0; i < 1_000_000; i++) {
-      if (take(limiter, `2001:db8:${i}/64`, BEGIN_MS + i / 20).isAllowed) allowed += 1;
-    }
+    for (let i = 0; i < 1_000_000; i++) take(limiter, `2001:db8:${i}/64`, BEGIN_MS + i / 20);
     Bun.gc(true);
     const grownMb = (process.memoryUsage().heapUsed - before) / 1024 / 1024;
     expect(grownMb).toBeLessThan(100);
-    // 100,000 of their own, and 8,192 shared ones at 30 each.
-    expect(allowed).toBeLessThanOrEqual(100_000 + 8192 * 30);
   });
 
   test('the log of a high limit stays short, however many requests it lets through', () => {
@@ -196,15 +176,17 @@ describe('memory', () => {
     expect(take(limiter, 'a', BEGIN_MS + 50_000).remaining).toBe(99_999);
   });
 
-  test('idle keys are forgotten within two windows', () => {
-    const limiter = createLimiter(30, { maxKeys: 10 });
-    for (let i = 0; i < 10; i++) take(limiter, `old ${i}`, BEGIN_MS);
-    const later = BEGIN_MS + 2 * WINDOW_MS + 1;
-    // There is room again: each of ten new keys has its whole limit.
-    for (let i = 0; i < 10; i++) expect(take(limiter, `new ${i}`, later).remaining).toBe(29);
+  test('keys that are idle are forgotten within two windows', () => {
+    const limiter = createLimiter(30);
+    Bun.gc(true);
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 99_000; i++) take(limiter, `old ${i}`, BEGIN_MS);
+    take(limiter, 'new', BEGIN_MS + 2 * WINDOW_MS);
+    Bun.gc(true);
+    expect((process.memoryUsage().heapUsed - before) / 1024 / 1024).toBeLessThan(1.5);
   });
 
-  test('a request just before logs are turned over still counts after', () => {
+  test('a request just before a generation of logs ends still counts after it', () => {
     const limiter = createLimiter(1);
     take(limiter, 'first', BEGIN_MS);
     take(limiter, 'a', BEGIN_MS + 59_999);
@@ -213,107 +195,10 @@ describe('memory', () => {
     expect(take(limiter, 'a', BEGIN_MS + 119_999).isAllowed).toBe(true);
   });
 
-  test('requests of several keys in the millisecond in which logs are turned over all count', () => {
-    const limiter = createLimiter(1);
-    for (const key of ['a', 'b', 'b']) take(limiter, key, BEGIN_MS);
-    expect(take(limiter, 'a', BEGIN_MS).isAllowed).toBe(false);
-  });
-
-  test('a flood of addresses resets no limit: an address that was refused before it stays refused', () => {
-    const limiter = createLimiter(2, { maxKeys: 50 });
-    for (let i = 0; i < 2; i++) take(limiter, 'known', BEGIN_MS);
-    for (let i = 0; i < 5000; i++) take(limiter, `flood ${i}`, BEGIN_MS + 1000);
-    expect(take(limiter, 'known', BEGIN_MS + 59_000).isAllowed).toBe(false);
-  });
-
-  test('an address that comes in the middle of a flood is limited too, also when the logs are rotated', () => {
-    const limiter = createLimiter(2, { maxKeys: 50 });
-    for (let i = 0; i < 50; i++) take(limiter, `flood ${i}`, BEGIN_MS);
-    const allowed: number[] = [];
-    for (let at = BEGIN_MS + 30_000; at < BEGIN_MS + 300_000; at += 500) {
-      if (take(limiter, 'late', at).isAllowed) allowed.push(at);
-    }
-    expect(maxInWindow(allowed)).toBe(2);
-    expect(allowed.length).toBeGreaterThanOrEqual(8);
-  });
-
-  test('no key of a flood ever passes more than its limit in a window', () => {
-    const limiter = createLimiter(3, { maxKeys: 20 });
-    const random = randomNumbers(5);
-    const allowed = new Map<string, number[]>();
-    for (let i = 0, at = BEGIN_MS; i < 60_000; i++, at += Math.floor(random() * 20)) {
-      const key = `k${Math.floor(random() * (i % 20_000 < 10_000 ? 2000 : 5))}`;
-      if (take(limiter, key, at).isAllowed) allowed.set(key, [...(allowed.get(key) ?? []), at].slice(-200));
-    }
-    expect(Math.max(...[...allowed.values()].map(maxInWindow))).toBe(3);
-  });
-});
-
-function areAllowed(limiter: RateLimiter, keys: readonly string[], atMs: number): boolean[] {
-  return keys.map((key) => take(limiter, key, atMs).isAllowed);
-}
-
-/** Two keys that share a log where none has a log of its own: of a limit of 1 the first leaves nothing to the second. */
-function findSharers(): [string, string] {
-  const limiter = createLimiter(1, { maxKeys: 0 });
-  take(limiter, 'one', BEGIN_MS);
-  for (let i = 0; i < 200_000; i++)
-    if (!check(limiter, `other ${i}`, BEGIN_MS).isAllowed) return ['one', `other ${i}`];
-  throw new Error('no keys share a log');
-}
-
-describe('shared logs', () => {
-  const sharers = findSharers();
-
-  test('are for keys past the most that have their own, and for no others', () => {
-    expect(areAllowed(createLimiter(1, { maxKeys: 2 }), sharers, BEGIN_MS)).toEqual([true, true]);
-    const limiter = createLimiter(1, { maxKeys: 1 });
-    take(limiter, 'own', BEGIN_MS);
-    expect(areAllowed(limiter, [...sharers, 'in another log'], BEGIN_MS)).toEqual([true, false, true]);
-  });
-
-  // With room for one, the second of the two is let through if the first has a log of its own.
-  const cases = {
-    'when a window has passed, to the millisecond': { fullAt: 0, askedAt: 60_000 },
-    'when the clock was an hour ahead': { fullAt: 3_600_000, askedAt: 0 },
-  };
-  for (const [when, { fullAt, askedAt }] of Object.entries(cases)) {
-    test(`are no longer needed ${when}`, () => {
-      const limiter = createLimiter(1, { maxKeys: 1 });
-      take(limiter, 'own', BEGIN_MS + fullAt);
-      expect(areAllowed(limiter, sharers, BEGIN_MS + askedAt)).toEqual([true, true]);
-    });
-  }
-
-  test('are left by a key once none of its requests there counts, though those of others do', () => {
-    for (const asked of [[], [sharers[0]]]) {
-      const limiter = createLimiter(1, { maxKeys: 1 });
-      areAllowed(limiter, ['own', ...asked], BEGIN_MS);
-      take(limiter, 'in another log', BEGIN_MS + 50_000);
-      expect(areAllowed(limiter, sharers, BEGIN_MS + 60_000)).toEqual([true, true]);
-    }
-  });
-
-  test('are not left before: above 64 requests leave up to a second late', () => {
-    const limiter = createLimiter(100, { maxKeys: 1 });
-    take(limiter, 'own', BEGIN_MS);
-    for (let i = 0; i < 100; i++) take(limiter, 'late', BEGIN_MS + 30_000);
-    expect(take(limiter, 'late', BEGIN_MS + 89_500).isAllowed).toBe(false);
-    expect(take(limiter, 'late', BEGIN_MS + 91_000).isAllowed).toBe(true);
-  });
-
-  test('are not for a key that had its own in the window before, however many others there are', () => {
+  test('of more keys than fit, those that came last are remembered', () => {
     const limiter = createLimiter(1, { maxKeys: 2 });
-    take(limiter, 'first', BEGIN_MS);
-    take(limiter, 'a', BEGIN_MS + 59_000);
-    areAllowed(limiter, ['b', 'c'], BEGIN_MS + 60_000);
-    expect(take(limiter, 'a', BEGIN_MS + 60_000).isAllowed).toBe(false);
-  });
-
-  test('are for a key again that was idle for a whole window', () => {
-    const limiter = createLimiter(1, { maxKeys: 1 });
-    take(limiter, sharers[0], BEGIN_MS);
-    take(limiter, 'own', BEGIN_MS + 2 * WINDOW_MS);
-    expect(areAllowed(limiter, sharers, BEGIN_MS + 2 * WINDOW_MS)).toEqual([true, false]);
+    for (const key of ['a', 'b', 'c', 'b', 'd']) take(limiter, key, BEGIN_MS);
+    const isAllowed = (key: string) => check(limiter, key, BEGIN_MS + 59_999).isAllowed;
+    expect(['b', 'd', 'a'].map(isAllowed)).toEqual([false, false, true]);
   });
 });
