@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { errorCode } from '../../src/domain/errors.ts';
@@ -21,8 +21,8 @@ export type SoundFiles = {
 
 /** Some 250 sounds of ten seconds; a sound of a minute is 1.4 MB. */
 const CACHED_BYTES = 64 * 1024 * 1024;
-/** Error codes of `lstat` and `open` for a missing file, a symbolic link and a folder. */
-const NO_FILE_CODES = new Set(['ENOENT', 'ELOOP', 'EISDIR']);
+/** Error codes for a missing file and a symbolic link. */
+const NO_FILE_CODES = new Set(['ENOENT', 'ELOOP']);
 
 /** Reads and hashes each version of a file once while it is cached; every request checks whether the file was replaced. */
 export function createSoundFiles(folder: string): SoundFiles {
@@ -31,51 +31,31 @@ export function createSoundFiles(folder: string): SoundFiles {
     // lru-cache rejects a size of 0.
     sizeCalculation: ({ blob }) => Math.max(blob.size, 1),
   });
-  const loading = new Map<string, Promise<SoundFile | undefined>>();
 
-  async function load(path: string): Promise<SoundFile | undefined> {
-    const found = await readVersion(path);
-    if (!found) return undefined;
-    cache.set(found.version, found.file);
-    return found.file;
-  }
-
-  async function read(name: string): Promise<SoundFile | undefined> {
-    const path = join(folder, name);
-    const stats = await lstat(path, { bigint: true });
-    if (!stats.isFile()) return undefined;
-    const version = versionOf(path, stats);
-    const known = cache.get(version) ?? loading.get(version);
-    if (known) return known;
-    const loaded = load(path).finally(() => loading.delete(version));
-    loading.set(version, loaded);
-    return loaded;
-  }
-
-  return {
-    read: (name) =>
-      read(name).catch((error: unknown) => {
-        if (NO_FILE_CODES.has(errorCode(error))) return undefined;
-        throw error;
-      }),
-  };
-}
-
-/** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
-async function readVersion(path: string): Promise<{ version: string; file: SoundFile } | undefined> {
-  // Symbolic links are not followed: they could lead out of the folder.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  try {
+  /** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
+  async function readVersion(path: string): Promise<SoundFile | undefined> {
+    // Symbolic links are not followed: they could lead out of the folder.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     const stats = await handle.stat({ bigint: true });
     if (!stats.isFile()) return undefined;
+    const version = versionOf(path, stats);
+    const cached = cache.get(version);
+    if (cached) return cached;
     const bytes = await handle.readFile();
     const hash = new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
     const modifiedAt = new Date(Number(stats.mtimeMs / 1000n) * 1000);
     const file = { blob: new Blob([bytes]), hash, etag: `"${hash.slice(0, 32)}"`, modifiedAt };
-    return { version: versionOf(path, stats), file };
-  } finally {
-    await handle.close();
+    cache.set(version, file);
+    return file;
   }
+
+  return {
+    read: (name) =>
+      readVersion(join(folder, name)).catch((error: unknown) => {
+        if (NO_FILE_CODES.has(errorCode(error))) return undefined;
+        throw error;
+      }),
+  };
 }
 
 /** A replaced file has another inode, an overwritten one another time or size. */
