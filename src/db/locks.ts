@@ -25,6 +25,8 @@ export const LOCKS = {
   demoCommunity: 727_008,
   /** Held while a webhook is added, so that there are never more than allowed. */
   newWebhook: 727_012,
+  /** With the id of a user: their export of penalties. */
+  penaltyExport: 727_014,
   /** Held while a demo runs. */
   demo: 727_011,
   /** With the hash of a part's name: held by the process that runs it. */

@@ -241,12 +241,11 @@ export const CHECK_MS = 1000;
 /** Exports read the primary: their cursor is a position in its sequence of events. */
 function startExports(
   { database, changes, now, log, onStopPart }: Context,
-  { createLimiter, createMutex }: Limits,
+  { createLimiter }: Limits,
 ): PenaltyExports {
   const exports = createPenaltyExports({
     openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
     limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
-    mutex: createMutex('running export'),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
   // Every second too, since a token expires without a notification.

@@ -29,7 +29,7 @@ type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
 /** The dependencies of the HTML pages. */
 export async function openPages(
   context: Context,
-  { tokens, limits: { createLimiter, createMutex }, demoPeople }: Options,
+  { tokens, limits: { createLimiter }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
   const { config, now, database, soundFolders, steamApi, metrics, onStopPart } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
@@ -42,7 +42,6 @@ export async function openPages(
   const downloads = createDownloads({
     openExport: (steamId64, options) =>
       openPersonExport({ databaseUrl: database.url, db: requestDb }, steamId64, options),
-    mutex: createMutex('running download'),
   });
   onStopPart('downloads of own data', downloads.stop, { serves: true });
   return {

@@ -1,4 +1,3 @@
-import { createMemoryMutex } from '../../api/http/keyed-mutex.ts';
 import {
   createMemoryRateLimiter,
   type RateLimiter,
@@ -35,7 +34,6 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     return {
       createLimiter: (name, limit, options) =>
         counted(name, createMemoryRateLimiter(limit, { ...options, clockMs })),
-      createMutex: createMemoryMutex,
     };
   }
   const onCommand = addRedisMetrics(metrics);
@@ -43,7 +41,6 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
   onStop('shared limits', async () => limits.close());
   return {
     createLimiter: (name, limit, options) => counted(name, limits.createLimiter(name, limit, options)),
-    createMutex: limits.createMutex,
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
-import { createMemoryMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
 
 const COMMAND_LIMIT_MS = 50;
@@ -56,8 +55,6 @@ type Options = {
 export type RedisLimits = {
   /** @param name distinguishes limiters in one Redis. */
   createLimiter: (name: string, limit: number, options?: { windowMs?: number }) => RateLimiter;
-  /** @param name distinguishes the mutexes of one Redis. */
-  createMutex: (name: string) => KeyedMutex;
   close: () => void;
 };
 
@@ -142,51 +139,11 @@ export function openRedisLimits({
     };
   };
 
-  const createMutex: RedisLimits['createMutex'] = (name) => {
-    const local = createMemoryMutex();
-    const send = async (command: string, ...args: string[]) =>
-      run(
-        () => client.send(command, args),
-        () => undefined,
-      );
-    return {
-      claim: async (key) => {
-        const releaseLocal = await local.claim(key);
-        if (!releaseLocal) return undefined;
-        const slot = `community-api:${name}:${key}`;
-        const holder = crypto.randomUUID();
-        const isTaken = await run(
-          async () => (await client.send('SET', [slot, holder, 'NX', 'PX', String(SLOT_MS)])) === null,
-          () => false,
-        );
-        if (isTaken) {
-          releaseLocal();
-          return undefined;
-        }
-        const renewal = setInterval(
-          () => send('EVAL', RENEW, '1', slot, holder, String(SLOT_MS)),
-          SLOT_MS / 3,
-        );
-        return () => {
-          clearInterval(renewal);
-          releaseLocal();
-          void send('EVAL', RELEASE, '1', slot, holder);
-        };
-      },
-    };
-  };
-
   return {
     createLimiter,
-    createMutex,
     close: () => {
       isClosed = true;
       client.close();
     },
   };
 }
-
-/** How long after its last renewal a slot expires, so that a process that died does not hold it forever. */
-const SLOT_MS = 60_000;
-const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
-const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end`;

@@ -2,12 +2,15 @@ import { t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
 import { formatEventCursor } from '../../../src/domain/event.ts';
 import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
-import type { ExportFields, PenaltyExport } from '../../../src/queries/penalties/export.ts';
+import {
+  type ExportFields,
+  exportRunning,
+  type PenaltyExport,
+} from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
-import type { KeyedMutex } from '../../http/keyed-mutex.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
@@ -20,8 +23,6 @@ const NDJSON = 'application/x-ndjson';
 export const EXPORTS_PER_HOUR = 6;
 /** In this process, over all owners: each export holds a connection and a snapshot. */
 const MAX_AT_ONCE = 4;
-/** `Retry-After` for an owner whose other export is still running. */
-const RETRY_SECONDS = 10;
 
 const ExportEndModel = t.Object(
   {
@@ -38,7 +39,7 @@ const ExportEndModel = t.Object(
 const EXPORT_RUNNING = defineFailure(
   'ExportRunning',
   "Another export of the token's owner is running.",
-  () => new LimitReached('Only one export at a time: your previous one is still running', RETRY_SECONDS),
+  exportRunning,
 );
 const exportsSpent = (seconds: number) =>
   new LimitReached(`At most ${EXPORTS_PER_HOUR} exports an hour: read /penalties/changes meanwhile`, seconds);
@@ -85,15 +86,13 @@ export const exportPenalties = protectedRoute({
     },
 });
 
-type Options = { fields: ExportFields; now: Date };
+type Options = { fields: ExportFields; ownerId: number; now: Date };
 type Deps = {
   /** Which of these tokens are live. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
   openExport: (filter: PenaltyFilter, options: Options) => Promise<PenaltyExport>;
   /** Counts the exports that an owner starts. */
   limiter: RateLimiter;
-  /** One for each owner. */
-  mutex: KeyedMutex;
 };
 
 /** The exports that this process sends. */
@@ -110,53 +109,35 @@ export type PenaltyExports = {
 };
 
 /** Creates the exports; once for both bases, which share their limits. */
-export function createPenaltyExports({ openExport, limiter, mutex, listLiveTokenIds }: Deps): PenaltyExports {
+export function createPenaltyExports({ openExport, limiter, listLiveTokenIds }: Deps): PenaltyExports {
+  /** Owners whose export is running or being opened. */
+  const owners = new Set<number>();
   /** Running exports, and the id of the token of each. */
   const running = new Map<ExportStream, number>();
-  let opening = 0;
 
   async function begin(
     { id: tokenId, userId: ownerId }: Pick<ApiToken, 'id' | 'userId'>,
     filter: PenaltyFilter,
     now: Date,
   ): Promise<ReadableStream> {
-    const release = await mutex.claim(`user ${ownerId}`);
-    if (!release) throw EXPORT_RUNNING.error();
+    if (owners.has(ownerId)) throw EXPORT_RUNNING.error();
+    owners.add(ownerId);
+    let opened: PenaltyExport | undefined;
     try {
       // The owner's own limit is reported before the limit of the process.
       refuseSpent(await limiter.check(`user ${ownerId}`));
-      if (running.size + opening >= MAX_AT_ONCE) throw EXPORTS_BUSY.error();
-      return await openFor(ownerId, { tokenId, filter, now, release });
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  async function openFor(
-    ownerId: number,
-    {
-      tokenId,
-      filter,
-      now,
-      release,
-    }: { tokenId: number; filter: PenaltyFilter; now: Date; release: () => void },
-  ): Promise<ReadableStream> {
-    let opened: PenaltyExport | undefined;
-    opening += 1;
-    try {
-      opened = await openExport(filter, { fields: RECORD_FIELDS, now });
+      if (owners.size > MAX_AT_ONCE) throw EXPORTS_BUSY.error();
+      opened = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
       // Counted only once it has started: one that the database refuses does not count.
       refuseSpent(await limiter.take(`user ${ownerId}`));
     } catch (error) {
+      owners.delete(ownerId);
       await opened?.close();
       throw error;
-    } finally {
-      opening -= 1;
     }
     const stream = streamExport({ chunks: readLines(opened), close: opened.close }, () => {
       running.delete(stream);
-      release();
+      owners.delete(ownerId);
     });
     running.set(stream, tokenId);
     return stream.body;

@@ -2,7 +2,6 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PersonExport } from '../../../src/queries/personal-data/export.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
-import type { KeyedMutex } from '../../http/keyed-mutex.ts';
 import { PageError } from '../request/page-error.ts';
 
 /** In this process, over all users: each download holds a connection and a snapshot. */
@@ -15,8 +14,6 @@ type Deps = {
     steamId64: SteamId64,
     options: { actor: { userId: number }; now: Date },
   ) => Promise<PersonExport | undefined>;
-  /** One for each user. */
-  mutex: KeyedMutex;
 };
 
 /** The downloads of own data that this process sends. */
@@ -29,30 +26,26 @@ export type Downloads = {
   stop: () => void;
 };
 
-export function createDownloads({ openExport, mutex }: Deps): Downloads {
+export function createDownloads({ openExport }: Deps): Downloads {
   const running = new Set<ExportStream>();
-  let count = 0;
+  /** Whose download is running or being opened. */
+  const users = new Set<number>();
   return {
     begin: async ({ id: userId, steamId64 }, now) => {
-      const release = await mutex.claim(`user ${userId}`);
-      if (!release) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
-      count += 1;
-      const end = () => {
-        count -= 1;
-        release();
-      };
+      if (users.has(userId)) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
+      users.add(userId);
       try {
-        if (count > MAX_AT_ONCE) throw new PageError('unavailable', 503);
+        if (users.size > MAX_AT_ONCE) throw new PageError('unavailable', 503);
         const exported = await openExport(steamId64, { actor: { userId }, now });
         if (!exported) throw new NotFound('The account was deleted');
         const stream = streamExport(exported, () => {
           running.delete(stream);
-          end();
+          users.delete(userId);
         });
         running.add(stream);
         return stream.body;
       } catch (error) {
-        end();
+        users.delete(userId);
         throw error;
       }
     },

@@ -1,8 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm';
-import { openDrizzle } from '../../db/client.ts';
+import { type Connection, openDrizzle } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { buildStatement } from '../../db/select.ts';
 import { openSnapshot } from '../../db/snapshot.ts';
+import { hasErrorCode } from '../../domain/error-causes.ts';
+import { LimitReached } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/event.ts';
 import { readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
@@ -28,18 +31,31 @@ const RECORDS_AT_ONCE = 500;
 /** Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk. */
 const PLAN_SETTINGS = `set local enable_sort = off; set local enable_incremental_sort = off; set local jit = off`;
 
+/** How long an export waits for the connection of the owner's previous one to be closed. */
+const LOCK_LIMIT = '500ms';
+/** `Retry-After` for an owner whose other export is still running. */
+const RETRY_SECONDS = 10;
+
+/** The error for an owner whose other export is still running. */
+export function exportRunning(): LimitReached {
+  return new LimitReached('Only one export at a time: your previous one is still running', RETRY_SECONDS);
+}
+
 /**
  * Opens an export of all penalties of a filter on a connection of its own.
  * @param now the time at which statuses are computed, unless the events up to the cursor report later ends: then the
  * latest time that they cover.
- * @throws {Unavailable} when the database does not begin it within three seconds.
+ * @param ownerId who has one export at a time, in whichever process.
+ * @throws {Unavailable} when the database does not begin it within three seconds · {LimitReached} while another one of the
+ * owner runs.
  */
 export async function openPenaltyExport(
   databaseUrl: string,
   filter: PenaltyFilter,
-  { fields, now }: { fields: ExportFields; now: Date },
+  { fields, ownerId, now }: { fields: ExportFields; ownerId: number; now: Date },
 ): Promise<PenaltyExport> {
   const { value, connection, close } = await openSnapshot(databaseUrl, async (snapshot) => {
+    await lockOwner(snapshot, ownerId);
     await snapshot.unsafe(PLAN_SETTINGS);
     return readEventLog(openDrizzle(snapshot));
   });
@@ -51,6 +67,17 @@ export async function openPenaltyExport(
   const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
   return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
 }
+
+async function lockOwner(snapshot: Connection, ownerId: number): Promise<void> {
+  try {
+    await snapshot.unsafe(`set local lock_timeout = '${LOCK_LIMIT}'`);
+    await snapshot`select pg_advisory_xact_lock(${LOCKS.penaltyExport}, ${ownerId})`;
+  } catch (error) {
+    throw hasErrorCode(error, LOCK_NOT_AVAILABLE) ? exportRunning() : error;
+  }
+}
+
+const LOCK_NOT_AVAILABLE = new Set(['55P03']);
 
 async function* readLines(
   batches: AsyncIterable<readonly (readonly Buffer[])[]>,

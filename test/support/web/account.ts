@@ -1,5 +1,4 @@
 import pino from 'pino';
-import { createMemoryMutex } from '../../../api/http/keyed-mutex.ts';
 import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
@@ -112,7 +111,6 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
     downloads: createDownloads({
       openExport: (steamId64, exportOptions) =>
         openPersonExport({ databaseUrl: urlOf(options.db), db: options.db }, steamId64, exportOptions),
-      mutex: createMemoryMutex(),
     }),
     deleteAccount: async (steamId64) => {
       await erasePerson(options.db, steamId64, {

@@ -26,12 +26,6 @@ const limiter = (
   opened.push(limits);
   return limits.createLimiter(`${run} ${name}`, limit, { windowMs });
 };
-/** A mutex with its own connection. */
-const mutex = () => {
-  const limits = openRedisLimits({ url: url ?? '', log, commandLimitMs: PATIENCE_MS });
-  opened.push(limits);
-  return limits.createMutex(`${run} mutex`);
-};
 afterAll(() => {
   for (const limits of opened) limits.close();
 });
@@ -75,20 +69,6 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
       remaining: 0,
       resetSeconds: 60,
     });
-  });
-
-  test('a slot has one holder among all processes, and another one once it is given up', async () => {
-    const [a, b] = [mutex(), mutex()];
-    const claims = await Promise.all([a, a, b, b].map((process) => process.claim('owner')));
-    const held = claims.filter((release) => release !== undefined);
-    expect(held).toHaveLength(1);
-    const other = await b.claim('another owner');
-    expect(other).toBeDefined();
-    held[0]?.();
-    const next = await waitFor(() => b.claim('owner'));
-    expect(await a.claim('owner')).toBeUndefined();
-    next();
-    other?.();
   });
 
   test('can be checked without counting a request', async () => {

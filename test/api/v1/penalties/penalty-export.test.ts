@@ -233,6 +233,16 @@ describe('limits of /penalties/export', () => {
     await waitFor(async () => (await countSessions()) === 0);
   });
 
+  test('one at a time for an owner over all processes', async () => {
+    const start = (ownerId: number) =>
+      openPenaltyExport(database.url, {}, { fields: { id: 'id' }, ownerId, now: NOW });
+    const running = await start(1);
+    await expect(start(1)).rejects.toThrow('Only one export at a time');
+    await (await start(2)).close();
+    await running.close();
+    await (await start(1)).close();
+  });
+
   test('at most four in a process, the fifth owner is told to come back', async () => {
     const spent = caller.token;
     for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
@@ -287,7 +297,7 @@ describe('an export whose client', () => {
 test('an export that the database does not begin in time frees its place', async () => {
   const proxy = await startDatabaseProxy(database.url);
   proxy.failAt('begin isolation', 'freeze');
-  const opening = openPenaltyExport(proxy.url, {}, { fields: { id: 'id' }, now: NOW });
+  const opening = openPenaltyExport(proxy.url, {}, { fields: { id: 'id' }, ownerId: 1, now: NOW });
   await expect(opening).rejects.toThrow('The database is unreachable');
   await proxy.stop();
 });

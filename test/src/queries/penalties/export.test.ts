@@ -13,6 +13,7 @@ const secondsAgo = (seconds: number) => new Date(Math.floor(Date.now() / 1000 - 
 async function follow(filter: PenaltyFilter, now: Date) {
   const { cursor, records, close } = await openPenaltyExport(url, filter, {
     fields: { status: 'status' },
+    ownerId: 1,
     now,
   });
   let lines = '';
