@@ -13,16 +13,7 @@ describe('If-None-Match', () => {
       const { headers } = await service.get(path);
       const etag = headers.get('etag') ?? '';
       expect(etag).toMatch(/^W\/"[0-9a-z]+"$/);
-      for (const tag of [
-        etag,
-        etag.slice(2),
-        ` ${etag} `,
-        `"x", ${etag}`,
-        `W/"x",${etag},"y"`,
-        `"x" , ${etag.slice(2)}`,
-        '*',
-        ' * ',
-      ]) {
+      for (const tag of [etag, `"x" , ${etag.slice(2)}`, '*']) {
         const response = await ask(path, tag);
         expect([path, tag, response.status, response.text]).toEqual([path, tag, 304, '']);
         expect(response.headers.get('etag')).toBe(etag);

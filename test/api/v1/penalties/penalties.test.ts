@@ -262,17 +262,6 @@ describe('GET /mutes', () => {
       expect([type, ids, meta.total]).toEqual([type, [id], 1]);
     }
   });
-
-  test('refuses a type that is not one of mutes, and lists those that are', async () => {
-    for (const type of ['ban', 'warn', 'mutes', 'gag,mute']) {
-      const { status, body } = await get(`/mutes?type=${type}`);
-      expect([type, status]).toEqual([type, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: `type "${type}" is not known: use gag, mute, silence`,
-      });
-    }
-  });
 });
 
 describe('GET /warns', () => {
@@ -401,68 +390,17 @@ describe('the filters of all four lists', () => {
   }
 });
 
-describe('status', () => {
-  const forms = {
-    ACTIVE: ['ACTIVE', 'active', 'Active', 'aktywny', 'AKTYWNY', 'Aktywny'],
-    UNBANNED: ['UNBANNED', 'unbanned', 'uNBANNED', 'odbanowany', 'ODBANOWANY'],
-    EXPIRED: [
-      'EXPIRED',
-      'expired',
-      'wygasły',
-      'wygasły'.normalize('NFD'),
-      'WYGASŁY',
-      'WYGASŁY'.normalize('NFD'),
-      'wygasly',
-      'WYGASLY',
-      'Wygasły',
-    ],
-  };
-
-  for (const [status, spellings] of Object.entries(forms)) {
-    test(`${status} in every spelling, percent-encoded or not`, async () => {
-      const { text } = await get(`/bans?status=${status}`);
-      for (const spelling of spellings) {
-        const everyByte = [...Buffer.from(spelling)]
-          .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
-          .join('');
-        for (const written of [
-          spelling,
-          encodeURIComponent(spelling),
-          encodeURIComponent(spelling).toLowerCase(),
-          everyByte,
-          everyByte.toUpperCase(),
-        ]) {
-          expect([written, (await get(`/bans?status=${written}`)).text]).toEqual([written, text]);
-        }
-      }
-    });
-  }
-
-  test('anything else is 400 that lists what is allowed', async () => {
-    for (const status of [
-      'x',
-      'ACTIVE%00',
-      '%00',
-      'ACTIVE,EXPIRED',
-      '1',
-      'wygas%C5',
-      'wygas%ED%A0%80y',
-      '__proto__',
-      'constructor',
-      'toString',
-      'ą'.repeat(1000),
-      '+',
-    ]) {
-      const { status: code, body } = await get(`/bans?status=${status}`);
-      expect([status, code]).toEqual([status, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: expect.stringMatching(
-          /^status ".{0,400}" is not known: use ACTIVE, EXPIRED, UNBANNED \(or aktywny, wygasły, odbanowany\)$/su,
-        ),
-      });
-    }
-  });
+test.each([
+  ['aktywny', 'ACTIVE'],
+  ['wYGASŁY', 'EXPIRED'],
+  ['wygasły'.normalize('NFD'), 'EXPIRED'],
+  ['wygasly', 'EXPIRED'],
+  ['odbanowany', 'UNBANNED'],
+])('the status %s means %s, percent-encoded or not', async (word, status) => {
+  const { text } = await get(`/bans?status=${status}`);
+  const bytes = [...Buffer.from(word)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
+  for (const written of [word, encodeURIComponent(word).toLowerCase(), bytes.join('')])
+    expect([written, (await get(`/bans?status=${written}`)).text]).toEqual([written, text]);
 });
 
 describe('pages', () => {
@@ -526,15 +464,31 @@ describe('pages', () => {
 });
 
 describe('parameters', () => {
-  test('an unknown type is 400 that lists what is allowed', async () => {
-    for (const type of ['kick', 'bans', '0', '%00', 'ban,kick', ',', '__proto__', 'x'.repeat(5000)]) {
-      const { status, body } = await get(`/penalties?type=${type}`);
-      expect([type, status]).toEqual([type, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: expect.stringContaining('is not known: use ban, mute, gag, silence, warn'),
-      });
-    }
+  const STATUSES = 'ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)';
+  test.each([
+    ...['kick', 'ban,kick', ',', '%00', '__proto__'].map(
+      (type) => [`/penalties?type=${type}`, 'is not known: use ban, mute, gag, silence, warn'] as const,
+    ),
+    ...['ban', 'mutes', 'gag,mute'].map(
+      (type) => [`/mutes?type=${type}`, 'is not known: use gag, mute, silence'] as const,
+    ),
+    ...['x', '%00', 'ACTIVE%00', 'wygas%C5', 'wygas%ED%A0%80y', '+'].map(
+      (status) => [`/bans?status=${status}`, `is not known: use ${STATUSES}`] as const,
+    ),
+    ...['-1', '2147483648', '100000000000000000000', '1e3', '1.0', '%2B1', '%201', '1%00', '١'].map(
+      (id) => [`/bans?server_id=${id}`, "isn't valid: use a whole number from 0 to 2147483647"] as const,
+    ),
+    ...['0', 'BOT', '%00', `${player}%00`, `+${player}`, `${player}%0a`, '%ED%A0%80'].flatMap((id) =>
+      ['steamid', 'admin_steamid'].map(
+        (name) => [`/penalties?${name}=${id}`, 'is not a SteamID: use a SteamID64'] as const,
+      ),
+    ),
+  ])('%s is 400 that says what is allowed', async (address, allowed) => {
+    const { status, body } = await get(address);
+    const [, name = ''] = /\?(.*?)=/.exec(address) ?? [];
+    expect(status).toBe(400);
+    expect(body).toEqual({ success: false, message: expect.stringContaining(allowed) });
+    expect((body as { message: string }).message).toStartWith(`${name} "`);
   });
 
   const TIME = 'a date (2026-11-21) or a timestamp with offset (2026-11-21T10:00:00+00:00)';
@@ -576,79 +530,6 @@ describe('parameters', () => {
         success: false,
         message: 'created_from is after created_to: use an earlier created_from',
       });
-    }
-  });
-
-  test('a server_id that is not a non-negative 32-bit integer is 400', async () => {
-    for (const id of [
-      '-1',
-      '2147483648',
-      '4294967296',
-      '9007199254740993',
-      '100000000000000000000',
-      '1e3',
-      '0x10',
-      '1.0',
-      '%2B1',
-      '%201',
-      'NaN',
-      '١',
-      '1%00',
-      '%00',
-      '7'.repeat(5000),
-    ]) {
-      const { status, body } = await get(`/bans?server_id=${id}`);
-      expect([id, status]).toEqual([id, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: expect.stringMatching(
-          /^server_id ".*" isn't valid: use a whole number from 0 to 2147483647$/s,
-        ),
-      });
-    }
-  });
-
-  test('a value that is not a SteamID is 400 that says so and names the parameter', async () => {
-    for (const name of ['steamid', 'admin_steamid']) {
-      for (const id of [
-        '0',
-        '1',
-        'BOT',
-        'STEAM_ID_PENDING',
-        'STEAM_0:2:1',
-        'STEAM_2:0:1',
-        'U:2:1',
-        '[G:1:1]',
-        '76561197960265728',
-        '76561202255233024',
-        '765611980000000011',
-        '7656119800000000',
-        '-76561198000000001',
-        '7.6561198000000001e16',
-        '0x110000100000001',
-        `${player}%00`,
-        `${player}%20`,
-        `%20${player}`,
-        `+${player}`,
-        `${player}%0a`,
-        'STEAM_0:1:19867136%20',
-        '[U:1:39734273]%0d%0a',
-        '%00',
-        '%ED%A0%80',
-        '9'.repeat(5000),
-      ]) {
-        const { status, body } = await get(`/penalties?${name}=${id}`);
-        expect([name, id, status]).toEqual([name, id, 400]);
-        expect(body).toEqual({
-          success: false,
-          message: expect.stringMatching(
-            new RegExp(
-              `^${name} ".*" is not a SteamID: use a SteamID64 \\(76561198000000001\\), STEAM_X:Y:Z or \\[U:1:N\\]$`,
-              's',
-            ),
-          ),
-        });
-      }
     }
   });
 

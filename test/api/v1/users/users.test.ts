@@ -107,48 +107,16 @@ describe('GET /users/lookup', () => {
     }
   });
 
-  test('is 400 for a discord_id that is not 1 to 20 digits', async () => {
-    for (const id of [
-      'x',
-      '-1',
-      '1.5',
-      '1e3',
-      '0x10',
-      '%00',
-      `${DISCORD_ID}%00`,
-      '%201',
-      '100000000000000000000',
-      '1'.repeat(5000),
-      '١',
-    ]) {
-      const { status, body } = await lookUp(`?discord_id=${id}`);
-      expect([id, status]).toEqual([id, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: expect.stringMatching(/^discord_id ".*" isn't valid: use 1 to 20 digits$/s),
-      });
-    }
-  });
-
-  test('is 400 for a steamid64 in no notation', async () => {
-    for (const id of [
-      'x',
-      '1',
-      '0',
-      '%00',
-      '76561197960265728',
-      '%ED%A0%80',
-      'ł'.repeat(1000),
-      `${aSteamId(2)}%20`,
-      `%0a${aSteamId(2)}`,
-    ]) {
-      const { status, body } = await lookUp(`?steamid64=${id}`);
-      expect([id, status]).toEqual([id, 400]);
-      expect(body).toMatchObject({
-        success: false,
-        message: expect.stringMatching(/^steamid64 ".*" is not/s),
-      });
-    }
+  test.each([
+    ...['x', '-1', '1e3', '%00', `${DISCORD_ID}%00`, '%201', '100000000000000000000', '١'].map(
+      (id) => [`discord_id=${id}`, /^discord_id ".*" isn't valid: use 1 to 20 digits$/s] as const,
+    ),
+    ...['x', '0', '%00', '%ED%A0%80', `${aSteamId(2)}%20`].map(
+      (id) => [`steamid64=${id}`, /^steamid64 ".*" is not a SteamID/s] as const,
+    ),
+  ])('%s is 400 that says why', async (query, message) => {
+    const { status, body } = await lookUp(`?${query}`);
+    expect([status, body]).toEqual([400, { success: false, message: expect.stringMatching(message) }]);
   });
 
   test('is_banned is the truth now: an active ban, and no other penalty', async () => {
