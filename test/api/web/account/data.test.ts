@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
-import { createMemoryMutex } from '../../../../api/http/keyed-mutex.ts';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
@@ -107,7 +106,6 @@ function openEndless() {
       };
       return { chunks: chunks(), close };
     },
-    mutex: createMemoryMutex(),
   });
   return { state, downloads };
 }
@@ -139,7 +137,6 @@ test('a download that cannot be opened frees its slot', async () => {
       tries += 1;
       return undefined;
     },
-    mutex: createMemoryMutex(),
   });
   for (let attempt = 0; attempt < 5; attempt++) {
     await expect(downloads.begin(user(1), now)).rejects.toThrow('The account was deleted');
