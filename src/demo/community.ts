@@ -33,8 +33,8 @@ export function listDemoPeople(): Person[] {
 export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.demoCommunity})`);
-    const [seeded] = await tx.select().from(settings).where(eq(settings.key, MARKER));
-    if (seeded) return false;
+    const [marker] = await tx.select().from(settings).where(eq(settings.key, MARKER));
+    if (marker) return false;
     const rows = await tx
       .insert(servers)
       .values(
@@ -66,12 +66,12 @@ export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
  */
 export async function fillHistory(db: Db, now: Date): Promise<void> {
   const until = Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS;
-  const known = await db
+  const states = await db
     .select({ id: servers.id, slug: servers.slug, lastAt: max(serverSamples.sampledAt) })
     .from(servers)
     .leftJoin(serverSamples, eq(serverSamples.serverId, servers.id))
     .groupBy(servers.id, servers.slug);
-  for (const { id, slug, lastAt } of known) {
+  for (const { id, slug, lastAt } of states) {
     const server = DEMO_SERVERS.find((demo) => demo.slug === slug);
     if (!server) continue;
     const earliest = until - HISTORY_DAYS * 86_400_000;

@@ -68,9 +68,9 @@ function advanceGame(game: Game, people: readonly Person[], at: Date, startedAt:
   if (at.getTime() >= game.mapEndsAt) startMap(game, at.getTime());
 
   const { players } = server.game;
-  const wanted = countDemoPlayers(plan, at);
-  if (players.length < wanted && random.chance(0.4)) join(game, people, at.getTime());
-  if (players.length > wanted && random.chance(0.4)) leave(game);
+  const target = countDemoPlayers(plan, at);
+  if (players.length < target && random.chance(0.4)) join(game, people, at.getTime());
+  if (players.length > target && random.chance(0.4)) leave(game);
   // Players also come and go while their number stays the same.
   if (random.chance(0.03)) leave(game);
   for (const player of players) {

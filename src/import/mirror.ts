@@ -76,11 +76,11 @@ export function createMirror(
 
   function refusalOf(error: unknown) {
     if (!(error instanceof OtherSource)) return undefined;
-    const { known, given } = error;
+    const { previous, current } = error;
     const waysOn =
       `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
       '--replace-source` if it is the same database at a new address';
-    return { reason, details: { source, known, given }, waysOn };
+    return { reason, details: { source, previous, current }, waysOn };
   }
 
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {

@@ -116,9 +116,9 @@ async function addOrFindServer(
     return { id, isAdded: true };
   } catch (error) {
     if (!(error instanceof Conflict)) throw error;
-    const found = await findServerByAddress(db, server.address);
-    if (!found) throw error;
-    return { id: found.id, isAdded: false };
+    const other = await findServerByAddress(db, server.address);
+    if (!other) throw error;
+    return { id: other.id, isAdded: false };
   }
 }
 
@@ -140,8 +140,8 @@ async function listOurAddresses(db: Db): Promise<Map<string, number>> {
 
 async function resolve(host: string): Promise<string[]> {
   if (isIP(host) !== 0) return [];
-  const found = await withTimeLimit(lookup(host, { all: true }), RESOLVE_LIMIT_MS).catch(() => []);
-  return found.map(({ address }) => address);
+  const addresses = await withTimeLimit(lookup(host, { all: true }), RESOLVE_LIMIT_MS).catch(() => []);
+  return addresses.map(({ address }) => address);
 }
 
 /** `HOST:PORT` in lower case, with the default port if none is given. @throws {InvalidInput} for an invalid address. */

@@ -168,22 +168,17 @@ function parseKey(fields: Fields, penalty: Identity): SourceKey {
   return parseSourceId(fields, penalty.type) ?? digestContent(fields, penalty);
 }
 
-function parseSourceId(fields: Fields, type: PenaltyType): SourceKey | undefined {
-  const given = fields.source_id;
-  if (given !== undefined && given !== null && given !== '') {
-    const isNumber = typeof given === 'number' && Number.isSafeInteger(given);
-    if (typeof given !== 'string' && !isNumber) {
-      throw new InvalidInput(`source_id ${quote(given)} is neither a string nor a whole number below 2^53`);
-    }
-    const text = String(given);
-    const sourceId = cleanText(text, MAX_SOURCE_ID_LENGTH);
-    const isShort = text.length <= 2 * MAX_SOURCE_ID_LENGTH && [...text].length <= MAX_SOURCE_ID_LENGTH;
-    if (isShort && sourceId !== '') return { sourceTable: type, sourceId };
-    throw new InvalidInput(
-      `source_id ${quote(given)} isn't valid: use 1 to ${MAX_SOURCE_ID_LENGTH} characters`,
-    );
+function parseSourceId({ source_id }: Fields, type: PenaltyType): SourceKey | undefined {
+  if (source_id === undefined || source_id === null || source_id === '') return undefined;
+  if (typeof source_id !== 'string' && !Number.isSafeInteger(source_id)) {
+    throw new InvalidInput(`source_id ${quote(source_id)} is neither a string nor a whole number below 2^53`);
   }
-  return undefined;
+  const text = String(source_id);
+  const sourceId = cleanText(text, MAX_SOURCE_ID_LENGTH);
+  if ([...text].length <= MAX_SOURCE_ID_LENGTH && sourceId !== '') return { sourceTable: type, sourceId };
+  throw new InvalidInput(
+    `source_id ${quote(source_id)} isn't valid: use 1 to ${MAX_SOURCE_ID_LENGTH} characters`,
+  );
 }
 
 function digestContent(fields: Fields, penalty: Identity): SourceKey {

@@ -26,12 +26,12 @@ export async function readSimpleAdmins(
   const groups = await loadGroups(database, admins, [...flagsOf.values()].flat());
   return admins.flatMap((admin) => {
     const endsAt = tryParseEnd(admin.ends, toInstant);
-    const own = [...(flagsOf.get(admin.id ?? '') ?? []), ...splitList(admin.flags ?? '')];
-    const named = groups.filter(
+    const ownFlags = [...(flagsOf.get(admin.id ?? '') ?? []), ...splitList(admin.flags ?? '')];
+    const theirGroups = groups.filter(
       ({ id, permission }) =>
-        id === admin.group_id || own.some((flag) => isGroup(flag) && flag === permission),
+        id === admin.group_id || ownFlags.some((flag) => isGroup(flag) && flag === permission),
     );
-    const permissions = [...own, ...named.flatMap((group) => [group.permission, ...group.flags])];
+    const permissions = [...ownFlags, ...theirGroups.flatMap((group) => [group.permission, ...group.flags])];
     return (endsAt !== undefined && toAdminRights(admin.player_steamid, { permissions, endsAt })) || [];
   });
 }
@@ -48,9 +48,9 @@ async function loadGroups(database: SourceDatabase, admins: readonly SourceRow[]
     'group_id',
   );
   const places = await findRows(database, 'sa_groups_servers', { needed: ['group_id'] });
-  const held = places && new Set(places.map(({ group_id }) => group_id));
+  const placedIds = places && new Set(places.map(({ group_id }) => group_id));
   return rows
-    .filter(({ id }) => held?.has(id ?? '') ?? true)
+    .filter(({ id }) => placedIds?.has(id ?? '') ?? true)
     .map(({ id, name }) => ({
       id,
       permission: toGroupPermission(name ?? ''),

@@ -15,13 +15,13 @@ export class OtherSource extends Conflict {
 
   constructor(
     /** The origin so far, in words. */
-    readonly known: string,
+    readonly previous: string,
     /** What was to be imported. */
-    readonly given: string,
+    readonly current: string,
     source: string,
   ) {
     super(
-      `${source} has been ${known} so far, but this is ${given}: use --source NAME to import it separately, ` +
+      `${source} has been ${previous} so far, but this is ${current}: use --source NAME to import it separately, ` +
         'or --replace-source if it is the same database at a new address',
     );
   }
@@ -38,11 +38,11 @@ export async function claimSource(
   source: PenaltySource,
   { isDryRun, replaces }: { isDryRun: boolean; replaces: boolean },
 ): Promise<void> {
-  const known = await findPenaltySource(db, source.name);
-  if (known && isSame(known, source)) return;
-  if (known && !replaces) {
+  const saved = await findPenaltySource(db, source.name);
+  if (saved && isSame(saved, source)) return;
+  if (saved && !replaces) {
     if (await hasPenaltiesOf(db, source.name)) {
-      throw new OtherSource(describe(known), describe(source), source.name);
+      throw new OtherSource(describe(saved), describe(source), source.name);
     }
     // Server ids of another database stand for other servers.
     if (!isDryRun) await forgetPenaltySource(db, source.name);

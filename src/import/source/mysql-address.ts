@@ -77,7 +77,7 @@ function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
 /** MySQL's own tools write `VERIFY_CA`. */
 function parseMode(text: string | null): MysqlTls['mode'] | undefined {
   if (text === null) return undefined;
-  const mode = TLS_MODES.find((known) => known === text.toLowerCase().replaceAll('_', '-'));
+  const mode = TLS_MODES.find((each) => each === text.toLowerCase().replaceAll('_', '-'));
   if (mode) return mode;
   throw new InvalidInput(
     `ssl-mode ${JSON.stringify(text.slice(0, 64))} is not known: use required, verify-ca or verify-identity`,

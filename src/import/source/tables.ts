@@ -44,13 +44,13 @@ export async function findSourceTable(
 ): Promise<SourceTable | undefined> {
   const columns = await database.listColumns(name);
   if (columns.size === 0) return undefined;
-  const nameOf = (wanted: string) => wanted.split(' as ')[0] ?? '';
-  const missing = needed.map(nameOf).filter((column) => !columns.has(column));
-  if (missing.length > 0) {
-    throw new InvalidInput(`the table ${name} of the source has no column ${missing.join(', ')}`);
+  const nameOf = (column: string) => column.split(' as ')[0] ?? '';
+  const absentColumns = needed.map(nameOf).filter((column) => !columns.has(column));
+  if (absentColumns.length > 0) {
+    throw new InvalidInput(`the table ${name} of the source has no column ${absentColumns.join(', ')}`);
   }
-  const selected = [...needed, ...optional].map((wanted) => {
-    const [column = '', alias = column] = wanted.split(' as ');
+  const selected = [...needed, ...optional].map((text) => {
+    const [column = '', alias = column] = text.split(' as ');
     return `${columns.has(column) ? `p.${column}` : 'null'} as ${alias}`;
   });
   return { name, columns, selected, joins: [], condition: 'true' };
