@@ -1,76 +1,52 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openBrowser } from '../../support/web/browser.ts';
 import { textOf } from '../../support/web/page-text.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 
-type Running = { child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>; output: () => string };
-
-const children: Running['child'][] = [];
-const folders: string[] = [];
+const programs: Program[] = [];
+const folders: ReturnType<typeof createTestFolder>[] = [];
 
 afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const program of programs) program.kill('SIGKILL');
   for (const folder of folders) {
-    await stopPostgres(folder);
-    await rm(folder, { recursive: true, force: true });
+    await stopPostgres(folder.path);
+    await folder.remove();
   }
 });
 
-/** A folder with mode 700, like a home directory. */
-async function aDataDir(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'community-api-demo-'));
-  await chmod(folder, 0o700);
+function aDataDir(): string {
+  const folder = createTestFolder();
   folders.push(folder);
-  return folder;
+  return folder.path;
 }
 
-function startDemo(dataDir: string, env: Record<string, string> = {}): Running {
-  const child = Bun.spawn([process.execPath, 'src/demo/main.ts'], {
-    cwd: ROOT,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    env: {
-      ...process.env,
-      DATA_DIR: dataDir,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      POLL_INTERVAL_SECONDS: '1',
-      ...env,
-    },
+function startDemo(dataDir: string, env: Record<string, string> = {}): Program {
+  const program = startProgram('src/demo/main.ts', {
+    DATA_DIR: dataDir,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    POLL_INTERVAL_SECONDS: '1',
+    ...env,
   });
-  children.push(child);
-  let output = '';
-  const read = async (stream: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder();
-    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
-  };
-  void read(child.stdout);
-  void read(child.stderr);
-  return { child, output: () => output };
+  programs.push(program);
+  return program;
 }
 
-async function untilRunning({ child, output }: Running): Promise<string> {
-  await waitFor(() => output().includes('Data is kept in') || child.exitCode !== null, {
-    what: 'the demo runs',
-  });
-  if (child.exitCode !== null) throw new Error(`the demo ended: ${output()}`);
-  return output();
+async function untilRunning(program: Program): Promise<string> {
+  await program.waitFor('delete this folder');
+  return program.stdout();
 }
 
 /** Stops it as Ctrl-C does, and checks that its database has stopped too. */
-async function interrupt({ child }: Running, dataDir: string): Promise<void> {
-  const stop = () => {
-    child.kill('SIGINT');
-    return child.exited;
-  };
-  expect(await stop()).toBe(0);
+async function interrupt(program: Program, dataDir: string): Promise<void> {
+  program.kill('SIGINT');
+  expect(await program.exited).toBe(0);
   expect(await postgresOf(dataDir)).toBeUndefined();
 }
 
@@ -114,7 +90,7 @@ async function getServers(base: string) {
 }
 
 describe('the demo', async () => {
-  const dataDir = await aDataDir();
+  const dataDir = aDataDir();
   let token = '';
 
   test('prints a token and four commands that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
@@ -172,8 +148,8 @@ describe('the demo', async () => {
   test('starts again on the same data after it was killed, with the same token', async () => {
     const killed = startDemo(dataDir);
     await untilRunning(killed);
-    killed.child.kill('SIGKILL');
-    await killed.child.exited;
+    killed.kill('SIGKILL');
+    await killed.exited;
 
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
@@ -187,10 +163,10 @@ describe('the demo', async () => {
     expect((await getServers(baseOf(output))).meta.online).toBeGreaterThanOrEqual(6);
 
     const second = startDemo(dataDir);
-    expect(await second.child.exited).toBe(1);
-    expect(second.output().trim().split('\n').at(-1)).toBe(
-      `A demo runs on ${join(dataDir, 'demo')} already: stop it or set another DATA_DIR`,
-    );
+    expect([await second.exited, second.stderr()]).toEqual([
+      1,
+      `A demo runs on ${join(dataDir, 'demo')} already: stop it or set another DATA_DIR\n`,
+    ]);
     await interrupt(running, dataDir);
   });
 
@@ -200,26 +176,24 @@ describe('the demo', async () => {
     const address = holder.address();
     const port = typeof address === 'object' && address ? address.port : 0;
     const running = startDemo(dataDir, { PORT: String(port) });
-    expect(await running.child.exited).toBe(1);
-    await waitFor(() => running.output().includes('PORT'));
-    expect(running.output()).toContain(`PORT=${port} is taken on 127.0.0.1`);
-    expect(running.output()).not.toMatch(/DISCORD_TOKEN|REDIS_URL/);
+    expect(await running.exited).toBe(1);
+    expect(running.stderr()).toContain(`PORT=${port} is taken on 127.0.0.1`);
+    expect(running.stdout()).not.toMatch(/DISCORD_TOKEN|REDIS_URL/);
 
     const secrets = { DISCORD_TOKEN: 'hunter2', REDIS_URL: 'redis://:hunter2@127.0.0.1:1' };
     const connected = startDemo(dataDir, { PORT: String(port), ...secrets });
-    expect(await connected.child.exited).toBe(1);
-    await waitFor(() => connected.output().includes('PORT'));
-    expect(connected.output().split('\n').slice(1, 3)).toEqual([
+    expect(await connected.exited).toBe(1);
+    expect(connected.stdout().split('\n').slice(1, 3)).toEqual([
       'DISCORD_TOKEN is set: the bot runs too, and shows the made-up data in its Discord guilds.',
       'REDIS_URL is set: limits are kept in that Redis.',
     ]);
-    expect(connected.output()).not.toContain('hunter2');
+    expect(connected.stdout() + connected.stderr()).not.toContain('hunter2');
     holder.close();
     expect(await postgresOf(dataDir)).toBeUndefined();
   });
 
   test('gives up a start that is interrupted, and the next one is whole', async () => {
-    const folder = await aDataDir();
+    const folder = aDataDir();
     const running = startDemo(folder);
     await waitFor(async () =>
       (await readdir(join(folder, 'demo')).catch((): string[] => [])).includes('postgres'),

@@ -65,7 +65,7 @@ describe('a mirror', () => {
     const { url, run } = createFile();
     const [simpleAdmin] = ADMIN_TABLES;
     run('drop table sa_admins');
-    for (const statement of simpleAdmin?.statements.split(';') ?? []) run(statement);
+    run(simpleAdmin?.statements ?? '');
     run(`insert into sa_bans ${BAN}`);
     const { mirror } = startMirror(url, { ...(flags && { flags }) });
     await waitFor(() => mirror.health().lastRoundAt);

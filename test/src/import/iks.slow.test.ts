@@ -4,6 +4,7 @@ import { InvalidInput } from '../../../src/domain/errors.ts';
 import { importIks } from '../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../support/import/mariadb.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { insertInto } from '../../support/import/systems.ts';
 
 const { db, deps } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
@@ -42,11 +43,7 @@ async function insert(
       updated_at: NOW - 60,
       ...row,
     };
-    const columns = Object.keys(values);
-    await source.run(
-      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
-      Object.values(values),
-    );
+    await source.run(insertInto(table, values));
   }
 }
 

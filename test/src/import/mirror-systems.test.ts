@@ -1,11 +1,10 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { IKS } from '../../../src/import/iks.ts';
 import { sourcebansSystem } from '../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { BAN, createMirrors } from '../../support/import/mirror.ts';
 import { storedPenalties } from '../../support/import/penalty-rows.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
+import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
@@ -19,13 +18,6 @@ const stored = async () =>
   (await storedPenalties(db)).map(({ sourceTable, sourceId, type, status }) =>
     [sourceTable, sourceId, type, status].join(' '),
   );
-
-function edit(url: string, ...statements: string[]): void {
-  const file = new Database(url.replace('sqlite:', ''));
-  file.run('pragma busy_timeout = 5000');
-  for (const statement of statements) file.run(statement);
-  file.close();
-}
 
 function createSourcebans(prefix: string): string {
   const columns = `bid integer primary key, authid text default '', created integer default ${NOW - 60}, length integer default 0,
@@ -45,7 +37,7 @@ test('mirrors SourceBans++: new, lifted and split penalties, and halves that bec
     'comms 1 silence ACTIVE',
     'comms 3 mute ACTIVE',
   ]);
-  edit(
+  editSource(
     url,
     "insert into x_bans (bid, authid) values (3, 'STEAM_0:1:3')",
     `update x_bans set RemoveType = 'U', RemovedBy = 3, RemovedOn = ${NOW} where bid = 1`,
@@ -62,7 +54,7 @@ test('mirrors SourceBans++: new, lifted and split penalties, and halves that bec
     'comms 3 silence ACTIVE',
   ]);
   // In force again at the source, far from the newest ids.
-  edit(
+  editSource(
     url,
     'update x_bans set bid = 9000 where bid = 3',
     'update x_bans set RemoveType = null, RemovedBy = null, RemovedOn = null where bid = 1',
@@ -97,7 +89,7 @@ test('mirrors several systems at once, each with health and metrics of its own',
   });
   await waitFor(() => first.mirror.health().isUp && second.mirror.health().isUp);
   await waitFor(() => broken.mirror.health().failures > 0);
-  edit(
+  editSource(
     iks,
     `update iks_bans set unbanned_by = 1, unban_reason = 'Appeal' where id = 1`,
     'update iks_bans set deleted_at = 1 where id = 2',

@@ -201,8 +201,8 @@ describe('the mirror of an SQLite file', () => {
       {
         level: 50,
         source: 'simpleadmin',
-        known: `CS2-SimpleAdmin at ${first.path}`,
-        given: `CS2-SimpleAdmin at ${second.path}`,
+        previous: `CS2-SimpleAdmin at ${first.path}`,
+        current: `CS2-SimpleAdmin at ${second.path}`,
       },
     ]);
     expect(said[0]?.msg).toStartWith(`${refusal}: set SIMPLEADMIN_SOURCE`);

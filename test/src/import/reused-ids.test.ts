@@ -1,20 +1,16 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { aRow, createSimpleAdminFiles, insertRows, PLAYER } from '../../support/import/simple-admin-rows.ts';
+import { editSource } from '../../support/import/source-file.ts';
+import { insertInto } from '../../support/import/systems.ts';
 
 const { db, connection, deps } = await openImports();
 const createFile = createSimpleAdminFiles();
 const OTHER = '76561198000000002';
 const LATER = { created: '2026-11-21 11:50:00', ends: '2026-11-21 12:50:00' };
-function editFile(url: string, edit: (file: Database) => void): void {
-  const file = new Database(url.replace('sqlite:', ''));
-  edit(file);
-  file.close();
-}
 const stored = async () =>
   (await storedPenalties(db)).map((row) => [row.sourceId, row.playerSteamId, row.goneAt !== null]);
 
@@ -23,10 +19,8 @@ test('a penalty whose id the source gives to another one is kept, and marked as 
   await importSimpleAdmin(deps, { url });
   const [first] = await connection`select id::text from penalties where source_id = '1'`;
   // The operator emptied the table, or reinstalled the plugin.
-  editFile(url, (file) => {
-    file.run('delete from sa_bans');
-    insertRows(file, 'sa_bans', [{ id: 1, ...aRow({ player_steamid: OTHER, ...LATER }) }]);
-  });
+  const reused = { id: 1, ...aRow({ player_steamid: OTHER, ...LATER }) };
+  editSource(url, 'delete from sa_bans', insertInto('sa_bans', reused));
 
   const announced = await importSimpleAdmin(deps, { url, isDryRun: true });
   const done = await importSimpleAdmin(deps, { url });
@@ -52,10 +46,11 @@ test('a penalty whose id the source gives to another one is kept, and marked as 
 test('a player or a time that was corrected at the source is a change of the same penalty', async () => {
   const url = createFile(11, (file) => insertRows(file, 'sa_bans', [aRow(), aRow()]));
   await importSimpleAdmin(deps, { url });
-  editFile(url, (file) => {
-    file.run(`update sa_bans set player_steamid = '${OTHER}' where id = 1`);
-    file.run(`update sa_bans set created = '${LATER.created}' where id = 2`);
-  });
+  editSource(
+    url,
+    `update sa_bans set player_steamid = '${OTHER}' where id = 1`,
+    `update sa_bans set created = '${LATER.created}' where id = 2`,
+  );
   expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 0, changed: 2, gone: 0 });
   expect(await stored()).toEqual([
     ['1', OTHER, false],

@@ -17,8 +17,7 @@ function createSource(
   return createFile([schema, ...servers, ...bans].join(';'));
 }
 
-const { 'IKS Admin': iks } = SYSTEMS;
-if (!iks) throw new Error('there is no IKS Admin');
+const iks = SYSTEMS['IKS Admin'] ?? expect.unreachable();
 
 describe.each(Object.entries(SYSTEMS))('%s', (_, system) => {
   test('a penalty without a server causes no warning, however its source writes that', async () => {

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
@@ -7,7 +6,7 @@ import { createVipMirror } from '../../../src/import/vipcore.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
+import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
 import { readVipFlags, VIP_FLAGS, VIP_USERS } from '../../support/import/vip-users.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -20,12 +19,6 @@ test('reads the VIPs of all servers', async () => {
 
 test('gives VIPs flags until they end; without the table everybody keeps theirs, and it is said once', async () => {
   const url = createSource(VIP_USERS);
-  const run = (statement: string) => {
-    const file = new Database(url.replace('sqlite:', ''));
-    file.run('pragma busy_timeout = 5000');
-    file.run(statement);
-    file.close();
-  };
   const warnings: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
   const metrics = createMetrics();
@@ -45,11 +38,11 @@ test('gives VIPs flags until they end; without the table everybody keeps theirs,
   const all = [aSteamId(1), '76561200107749376', '76561202255233023'];
   expect(await listSvips()).toEqual(all.toSorted());
   expect((await metrics.render()).text).toContain('mirror_up{system="vipcore"} 1');
-  run('alter table vip_users rename to gone');
+  editSource(url, 'alter table vip_users rename to gone');
   await waitFor(() => mirror.health().failures > 1);
   expect(await listSvips()).toEqual(all.toSorted());
-  run('delete from gone where account_id > 2147483648');
-  run('alter table gone rename to vip_users');
+  editSource(url, 'delete from gone where account_id > 2147483648');
+  editSource(url, 'alter table gone rename to vip_users');
   await waitFor(() => mirror.health().isUp);
   expect(await listSvips()).toEqual([aSteamId(1), '76561200107749376'].toSorted());
   expect(warnings).toEqual(['mirroring VIPCore failed: retrying']);

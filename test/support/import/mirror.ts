@@ -1,4 +1,3 @@
-import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -13,6 +12,7 @@ import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestFolder } from '../service/program.ts';
 import { waitFor } from '../wait.ts';
 import { simpleAdminSqliteSchema } from './simple-admin-schema.ts';
+import { editSource } from './source-file.ts';
 
 /** A ban's columns and values, as they stand behind the name of a table. */
 export const BAN = `(player_name, player_steamid, admin_steamid, admin_name, reason, duration, created, ends)
@@ -103,15 +103,10 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   function createFile(): { url: string; path: string; run: (statement: string) => void } {
     files += 1;
     const path = join(folder.path, `${files}.sqlite`);
-    const run = (statement: string) => {
-      const file = new SqliteDatabase(path);
-      // The mirror may be reading at this moment.
-      file.run('pragma busy_timeout = 5000');
-      file.run(statement);
-      file.close();
-    };
+    const url = `sqlite:${path}`;
+    const run = (statements: string) => editSource(url, statements);
     run(simpleAdminSqliteSchema({ migration: 11 }));
-    return { path, url: `sqlite:${path}`, run };
+    return { path, url, run };
   }
 
   return { clock, lines, startMirror, nextRound, warnings, sweeps, createFile };

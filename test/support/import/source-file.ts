@@ -21,9 +21,9 @@ export function createSourceFiles(): (statements: string) => string {
 }
 
 /** Runs statements, separated by semicolons, on a file that a mirror may be reading. */
-export function editSource(url: string, statements: string): void {
+export function editSource(url: string, ...statements: string[]): void {
   const file = new Database(url.replace('sqlite:', ''));
   file.run('pragma busy_timeout = 5000');
-  for (const statement of statements.split(';')) if (statement.trim() !== '') file.run(statement);
+  for (const statement of statements.join(';').split(';')) if (statement.trim() !== '') file.run(statement);
   file.close();
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { $ } from 'bun';
 import mysql from 'mysql2/promise';
 import { InvalidInput, Unavailable } from '../../../../src/domain/errors.ts';
 import { openSourceDatabase } from '../../../../src/import/source/open-source.ts';
@@ -13,10 +14,13 @@ import { createTestFolder } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const PROGRAMS = ['mariadbd', 'mariadb-install-db', 'openssl'];
+/** Where servers lie is not in every user's PATH. */
+const SEARCH_PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
+const which = (program: string) => Bun.which(program, { PATH: SEARCH_PATH });
 
 /** Whether a MariaDB of a test's own can be started; without it the tests say so and are skipped, except under CI. */
 function canStartMariaDb(): boolean {
-  const missing = PROGRAMS.filter((program) => !Bun.which(program, { PATH: searchPath() }));
+  const missing = PROGRAMS.filter((program) => !which(program));
   if (missing.length === 0) return true;
   const line = `${missing.join(', ')} to start a MariaDB with TLS: not installed`;
   if (process.env.CI !== 'true') console.warn(`SKIPPED: ${line}`);
@@ -40,21 +44,20 @@ type TlsMariaDb = {
  * (`DNS:localhost`) signed by an authority of its own.
  */
 async function startTlsMariaDb(folder: string, names: string): Promise<TlsMariaDb> {
-  const files = await makeCertificates(folder, names);
+  const shell = new $.Shell().cwd(folder).env({ ...process.env, PATH: SEARCH_PATH });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const signer = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial'];
+  await Bun.write(join(folder, 'names'), `subjectAltName=${names}`);
+  await shell`openssl req -x509 ${newKey} -keyout ca.key -out ca.pem -days 2 -subj /CN=Test`.quiet();
+  await shell`openssl req ${newKey} -keyout server.key -out server.csr -subj /CN=server`.quiet();
+  await shell`openssl x509 -req -in server.csr ${signer} -out server.pem -days 2 -extfile names`.quiet();
   const data = join(folder, 'data');
   await mkdir(data);
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) await runProgram('chown', '-R', 'mysql', folder);
+  if (isRoot) await shell`chown -R mysql ${folder}`;
   await chmod(folder, 0o755);
-  const asUser = isRoot ? ['--user=mysql'] : [];
-  await runProgram(
-    'mariadb-install-db',
-    '--no-defaults',
-    ...asUser,
-    `--datadir=${data}`,
-    '--auth-root-authentication-method=normal',
-    '--skip-test-db',
-  );
+  const options = ['--no-defaults', ...(isRoot ? ['--user=mysql'] : []), `--datadir=${data}`];
+  await shell`mariadb-install-db ${options} --auth-root-authentication-method=normal --skip-test-db`.quiet();
   const port = await findFreePort();
   let server: Bun.Subprocess | undefined;
   let tls: { rejectUnauthorized: boolean } | undefined;
@@ -71,20 +74,11 @@ async function startTlsMariaDb(folder: string, names: string): Promise<TlsMariaD
     server?.kill('SIGTERM');
     await server?.exited;
   };
-  const start = async (options: string[]): Promise<void> => {
-    tls = options.includes('--skip-ssl') ? undefined : { rejectUnauthorized: false };
+  const start = async (more: string[]): Promise<void> => {
+    tls = more.includes('--skip-ssl') ? undefined : { rejectUnauthorized: false };
+    const listening = [`--port=${port}`, '--bind-address=127.0.0.1', `--socket=${join(data, 'socket')}`];
     server = Bun.spawn(
-      [
-        program('mariadbd'),
-        '--no-defaults',
-        ...asUser,
-        `--datadir=${data}`,
-        `--port=${port}`,
-        '--bind-address=127.0.0.1',
-        `--socket=${join(data, 'socket')}`,
-        '--innodb-buffer-pool-size=16M',
-        ...options,
-      ],
+      [which('mariadbd') ?? '', ...options, ...listening, '--innodb-buffer-pool-size=16M', ...more],
       { stdout: 'ignore', stderr: 'ignore' },
     );
     const answers = () =>
@@ -94,10 +88,11 @@ async function startTlsMariaDb(folder: string, names: string): Promise<TlsMariaD
       );
     await waitFor(answers, { limitMs: 60_000, everyMs: 200, what: 'MariaDB with TLS answers' });
   };
-  await start([`--ssl-cert=${files.certificate}`, `--ssl-key=${files.key}`, '--require-secure-transport=ON']);
+  const [certificate, key] = [join(folder, 'server.pem'), join(folder, 'server.key')];
+  await start([`--ssl-cert=${certificate}`, `--ssl-key=${key}`, '--require-secure-transport=ON']);
   return {
     port,
-    caPath: files.ca,
+    caPath: join(folder, 'ca.pem'),
     async run(statements) {
       const connection = await connect();
       await connection.query(statements);
@@ -109,58 +104,6 @@ async function startTlsMariaDb(folder: string, names: string): Promise<TlsMariaD
     },
     stop,
   };
-}
-
-/** An authority, and a certificate that it signed. */
-async function makeCertificates(folder: string, names: string) {
-  const file = (name: string) => join(folder, name);
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const ca = file('ca.pem');
-  await openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-keyout',
-    file('ca.key'),
-    '-out',
-    ca,
-    '-days',
-    '2',
-    '-subj',
-    '/CN=Test',
-  );
-  await openssl(
-    'req',
-    ...newKey,
-    '-keyout',
-    file('server.key'),
-    '-out',
-    file('server.csr'),
-    '-subj',
-    '/CN=server',
-  );
-  await Bun.write(file('names'), `subjectAltName=${names}`);
-  const signed = ['-in', file('server.csr'), '-CA', ca, '-CAkey', file('ca.key'), '-CAcreateserial'];
-  const certificate = file('server.pem');
-  await openssl('x509', '-req', ...signed, '-out', certificate, '-days', '2', '-extfile', file('names'));
-  return { ca, certificate, key: file('server.key') };
-}
-
-const openssl = (...args: string[]) => runProgram('openssl', ...args);
-
-async function runProgram(name: string, ...args: string[]): Promise<void> {
-  const child = Bun.spawn([program(name), ...args], { stdout: 'ignore', stderr: 'pipe' });
-  const said = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new Error(`${name} failed: ${said}`);
-}
-
-function program(name: string): string {
-  return Bun.which(name, { PATH: searchPath() }) ?? name;
-}
-
-/** Where servers lie is not in every user's PATH. */
-function searchPath(): string {
-  return `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 }
 
 const PASSWORD = '50%off/?#@:';

@@ -6,6 +6,7 @@ import { importSourcebans } from '../../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand, type MariaDbDatabase } from '../../../support/import/mariadb.ts';
 import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import { sourcebansSchema } from '../../../support/import/sourcebans-schema.ts';
+import { insertInto } from '../../../support/import/systems.ts';
 
 const { db, connection, deps } = await openImports();
 const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
@@ -21,12 +22,8 @@ async function insert(source: MariaDbDatabase, table: string, ...rows: Values[])
       reason: 'Aim',
       ...row,
     };
-    const columns = Object.keys(values);
-    const withEnds = { ends: Number(values.created) + Number(values.length), ...values };
-    await source.run(
-      `insert into ${table} (${Object.keys(withEnds).join(', ')}) values (${['?', ...columns.map(() => '?')].slice(0, Object.keys(withEnds).length).join(', ')})`,
-      Object.values(withEnds),
-    );
+    const ends = Number(values.created) + Number(values.length);
+    await source.run(insertInto(table, { ends, ...values }));
   }
 }
 
