@@ -6,11 +6,11 @@ import {
   ApplicationIntegrationType,
   InteractionContextType,
   type RESTPostAPIApplicationCommandsJSONBody,
+  type RESTPutAPIApplicationCommandsResult,
   Routes,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
-import { isDiscordId } from '../src/domain/discord-id.ts';
 import { InvalidInput } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
@@ -99,7 +99,8 @@ export async function registerCommands(
     if (!isForced && registered.startsWith(`${key} `)) {
       return { isChanged: false, commands, scope, ids: readIds(registered.slice(key.length + 1)) };
     }
-    const ids = idsOf(await rest.put(routeOf(applicationId, scope), { body: definitions }));
+    const response = await rest.put(routeOf(applicationId, scope), { body: definitions });
+    const ids = idsOf(response as RESTPutAPIApplicationCommandsResult);
     // Last: if the new scope is refused, the previous one is still registered, as the setting says.
     await removeOtherScope(rest, registered, { applicationId, scope });
     await saveSetting(db, SETTING, `${key} ${writeIds(ids)}`);
@@ -109,31 +110,21 @@ export async function registerCommands(
   }
 }
 
-/** The ids of the slash commands in Discord's response; unexpected entries are skipped. */
-function idsOf(response: unknown): CommandIds {
-  const entries = (Array.isArray(response) ? response : []).flatMap((command: unknown) => {
-    if (typeof command !== 'object' || command === null) return [];
-    if (!('id' in command && 'name' in command && 'type' in command)) return [];
-    const isSlashCommand = command.type === ApplicationCommandType.ChatInput;
-    return isSlashCommand && isId(command.id) ? [[String(command.name), command.id] as const] : [];
-  });
-  return Object.fromEntries(entries);
+/** The ids of the slash commands in Discord's response. */
+function idsOf(commands: RESTPutAPIApplicationCommandsResult): CommandIds {
+  const slashCommands = commands.filter(({ type }) => type === ApplicationCommandType.ChatInput);
+  return Object.fromEntries(slashCommands.map(({ name, id }) => [name, id]));
 }
 
 /** `ban-check=123,server=456`: neither names nor ids contain `=` or a comma. */
 function writeIds(ids: CommandIds): string {
   return Object.entries(ids)
-    .map(([name, id]) => `${name}=${id}`)
+    .map((pair) => pair.join('='))
     .join(',');
 }
 
 function readIds(text: string): CommandIds {
-  const pairs = text.split(',').map((pair) => pair.split('='));
-  return Object.fromEntries(pairs.flatMap(([name, id]) => (name && isId(id) ? [[name, id]] : [])));
-}
-
-function isId(id: unknown): id is string {
-  return typeof id === 'string' && isDiscordId(id);
+  return Object.fromEntries(text.split(',').map((pair) => pair.split('=')));
 }
 
 async function removeOtherScope(

@@ -8,28 +8,14 @@ import {
   type PenaltyStatus,
   type PenaltyType,
 } from '../../src/domain/penalty.ts';
-import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import type { Penalty } from '../../src/queries/penalties/row.ts';
 import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
 
-/** One penalty as a record shows it, with the status it has now. */
-export type PenaltyView = {
-  id: number;
-  type: PenaltyType;
-  status: PenaltyStatus;
-  reason: string;
-  adminName: string;
-  adminSteamId: SteamId64;
-  /** Undefined: all servers. */
+/** One penalty as messages show it, with the status it has now. `serverName` undefined: all servers. */
+export type PenaltyView = Omit<Penalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
   serverName: string | undefined;
-  /** 0: permanent. */
-  durationMinutes: number;
-  createdAt: Date;
-  endsAt: Date | null;
-  liftedAt: Date | null;
-  liftedByName: string | null;
-  liftReason: string | null;
 };
 
 export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {

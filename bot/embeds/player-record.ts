@@ -9,6 +9,7 @@ import {
   type PenaltyType,
 } from '../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
+import type { PlayerRecord } from '../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../src/queries/steam-bans.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
@@ -35,24 +36,16 @@ export type SteamBansView =
 export type RecordFilter = { type?: PenaltyType | undefined; status?: PenaltyStatus | undefined };
 
 /** One page of a player's penalties. */
-export type RecordView = {
+export type RecordView = Omit<PlayerRecord, 'rows' | 'activeRows' | 'playerName'> & {
   playerName: string;
   steamId: SteamId64;
   /** Whether they have an account here. */
   isMember: boolean;
-  /** Of all penalties, whatever the filter. */
-  counts: Record<PenaltyType, number>;
-  /** Of all active penalties, whatever the filter. */
-  active: Record<PenaltyType, number>;
   /** The most severe active penalty, whatever the filter and the page. */
   lead: PenaltyView | undefined;
   /** Undefined: omitted. */
   steamBans: SteamBansView | undefined;
   filter: RecordFilter;
-  /** How many match the filter. */
-  total: number;
-  page: number;
-  lastPage: number;
   penalties: PenaltyView[];
 };
 

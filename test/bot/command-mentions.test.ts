@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test';
-import { createBot } from '../../bot/bot.ts';
 import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { waitFor } from '../support/wait.ts';
 
 const GUILD = '900000000000000001';
-const { fake, bot, deps, lines, connect } = await startTestBot();
+const { fake, bot, startNext, lines, connect } = await startTestBot();
 const registrations = () => fake.requests.filter(({ method, status }) => method === 'PUT' && status === 200);
 
 /** The first lines of the responses to a member who asks about somebody else, and to a manager who lists, starts and stops feeds. */
@@ -49,9 +48,7 @@ test.each([
     for (const start of ['first', 'second']) {
       lines.length = 0;
       const before = registrations().length;
-      const next = createBot({ ...deps, guildId });
-      next.start();
-      await waitFor(() => next.health().state === 'ready');
+      const next = await startNext({ guildId });
       await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
       const [banCheck, feed] = ['ban-check', 'feed'].map((name) =>
         fake.commandId(name, scope === 'guild' ? GUILD : 'global'),

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { createBot } from '../../bot/bot.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createServerList } from '../../src/live/server-list.ts';
 import { startTestBot } from '../support/bot/bot.ts';
@@ -9,7 +8,7 @@ import { anActor } from '../support/discord/actor.ts';
 import { isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
-const { fake, deps, db, url } = await startTestBot();
+const { fake, deps, db, url, startNext } = await startTestBot();
 const moderator = anActor({ isModerator: true });
 
 test('without its database the bot lists servers from memory, says so of records, and recovers', async () => {
@@ -18,9 +17,7 @@ test('without its database the bot lists servers from memory, says so of records
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
   const servers = await createServerList(database.db, deps.log);
-  const bot = createBot({ ...deps, database, servers });
-  bot.start();
-  await waitFor(() => bot.health().state === 'ready');
+  const bot = await startNext({ database, servers });
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
   const isBanned = async () => (await check()).message?.embeds[0]?.description?.includes('⛔') === true;
   expect(await isBanned()).toBe(true);

@@ -31,8 +31,7 @@ const entriesOf = (exchange: Exchange) =>
     ?.split('\n')
     .filter((line) => /^[🔴⚪🟢]/u.test(line)) ?? [];
 const epoch = (text: string) => Date.parse(text) / 1000;
-const press = (exchange: Exchange, label: string, actor: Actor) =>
-  fake.press(messageOf(exchange), findButton(exchange.message, label)?.custom_id ?? '', actor);
+const press = (exchange: Exchange, label: string, actor: Actor) => fake.click(exchange.message, label, actor);
 const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor) =>
   fake.select(messageOf(exchange), findComponent(exchange.message, name)?.custom_id ?? '', [value], actor);
 

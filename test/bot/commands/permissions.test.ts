@@ -97,14 +97,14 @@ describe('a member without permissions', () => {
     const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
     const demoted = { ...moderator, permissions: member.permissions };
     const exchanges = [
-      await fake.press(messageOf(old), findButton(old.message, 'Next')?.custom_id ?? '', demoted),
+      await fake.click(old.message, 'Next', demoted),
       await fake.select(
         messageOf(old),
         findComponent(old.message, /^record\.status/)?.custom_id ?? '',
         ['ACTIVE'],
         demoted,
       ),
-      await fake.press(messageOf(lookup), findButton(lookup.message, 'Penalties')?.custom_id ?? '', demoted),
+      await fake.click(lookup.message, 'Penalties', demoted),
     ];
     for (const exchange of exchanges) {
       expect(exchange.callback).toBe(4);

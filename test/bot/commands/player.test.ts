@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { createBot } from '../../../bot/bot.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
@@ -10,7 +9,7 @@ import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot();
-const { fake, db, url, deps } = harness;
+const { fake, db, url } = harness;
 const moderator = anActor({ isModerator: true });
 const polish = anActor({ isModerator: true, locale: 'pl' });
 const member = anActor({ userId: '700000000000000009' });
@@ -130,10 +129,8 @@ test('a Discord user wins over a SteamID, and that over a nickname', async () =>
 test('while the database is away, an empty list is sent in time; afterwards there are suggestions again', async () => {
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
-  const bot = createBot({ ...deps, database });
   await harness.bot.stop();
-  bot.start();
-  await waitFor(() => bot.health().state === 'ready');
+  const bot = await harness.startNext({ database });
   const suggest = () => fake.autocomplete('lookup', 'player', 'ola', moderator);
   const isFound = async () => (await suggest()).choices?.[0]?.value === aSteamId(2);
   await waitFor(isFound, { limitMs: 20_000 });

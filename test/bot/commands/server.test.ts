@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { createBot } from '../../../bot/bot.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleServers } from '../../support/bot/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
-import { waitFor } from '../../support/wait.ts';
 
 const harness = await startTestBot();
 const { fake, poll, deps } = harness;
@@ -77,8 +75,7 @@ describe('/server without an option', () => {
     const own = await fake.select(message, menu, [String(ids.mirage)], invoker);
     expect(own.callback).toBe(7);
     expect(own.message?.embeds[0]?.title).toBe('Mirage \\*24/7\\*');
-    const back = findButton(own.message, 'All servers')?.custom_id ?? '';
-    const list = await fake.press(message, back, invoker);
+    const list = await fake.click(own.message, 'All servers', invoker);
     expect(list.message?.embeds[0]?.title).toBe('Servers');
     expect(list.message?.attachments).toEqual([]);
   });
@@ -195,14 +192,14 @@ describe('buttons of the card', () => {
     await harness.refreshServers();
     const message = messageOf(await fake.command('server', { name: 'retake' }));
     const actor = anActor({ locale: 'pl' });
-    const first = await fake.press(message, findButton(message, 'Players')?.custom_id ?? '', actor);
+    const first = await fake.click(message, 'Players', actor);
     expect(isEphemeral(first.message)).toBe(true);
     expect(first.message?.embeds[0]?.title).toBe('Gracze na serwerze Retake');
     expect(first.message?.embeds[0]?.description).toContain('`  40` N0\n');
     expect(first.message?.embeds[0]?.description).not.toContain('N32');
     expect(findButton(first.message, 'Poprzednia')?.disabled).toBe(true);
     const page = messageOf(first);
-    const second = await fake.press(page, findButton(page, 'Następna')?.custom_id ?? '', actor);
+    const second = await fake.click(page, 'Następna', actor);
     expect(second.callback).toBe(7);
     expect(second.message?.embeds[0]?.description).toContain('N39');
     expect(findButton(second.message, 'Następna')?.disabled).toBe(true);
@@ -215,11 +212,9 @@ describe('buttons of the card', () => {
     await harness.refreshServers();
     const message = messageOf(await fake.command('server', { name: 'retake' }));
     const actor = anActor();
-    const first = messageOf(
-      await fake.press(message, findButton(message, 'Players')?.custom_id ?? '', actor),
-    );
+    const first = messageOf(await fake.click(message, 'Players', actor));
     const shown = [first.embeds[0]?.description];
-    const second = await fake.press(first, findButton(first, 'Next')?.custom_id ?? '', actor);
+    const second = await fake.click(first, 'Next', actor);
     shown.push(second.message?.embeds[0]?.description);
     const listed = [...shown.join('\n').matchAll(/` (P\d+)\\_/g)].map(([, name]) => name);
     expect(listed).toEqual(Array.from({ length: 64 }, (_, number) => `P${number}`));
@@ -262,9 +257,7 @@ test('tells people who wait for a place since when the server has been full, als
   const since = at(1).getTime() / 1000;
   expect(await read()).toBe(`*A host*\n🟠 Full: 11/10 players since <t:${since}:t> (<t:${since}:R>)`);
   await harness.bot.stop();
-  const next = createBot(harness.deps);
-  next.start();
-  await waitFor(() => next.health().state === 'ready');
+  const next = await harness.startNext();
   await poll(id, state, at(4));
   expect(await read(anActor(polish))).toBe(
     `*A host*\n🟠 Pełny: 10/10 graczy od <t:${since}:t> (<t:${since}:R>)`,

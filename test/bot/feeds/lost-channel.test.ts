@@ -135,16 +135,3 @@ test('while Discord or the token fails, the feed waits, and then posts everythin
   expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Ban #${id} · active`));
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
 });
-
-test('with DISCORD_GUILD_ID, feeds of other guilds are paused, and continue once it is unset', async () => {
-  const feed = await startFeed({ what: 'penalties' });
-  await harness.bot.stop();
-  const elsewhere = await harness.startNext({ guildId: '900000000000000002' });
-  await insertPenalties(db, [{}]);
-  await elsewhere.wakeFeeds();
-  await elsewhere.stop();
-  expect(feed.messages()).toEqual([]);
-  const everywhere = await harness.startNext();
-  await waitFor(() => feed.messages().length === 1);
-  await everywhere.stop();
-});

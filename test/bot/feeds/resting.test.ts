@@ -58,9 +58,15 @@ test('feeds continue when the application is private again, and are paused if DI
   await bot.stop();
   const elsewhere = await harness.startNext({ guildId: '900000000000000002' });
   await waitFor(() => linesAbout('the feeds of a guild are paused').length === 2);
+  await insertPenalties(db, [{}]);
+  await elsewhere.wakeFeeds();
   await elsewhere.stop();
+  expect(feed.messages()).toHaveLength(1);
   expect(linesAbout('the feeds of a guild are paused')[1]).toMatchObject({
     guildId: GUILD,
     reason: 'DISCORD_GUILD_ID names another guild',
   });
+  const everywhere = await harness.startNext();
+  await waitFor(() => feed.messages().length === 2);
+  await everywhere.stop();
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { type Bot, type BotDeps, createBot } from '../../../bot/bot.ts';
+import type { Bot, BotDeps } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import { startUnreliableBot, VANITY } from '../../support/bot/unreliable-bot.ts';
 import { aSteamId } from '../../support/database/builders.ts';
@@ -8,7 +8,7 @@ import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
-const { fake, db, deps, bot, behaviour, moderator, lines, outcomes } = await startUnreliableBot();
+const { fake, db, deps, startNext, bot, behaviour, moderator, lines, outcomes } = await startUnreliableBot();
 
 describe('a slow response', () => {
   test('is deferred in time, with the right visibility, and delivered when it is there', async () => {
@@ -22,7 +22,7 @@ describe('a slow response', () => {
     expect(isEphemeral(shown.message)).toBe(false);
     await waitFor(() => shown.message?.embeds[0]?.title === 'One');
     const message = messageOf(shown);
-    const refreshed = await fake.press(message, findButton(message, 'Refresh')?.custom_id ?? '', moderator);
+    const refreshed = await fake.click(message, 'Refresh', moderator);
     expect(refreshed.callback).toBe(6);
     await waitFor(() => message.edited_timestamp !== null);
     behaviour.delayMs = 0;
@@ -66,7 +66,7 @@ describe('a failure', () => {
     const message = messageOf(await fake.command('ban-check', {}, moderator));
     const before = JSON.stringify(message.embeds);
     await db.execute('alter table penalties rename to penalties_elsewhere');
-    const pressed = await fake.press(message, findButton(message, 'Next')?.custom_id ?? '', moderator);
+    const pressed = await fake.click(message, 'Next', moderator);
     await db.execute('alter table penalties_elsewhere rename to penalties');
     expect(JSON.stringify(message.embeds)).toBe(before);
     expect(pressed.callback).toBe(4);
@@ -203,10 +203,8 @@ function sendMany(): Promise<Exchange[]> {
 
 /** Does work while another bot is connected, which is stopped in any case. */
 async function withBot<T>(overrides: Partial<BotDeps>, work: (other: Bot) => Promise<T>): Promise<T> {
-  const other = createBot({ ...deps, ...overrides });
-  other.start();
+  const other = await startNext(overrides);
   try {
-    await waitFor(() => other.health().state === 'ready');
     return await work(other);
   } finally {
     await other.stop();
