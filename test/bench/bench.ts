@@ -37,22 +37,6 @@ export class NotMeasured extends Error {
   override name = 'NotMeasured';
 }
 
-/**
- * Measures two things in turn, A B A B …, so that a noisy moment falls on both.
- * @returns the median of each.
- */
-export async function measureSideBySide(
-  { ours, floor }: { ours: () => Promise<number>; floor: () => Promise<number> },
-  { rounds = 3 }: { rounds?: number } = {},
-): Promise<{ ours: number; floor: number }> {
-  const figures = { ours: [] as number[], floor: [] as number[] };
-  for (let round = 0; round < rounds; round++) {
-    figures.ours.push(await ours());
-    figures.floor.push(await floor());
-  }
-  return { ours: median(figures.ours), floor: median(figures.floor) };
-}
-
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }

@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { createWebhook, removeWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
-import { pathOf, readProcessorMs, startChild } from '../support/child.ts';
+import { pathOf, startChild } from '../support/child.ts';
 import { createOwnerToken, fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
@@ -21,7 +21,7 @@ const SECONDS = 10;
 const WHEN_IDLE = ['chrt', '--idle', '0'];
 const DELAY_TARGET_MS = 500;
 
-/** Streams and webhooks while penalties arrive: delay from commit to client, and what they cost the service. */
+/** Streams and webhooks while penalties arrive: delay from commit to client. */
 export const events: Bench = {
   name: 'events',
   title: `${STREAMS} streams of /events and ${WEBHOOKS} webhooks while ${PENALTIES_A_SECOND} penalties a second arrive`,
@@ -35,27 +35,15 @@ export const events: Bench = {
       ROLES: 'api,sync',
       WEBHOOK_ALLOW: '127.0.0.1',
     });
-    const measure = async (): Promise<number> => {
-      const beforeMs = await readProcessorMs(service.pid);
-      await writePenalties(postgres.url);
-      return (await readProcessorMs(service.pid)) - beforeMs;
-    };
     const { port } = new URL(service.origin);
     const rounds: Round[] = [];
     try {
       for (let round = 1; round <= ROUNDS; round++) {
-        say(`round ${round}: nobody subscribed`);
-        const aloneMs = await measure();
-        say(`round ${round}: with all`);
+        say(`round ${round} of ${ROUNDS}`);
         const streams = await openStreams(port, tokensFile);
         const endpoints = await openWebhooks(postgres.url);
-        const loadedMs = await measure();
-        rounds.push({
-          aloneMs,
-          loadedMs,
-          streams: await streams.finish(),
-          webhooks: await endpoints.finish(),
-        });
+        await writePenalties(postgres.url);
+        rounds.push({ streams: await streams.finish(), webhooks: await endpoints.finish() });
       }
     } finally {
       await service.stop();
@@ -145,12 +133,10 @@ async function openStreams(port: string, tokensFile: string) {
 
 /** How many messages came, and the delays of those that were looked at. */
 type Received = { delaysMs: number[]; received: number };
-/** What the service took in processor time without and with those who are subscribed, and what they got. */
-type Round = { aloneMs: number; loadedMs: number; streams: Received; webhooks: Received };
+type Round = { streams: Received; webhooks: Received };
 
 function toRows(rounds: readonly Round[]): Row[] {
   const written = PENALTIES_A_SECOND * SECONDS * ROUNDS;
-  const coresOf = (timesMs: readonly number[]) => `${(median(timesMs) / 1000 / SECONDS).toFixed(2)} cores`;
   return [
     toDelayRow(
       'from commit to stream, p99',
@@ -162,14 +148,6 @@ function toRows(rounds: readonly Round[]): Row[] {
       rounds.map(({ webhooks }) => webhooks),
       written * WEBHOOKS,
     ),
-    {
-      what: 'processor use of the service',
-      ours: coresOf(rounds.map(({ loadedMs }) => loadedMs)),
-      floor: `nobody subscribed: ${coresOf(rounds.map(({ aloneMs }) => aloneMs))}`,
-      ratio: '–',
-      target: 'for information',
-      isReached: true,
-    },
   ];
 }
 

