@@ -40,10 +40,8 @@ export type Post = (url: string, message: Message) => Promise<number>;
 type Options = {
   /** Checked for every address before a connection is made. */
   mayConnect: (address: string, protocol: string) => boolean;
-  /** All addresses of a name; throws when it has none. */
-  resolve?: (name: string) => Promise<HostAddress[]>;
-  /** How long resolved addresses are reused while messages succeed; 5 s by default. */
-  resolvedForMs?: number;
+  /** All addresses of a host; throws when it has none. */
+  resolve?: (host: string) => Promise<HostAddress[]>;
   /** From the start to the end of the response; {@link TRY_LIMIT_MS} by default. */
   limitMs?: number;
   /** A certificate authority that TLS trusts besides the known ones. */
@@ -59,41 +57,29 @@ const NOT_CONNECTED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTA
 /** The other side closed the connection: perhaps an idle one, just when it was reused. */
 const CLOSED = 'ECONNRESET';
 
-/** Creates the function; its connections and resolved addresses are its own. */
+/** Creates the function, with connections of its own. */
 export function createPost({
   mayConnect,
-  resolve = (name) => resolveHost(name, { timeoutMs: TRY_LIMIT_MS }),
-  resolvedForMs = 5000,
+  resolve = (host) => resolveHost(host, { timeoutMs: TRY_LIMIT_MS }),
   limitMs = TRY_LIMIT_MS,
   ca,
 }: Options): Post {
   const session = new Bun.FetchSession({ proxy: false, keepAlive: { idleTimeout: IDLE_SECONDS } });
-  /** By origin: allowed addresses, one of which took the last message. */
-  const resolved = new Map<string, { addresses: HostAddress[]; untilMs: number }>();
-  /** By name: a name is resolved once at a time, however many messages wait for it. */
-  const resolving = new Map<string, Promise<HostAddress[]>>();
+  /** Origins that responded to the last message. */
+  const responding = new Set<string>();
 
   /** The allowed addresses of a host, resolved once: a later change in DNS cannot lead elsewhere. */
   async function resolveAllowed(host: string, protocol: string): Promise<HostAddress[]> {
-    const isAddress = isIP(host) !== 0;
-    const all = isAddress ? [{ address: host, family: isIP(host) }] : await resolveName(host);
+    const all = await resolve(host).catch((cause: unknown) => {
+      throw new PostFailure('name-unresolved', `${host} has no address`, { cause });
+    });
     const allowed = all.filter(({ address }) => mayConnect(address, protocol));
     if (allowed.length > 0) return allowed;
     const addresses = all.map(({ address }) => address).join(', ');
     throw new PostFailure(
       'address-refused',
-      `${isAddress ? host : `${host} resolves to ${addresses}, which`} is outside the networks of WEBHOOK_ALLOW`,
+      `${isIP(host) === 0 ? `${host} resolves to ${addresses}, which` : host} is outside the networks of WEBHOOK_ALLOW`,
     );
-  }
-
-  async function resolveName(name: string): Promise<HostAddress[]> {
-    const lookup = resolving.get(name) ?? resolve(name).finally(() => resolving.delete(name));
-    resolving.set(name, lookup);
-    try {
-      return await lookup;
-    } catch (cause) {
-      throw new PostFailure('name-unresolved', `${name} has no address`, { cause });
-    }
   }
 
   /** Connects to the checked address, not to the name, which would be resolved again. */
@@ -138,42 +124,26 @@ export function createPost({
   }
 
   async function exchange(url: URL, message: Message & { signal: AbortSignal }): Promise<number> {
-    const previous = resolved.get(url.origin);
-    resolved.delete(url.origin);
-    const current =
-      previous && performance.now() < previous.untilMs
-        ? previous
-        : {
-            addresses: await orAborted(resolveAllowed(hostOf(url), url.protocol), message.signal),
-            untilMs: performance.now() + resolvedForMs,
-          };
-    const response = await sendToFirst(url, current.addresses, message).catch((error: unknown) => {
-      if (previous && errorCode(error) === CLOSED) return sendToFirst(url, current.addresses, message);
+    const addresses = await orAborted(resolveAllowed(hostOf(url), url.protocol), message.signal);
+    const hasResponded = responding.delete(url.origin);
+    const response = await sendToFirst(url, addresses, message).catch((error: unknown) => {
+      if (hasResponded && errorCode(error) === CLOSED) return sendToFirst(url, addresses, message);
       throw error;
     });
-    resolved.set(url.origin, current);
+    responding.add(url.origin);
     await drain(response).catch(() => undefined);
     return response.status;
   }
 
   return async (text, { signal, ...message }) => {
-    const ending = new AbortController();
-    const end = (error: PostFailure) => ending.abort(error);
     // Not withTimeLimit: if the status has arrived by then it counts, and only reading the body is stopped.
-    const timer = setTimeout(
-      () => end(new PostFailure('timeout', `no response within ${limitMs} ms`)),
-      limitMs,
-    );
-    const giveUp = () => end(new PostFailure('unreachable', 'given up'));
-    signal?.addEventListener('abort', giveUp);
-    if (signal?.aborted) giveUp();
+    const limit = AbortSignal.timeout(limitMs);
     try {
-      return await exchange(new URL(text), { ...message, signal: ending.signal });
+      const ending = signal ? AbortSignal.any([signal, limit]) : limit;
+      return await exchange(new URL(text), { ...message, signal: ending });
     } catch (error) {
-      throw toFailure(ending.signal.aborted ? ending.signal.reason : error);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
+      if (limit.aborted) throw new PostFailure('timeout', `no response within ${limitMs} ms`);
+      throw toFailure(error);
     }
   };
 }

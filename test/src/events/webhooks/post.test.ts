@@ -64,7 +64,6 @@ describe('where a message goes', () => {
     const resolutions = ['127.0.0.2', '127.0.0.1', '::ffff:127.0.0.1', '::1', '127.0.0.2'];
     const post = createPost({
       mayConnect: createEndpointRules(['127.0.0.2']).mayConnect,
-      resolvedForMs: 0,
       resolve: async () => {
         const address = resolutions.shift() ?? '127.0.0.1';
         return [{ address, family: address.includes(':') ? 6 : 4 }];
@@ -167,32 +166,12 @@ describe('connections', () => {
     const post = createPost({
       mayConnect: createEndpointRules(['127.0.0.0/8']).mayConnect,
       resolve: async () => [SILENT, LISTENING].map((address) => ({ address, family: 4 })),
-      resolvedForMs: 0,
       limitMs: 300,
     });
     expect(await failureOf(post(url, { ...MESSAGE, failures: 0 }))).toBe('timeout');
     expect(await failureOf(post(url, { ...MESSAGE, failures: 1 }))).toBe('status 204');
     expect(await failureOf(post(url, { ...MESSAGE, failures: 2 }))).toBe('timeout');
     silent.close();
-  });
-
-  test('are made to where a name led a moment ago, until a message fails', async () => {
-    const receiver = aReceiver({ hostname: LISTENING });
-    const { port } = new URL(receiver.origin);
-    const url = `http://hooks.example.test:${port}/`;
-    let resolved = 0;
-    const post = createPost({
-      mayConnect: createEndpointRules([LISTENING]).mayConnect,
-      resolvedForMs: 60_000,
-      resolve: async () => [{ address: resolved++ === 0 ? LISTENING : DESERTED, family: 4 }],
-    });
-    expect(await post(url, MESSAGE)).toBe(204);
-    expect(await post(url, MESSAGE)).toBe(204);
-    expect(resolved).toBe(1);
-    await receiver.stop();
-    expect(await failureOf(post(url, MESSAGE))).toBe('unreachable');
-    expect(await failureOf(post(url, MESSAGE))).toBe('address-refused');
-    expect(resolved).toBe(2);
   });
 });
 
