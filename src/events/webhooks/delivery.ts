@@ -70,7 +70,6 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
 
   /** Starts queues of new webhooks and stops those of removed ones. */
   async function load(signal: AbortSignal): Promise<void> {
-    const readAtMs = performance.now();
     const webhooks = await deps.listWebhooks();
     const isAnyNew = webhooks.some(({ id }) => !queues.has(id));
     const newestId = isAnyNew ? await deps.readNewestId() : 0;
@@ -78,7 +77,7 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
     for (const webhook of webhooks) {
       const queue = queues.get(webhook.id);
       if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) });
-      else if (webhook.retryAt === null) queue.retryNow(readAtMs);
+      else if (webhook.retryAt === null) queue.retryNow();
     }
     const wanted = new Set(webhooks.map(({ id }) => id));
     for (const [id, queue] of queues) if (!wanted.has(id)) queue.stop();
@@ -120,11 +119,8 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
 export type WebhookQueue = {
   /** There may be new events. */
   wake: () => void;
-  /**
-   * Ends the pause after a failed attempt, because the webhook was switched on again.
-   * @param readAtMs when reading of the webhook began: a pause that was stored after that is newer, and stays.
-   */
-  retryNow: (readAtMs: number) => void;
+  /** Ends the pause after a failed attempt, because the webhook was switched on again. */
+  retryNow: () => void;
   stop: () => void;
   /** Settles when the webhook was removed or switched off, or the queue stopped. */
   ended: Promise<void>;
@@ -137,7 +133,6 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   let { deliveredUpTo, failures, retryAt } = webhook;
   let savedUpTo = deliveredUpTo;
   let savedAtMs = performance.now();
-  let pauseStoredAtMs = Number.NEGATIVE_INFINITY;
   let unsaved: Sent[] = [];
   /** Removed or switched off. */
   let isOver = false;
@@ -187,13 +182,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     }
     if (failures === 1) log.warn(result, 'webhook could not be delivered: retrying for 24 hours');
     retryAt = new Date(now().getTime() + (pauseMs ?? 0));
-    pauseStoredAtMs = Number.POSITIVE_INFINITY;
-    try {
-      await save();
-    } finally {
-      // Also when the pause was not stored, so that "try again now" ends it.
-      pauseStoredAtMs = performance.now();
-    }
+    await save();
   }
 
   /** How long to pause until the next attempt. A longer pause than any was stored while the clock was ahead: none. */
@@ -234,8 +223,8 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
 
   return {
     wake: loop.wake,
-    retryNow: (readAtMs) => {
-      if (retryAt === null || pauseStoredAtMs > readAtMs) return;
+    retryNow: () => {
+      if (retryAt === null) return;
       failures = 0;
       retryAt = null;
       loop.wake();

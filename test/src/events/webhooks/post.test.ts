@@ -1,16 +1,51 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
 import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
-import {
-  aRawServer,
-  aReceiver,
-  failureOf,
-  loopbackOnly,
-  MESSAGE,
-} from '../../../support/http/webhook-endpoints.ts';
-import type { Receiver } from '../../../support/http/webhook-receiver.ts';
+import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';
+
+const MESSAGE = { headers: { 'content-type': 'application/json' }, body: '{"type":"x"}' };
+const { mayConnect: loopbackOnly } = createEndpointRules(['127.0.0.1']);
+
+const stops: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+/** Stopped after the tests of this file. */
+function aReceiver(options?: Parameters<typeof startReceiver>[0]): Receiver {
+  const receiver = startReceiver(options);
+  stops.push(receiver.stop);
+  return receiver;
+}
+
+/** A TCP server, and the connections to it; stopped after the tests of this file. */
+async function aRawServer(serve: (socket: net.Socket) => void) {
+  const connections: net.Socket[] = [];
+  const server = net.createServer((socket) => {
+    connections.push(socket);
+    socket.on('error', () => {});
+    serve(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stops.push(() => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { origin: `http://127.0.0.1:${address.port}`, connections };
+}
+
+/** Why a message could not be sent, or the status of the response. */
+async function failureOf(sent: Promise<number>): Promise<string> {
+  const error: unknown = await sent.then(
+    (status) => `status ${status}`,
+    (error: unknown) => error,
+  );
+  return error instanceof Error && 'reason' in error ? String(error.reason) : String(error);
+}
 
 /** Loopback addresses that only this file uses: they do not reach other programs that listen on 127.0.0.1. */
 const LISTENING = '127.13.0.2';
@@ -18,7 +53,7 @@ const DESERTED = '127.13.0.1';
 const SILENT = '127.13.0.3';
 const { mayConnect: internetOnly } = createEndpointRules([]);
 
-describe('where a message goes', () => {
+describe('the destination of a message', () => {
   test('the status of a response decides, and a redirect is not followed', async () => {
     const post = createPost({ mayConnect: loopbackOnly });
     const inner = aReceiver();
@@ -32,7 +67,7 @@ describe('where a message goes', () => {
     expect(receiver.received[0]).toMatchObject({ path: '/hook', text: MESSAGE.body });
   });
 
-  test('an address that is not public gets no connection, in any notation', async () => {
+  test('an address that is not public is refused in any notation', async () => {
     const { origin, connections } = await aRawServer(() => {});
     const post = createPost({ mayConnect: internetOnly });
     const { port } = new URL(origin);
@@ -57,7 +92,7 @@ describe('where a message goes', () => {
     expect(connections).toEqual([]);
   });
 
-  test('a name is judged by the address that the connection is made to, each time', async () => {
+  test('a name is judged for each message, by the address that is connected to', async () => {
     const receiver = aReceiver({ hostname: '127.0.0.2' });
     const { port } = new URL(receiver.origin);
     const inner = await aRawServer(() => {});
@@ -79,25 +114,17 @@ describe('where a message goes', () => {
     expect(inner.connections).toEqual([]);
   });
 
-  test('of several addresses only those that may be connected to are used, and resolved once', async () => {
+  test('of several addresses only the allowed ones are used', async () => {
     const receiver = aReceiver();
-    let resolved = 0;
     const post = createPost({
       mayConnect: loopbackOnly,
-      resolve: async () => {
-        resolved += 1;
-        return [
-          { address: '10.255.255.1', family: 4 },
-          { address: '127.0.0.1', family: 4 },
-        ];
-      },
+      resolve: async () => ['10.255.255.1', '127.0.0.1'].map((address) => ({ address, family: 4 })),
     });
     const { port } = new URL(receiver.origin);
     expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
-    expect(resolved).toBe(1);
   });
 
-  test('no proxy of the environment stands between', async () => {
+  test('proxies of the environment are not used', async () => {
     const receiver = aReceiver();
     const proxy = await aRawServer((socket) => socket.destroy());
     const script = `
@@ -134,7 +161,7 @@ describe('connections', () => {
     expect(endpoint.connections).toHaveLength(1);
   });
 
-  test('that the endpoint ends, before a message or with it, cost no try', async () => {
+  test('that the endpoint closes with or after a message cost no attempt', async () => {
     const post = createPost({ mayConnect: loopbackOnly });
     const ends = await anEndpoint((socket) => socket.end(TAKEN));
     const resets = await anEndpoint((socket, messages) => {
@@ -147,7 +174,7 @@ describe('connections', () => {
     }
   });
 
-  test('are made to the next address of a name where one refuses them', async () => {
+  test('are made to the next address of a name if one refuses them', async () => {
     const receiver = aReceiver({ hostname: LISTENING });
     const { port } = new URL(receiver.origin);
     const post = createPost({
@@ -157,7 +184,7 @@ describe('connections', () => {
     expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
   });
 
-  test('of each further attempt begin at another address of the name', async () => {
+  test('of each further attempt begin with another address of the name', async () => {
     const receiver = aReceiver({ hostname: LISTENING });
     const { port } = new URL(receiver.origin);
     const silent = net.createServer((socket) => socket.on('error', () => {}));
@@ -184,7 +211,7 @@ describe('TLS', () => {
 
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
 
-  test('the certificate is that of the name, whatever address it has', async () => {
+  test('the certificate must be that of the name, whatever the address', async () => {
     const post = createPost({ mayConnect: loopbackOnly, resolve, ca });
     const { port } = new URL(receiver.origin);
     expect(await post(`https://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
@@ -192,10 +219,83 @@ describe('TLS', () => {
     expect(await failureOf(post(`https://127.0.0.1:${port}/`, MESSAGE))).toBe('tls');
   });
 
-  test('a certificate that nobody vouches for is refused', async () => {
+  test('a certificate of an unknown authority is refused', async () => {
     const post = createPost({ mayConnect: loopbackOnly, resolve });
     const { port } = new URL(receiver.origin);
     expect(await failureOf(post(`https://hooks.example.test:${port}/`, MESSAGE))).toBe('tls');
     expect(receiver.received).toHaveLength(1);
+  });
+});
+
+function drip(socket: net.Socket, text: string, everyMs: number): void {
+  const timer = setInterval(() => socket.write(text), everyMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+describe('an endpoint that does not respond as it should', () => {
+  const post = createPost({ mayConnect: loopbackOnly });
+  const hastyPost = createPost({ mayConnect: loopbackOnly, limitMs: 1000 });
+
+  test('nobody listens, or the name has no address', async () => {
+    const { origin, connections } = await aRawServer((socket) => socket.destroy());
+    expect(await failureOf(post(`${origin}/`, MESSAGE))).toBe('unreachable');
+    expect(connections).toHaveLength(1);
+    expect(await failureOf(post('http://127.0.0.1:1/', MESSAGE))).toBe('unreachable');
+    expect(await failureOf(post('https://hooks.invalid/', MESSAGE))).toBe('name-unresolved');
+  });
+
+  test('a silent endpoint and one whose headers drip time out', async () => {
+    const silent = await aRawServer(() => {});
+    const slow = await aRawServer((socket) => drip(socket, 'H', 20));
+    for (const { origin } of [silent, slow]) {
+      expect(['timeout', 'unreachable']).toContain(await failureOf(hastyPost(`${origin}/`, MESSAGE)));
+    }
+  });
+
+  test('a resolver that never returns times out', async () => {
+    const stuck = createPost({ mayConnect: loopbackOnly, limitMs: 50, resolve: () => new Promise(() => {}) });
+    expect(await failureOf(stuck('https://hooks.example.test/', MESSAGE))).toBe('timeout');
+  });
+
+  test('an endless response is read to 4 KB, and its status counts', async () => {
+    const endless = await aRawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      drip(socket, `400\r\n${'x'.repeat(1024)}\r\n`, 5);
+    });
+    expect(await failureOf(post(`${endless.origin}/`, MESSAGE))).toBe('status 200');
+    expect(endless.connections[0]?.bytesWritten).toBeWithin(1024, 64 * 1024);
+  });
+
+  test('endless headers do not count as a response', async () => {
+    let written = 0;
+    const endless = await aRawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const header = `X-A: ${'a'.repeat(16 * 1024)}\r\n`;
+      const fill = () => {
+        do written += header.length;
+        while (!socket.destroyed && socket.write(header));
+      };
+      socket.on('drain', fill);
+      fill();
+    });
+    expect(await failureOf(post(`${endless.origin}/`, MESSAGE))).toBe('unreachable');
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('a compressed response is not decompressed', async () => {
+    const bomb = Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024));
+    const receiver = aReceiver();
+    receiver.respond = () => new Response(bomb, { status: 201, headers: { 'content-encoding': 'gzip' } });
+    const beforeBytes = process.memoryUsage.rss();
+    expect(await post(`${receiver.origin}/`, MESSAGE)).toBe(201);
+    expect(process.memoryUsage.rss() - beforeBytes).toBeLessThan(30 * 1024 * 1024);
+  });
+
+  test('a body that drips is read until the limit, and its status counts', async () => {
+    const dripping = await aRawServer((socket) => {
+      socket.write('HTTP/1.1 500 No\r\nContent-Length: 1000\r\n\r\n');
+      drip(socket, 'x', 50);
+    });
+    expect(await failureOf(hastyPost(`${dripping.origin}/`, MESSAGE))).toBe('status 500');
   });
 });
