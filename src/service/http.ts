@@ -11,9 +11,7 @@ import {
   type PenaltyExports,
 } from '../../api/v1/penalties/penalty-export.ts';
 import packageJson from '../../package.json';
-import { formatEventCursor } from '../domain/event.ts';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
-import { presentEvent } from '../events/penalty-payload.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';
 import {
   listPenaltyChanges,
@@ -193,16 +191,10 @@ function openEvents(
   sounds: LiveQuery<ReadySounds>,
 ): EventsDeps {
   const { db, requestDb } = database;
-  const cursorOf = (id: number) => formatEventCursor({ epoch: reader.epoch, id });
   const streams = createEventStreams({
     reader,
     listEvents: (afterId, range) => listStoredEvents(db, afterId, { ...range, withSilent: false }),
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
-    cursorOf,
-    present: (event) => {
-      const data = presentEvent(event, reader);
-      return { type: event.type, id: data.cursor, data };
-    },
     now,
     log,
   });

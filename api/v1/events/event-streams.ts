@@ -1,9 +1,15 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
-import { type EventType, STORED_EVENT_TYPES, type StoredEventType } from '../../../src/domain/event.ts';
+import {
+  type EventType,
+  formatEventCursor,
+  STORED_EVENT_TYPES,
+  type StoredEventType,
+} from '../../../src/domain/event.ts';
 import { readEventBatch } from '../../../src/events/event-batch.ts';
 import type { EventReader } from '../../../src/events/event-reader.ts';
+import { presentEvent } from '../../../src/events/penalty-payload.ts';
 import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
 import { startLoop } from '../../../src/runtime/loop.ts';
 
@@ -27,8 +33,6 @@ type Deps = {
   ) => Promise<StoredEvent[]>;
   /** Which of these tokens are still accepted. */
   listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
-  cursorOf: (id: number) => string;
-  present: (event: StoredEvent) => StreamedEvent;
   now: () => Date;
   log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
@@ -86,15 +90,13 @@ export type EventStreams = {
 };
 
 /**
- * Creates the streams, none open yet. Each event is serialised once, however many streams it is sent to.
+ * Creates the streams, none open yet. Events are serialised once for all streams of the same types.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export function createEventStreams({
   reader,
   listEvents,
   listLiveTokenIds,
-  cursorOf,
-  present,
   now,
   log,
   keepAliveMs = KEEP_ALIVE_MS,
@@ -102,19 +104,17 @@ export function createEventStreams({
   wait = pause,
 }: Deps): EventStreams {
   const streams = new Set<Stream>();
-  const frames = new WeakMap<StoredEvent, Uint8Array>();
   /** When the next batch of older events may be read, by owner. */
   const nextBatchAtMs = new Map<Stream['owner'], number>();
 
   const frameOf = (event: StoredEvent): Uint8Array => {
-    const cached = frames.get(event);
-    if (cached) return cached;
-    const made = eventFrame(present(event));
-    frames.set(event, made);
-    return made;
+    const data = presentEvent(event, reader);
+    return eventFrame({ type: event.type, id: data.cursor, data });
   };
 
-  const cursorFor = ({ tokenId }: Options, id: number) => (tokenId === undefined ? undefined : cursorOf(id));
+  /** The position of a stream, from which its client may resume; undefined for a guest. */
+  const cursorOf = ({ tokenId, position }: Stream) =>
+    tokenId === undefined ? undefined : formatEventCursor({ epoch: reader.epoch, id: position });
 
   function open(options: Options): ReadableStream {
     let stream: Stream | undefined;
@@ -125,7 +125,7 @@ export function createEventStreams({
           const key = [...options.types].sort().join();
           stream = { ...options, controller, key, position, isCatchingUp: true };
           streams.add(stream);
-          controller.enqueue(openingFrame(cursorFor(stream, position)));
+          controller.enqueue(cursorFrame('retry: 3000', cursorOf(stream)));
           void catchUp(stream);
         },
         cancel: () => {
@@ -170,16 +170,11 @@ export function createEventStreams({
     );
     for (const event of events) {
       if (!streams.has(stream) || isStale(event)) return;
-      sendStored(stream, event);
+      stream.position = event.id;
+      stream.controller.enqueue(frameOf(event));
       await roomIn(stream);
     }
     stream.position = readUpTo;
-  }
-
-  function sendStored(stream: Stream, event: StoredEvent): void {
-    if (event.id <= stream.position) return;
-    stream.position = event.id;
-    if (!event.isSilent && stream.types.has(event.type)) stream.controller.enqueue(frameOf(event));
   }
 
   let sending = Promise.resolve();
@@ -236,25 +231,22 @@ export function createEventStreams({
     if (live) for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
   }
 
-  function joinFrames(events: readonly StoredEvent[], types: Stream['types']): Uint8Array {
-    return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
-  }
-
-  /** Streams of the same event types share one buffer. */
-  function sendStoreds(events: readonly StoredEvent[]): void {
-    const [first] = events;
+  function sendStoredEvents(events: readonly StoredEvent[]): void {
     const newestId = events.at(-1)?.id ?? 0;
     const pieces = new Map<string, Uint8Array>();
     sendLive((stream) => {
-      if (!first || stream.position >= first.id) {
-        for (const event of events) sendStored(stream, event);
-        return;
-      }
-      const piece = pieces.get(stream.key) ?? joinFrames(events, stream.types);
-      pieces.set(stream.key, piece);
-      stream.position = newestId;
+      // A stream that was opened a moment ago may be ahead of the first events.
+      const unsent = events.filter(({ id }) => id > stream.position);
+      const key = `${unsent.length} ${stream.key}`;
+      const piece = pieces.get(key) ?? joinFrames(unsent, stream.types);
+      pieces.set(key, piece);
+      stream.position = Math.max(stream.position, newestId);
       if (piece.length > 0) stream.controller.enqueue(piece);
     });
+  }
+
+  function joinFrames(events: readonly StoredEvent[], types: Stream['types']): Uint8Array {
+    return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
   }
 
   function closeAll(): void {
@@ -268,18 +260,11 @@ export function createEventStreams({
     }
   }
 
-  const unsubscribe = reader.subscribe(sendStoreds);
+  const unsubscribe = reader.subscribe(sendStoredEvents);
+  // With the cursor: for minutes, a stream may only get events that it skips.
   const keepAlive = setInterval(() => {
-    const newestId = reader.newestId();
-    const frames = { guest: keepAliveFrame(), newest: keepAliveFrame(cursorOf(newestId)) };
-    // For minutes, a stream may only get events that it skips. A client that comes from another process may be ahead of
-    // this process's reader.
     sendLive(
-      ({ tokenId, controller, position, isCatchingUp }) => {
-        if (tokenId === undefined) controller.enqueue(frames.guest);
-        else if (isCatchingUp || position > newestId) controller.enqueue(keepAliveFrame(cursorOf(position)));
-        else controller.enqueue(frames.newest);
-      },
+      (stream) => stream.controller.enqueue(cursorFrame(': keep-alive', cursorOf(stream))),
       (stream) => isLive(stream) || !isFull(stream),
     );
   }, keepAliveMs);
@@ -321,19 +306,13 @@ function isFull({ controller }: Stream): boolean {
 /** An event as it is sent; without `id` when a stream cannot resume from it. */
 export type StreamedEvent = { type: EventType; id?: string; data: unknown };
 
-/** The frame of an event. */
 function eventFrame({ type, id, data }: StreamedEvent): Uint8Array {
   return encode(`${idLine(id)}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** The first frame: a client that reconnects before its first event resumes from this cursor, if it may resume. */
-function openingFrame(cursor?: string): Uint8Array {
-  return encode(`retry: 3000\n${idLine(cursor)}\n`);
-}
-
-/** A comment, with the cursor from which a client that reconnects resumes, if it may. */
-function keepAliveFrame(cursor?: string): Uint8Array {
-  return encode(`: keep-alive\n${idLine(cursor)}\n`);
+/** A frame without an event: a client that reconnects after it resumes from its cursor, if it has one. */
+function cursorFrame(line: string, cursor: string | undefined): Uint8Array {
+  return encode(`${line}\n${idLine(cursor)}\n`);
 }
 
 function idLine(id: string | undefined): string {

@@ -114,3 +114,16 @@ test('an erasure ends the streams, which resume without the person', async () =>
   expect(JSON.stringify(resumed.events)).not.toMatch(new RegExp(`Erased one|${person.playerSteamId}`));
   resumed.leave();
 });
+
+test('streams that were refused because the database was slow do not count against their owner', async () => {
+  const request = () => fetch(`${service.origin}/api/v1/events`, bearer(token));
+  const refused = await db.transaction(async (tx) => {
+    await tx.execute(sql`lock table penalty_events, penalty_event_state in access exclusive mode`);
+    return Promise.all(Array.from({ length: 5 }, request));
+  });
+  expect(refused.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+  // This one waits for the same rows, so the others have found theirs by then.
+  const response = await request();
+  expect(response.status).toBe(200);
+  await response.body?.cancel();
+});
