@@ -7,8 +7,8 @@ import {
   STORED_EVENT_TYPES,
   type StoredEventType,
 } from '../../../src/domain/event.ts';
-import { readEventBatch } from '../../../src/events/event-batch.ts';
-import type { EventReader } from '../../../src/events/event-reader.ts';
+
+import { type EventReader, readEventBatch } from '../../../src/events/event-reader.ts';
 import { presentEvent } from '../../../src/events/penalty-payload.ts';
 import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
 import { startLoop } from '../../../src/runtime/loop.ts';

@@ -5,7 +5,7 @@ import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
 import { startLoop } from '../../runtime/loop.ts';
 import { retryPauseMs } from '../../runtime/retry-pause.ts';
-import { readEventBatch } from '../event-batch.ts';
+import { readEventBatch } from '../event-reader.ts';
 import type { Sent } from './message.ts';
 
 /** Delivers to all webhooks, each independently of the others. */
