@@ -57,9 +57,8 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
     .current()
     .filter(({ server }) => feed.serverId === null || feed.serverId === server.id)
     .flatMap((status) => {
-      const before = byId.get(status.server.id);
-      const after = compareServer(before, toServerView(status), { playersAtLeast, now: now() });
-      return after ? [{ before, after }] : [];
+      const previous = byId.get(status.server.id);
+      return compareServer(previous, toServerView(status), { playersAtLeast, now: now() }) ?? [];
     });
   if (changed.length === 0) return false;
   await saveFeedServers(db, feed.id, changed);
@@ -93,7 +92,7 @@ async function post(
     if (!isMessageRefused(error)) throw error;
     log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
   }
-  await finishFeedServers(db, feed.id, changed);
+  await finishFeedServers(db, feed.id, { change, serverIds: changed.map(({ serverId }) => serverId) });
 }
 
 /**

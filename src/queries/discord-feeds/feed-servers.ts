@@ -1,13 +1,11 @@
-import { and, eq, exists, isNull, ne, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeedServers } from '../../db/schema/discord.ts';
 import { serverSnapshots } from '../../db/schema/servers.ts';
+import type { FeedChange } from '../../domain/discord-feed.ts';
 
 /** What a feed has posted about a server. */
 export type FeedServer = Omit<typeof discordFeedServers.$inferSelect, 'feedId'>;
-
-/** A change of what a feed has recorded about a server; `before` is undefined if nothing was recorded. */
-export type FeedServerUpdate = { before: FeedServer | undefined; after: FeedServer };
 
 /** What a feed has recorded about servers, by id. */
 export async function listFeedServers(db: Db, feedId: number): Promise<FeedServer[]> {
@@ -19,58 +17,38 @@ export async function listFeedServers(db: Db, feedId: number): Promise<FeedServe
 }
 
 /**
- * Records what is to be posted about servers, before it is posted, in one transaction. What another process recorded
+ * Records new states of servers, with what is to be posted about them, before it is posted. What another process recorded
  * in the meantime is kept.
  */
-export async function saveFeedServers(
-  db: Db,
-  feedId: number,
-  updates: readonly FeedServerUpdate[],
-): Promise<void> {
-  await db.transaction(async (transaction) => {
-    for (const { before, after } of updates) {
-      if (before) {
-        await transaction
-          .update(discordFeedServers)
-          .set(after)
-          .where(
-            and(
-              isServer(feedId, before),
-              eq(discordFeedServers.isOnline, before.isOnline),
-              eq(discordFeedServers.hasPlayers, before.hasPlayers),
-              isNull(discordFeedServers.pending),
-            ),
-          );
-      } else {
-        await transaction
-          .insert(discordFeedServers)
-          .values({ feedId, ...after })
-          .onConflictDoNothing();
-      }
-    }
-  });
+export async function saveFeedServers(db: Db, feedId: number, states: readonly FeedServer[]): Promise<void> {
+  const { serverId, isOnline, hasPlayers, pending } = discordFeedServers;
+  await db
+    .insert(discordFeedServers)
+    .values(states.map((state) => ({ feedId, ...state })))
+    .onConflictDoUpdate({
+      target: [discordFeedServers.feedId, serverId],
+      set: {
+        isOnline: sql`excluded.is_online`,
+        hasPlayers: sql`excluded.has_players`,
+        calledAt: sql`excluded.called_at`,
+        pending: sql`excluded.pending`,
+        pendingSince: sql`excluded.pending_since`,
+      },
+      setWhere: sql`${pending} is null and (${isOnline}, ${hasPlayers}) <> (excluded.is_online, excluded.has_players)`,
+    });
 }
 
-/** Records that what was pending for these servers is posted. */
+/** Records that a change that was pending for these servers is posted. */
 export async function finishFeedServers(
   db: Db,
   feedId: number,
-  posted: readonly FeedServer[],
+  { change, serverIds }: { change: FeedChange; serverIds: number[] },
 ): Promise<void> {
-  await db.transaction(async (transaction) => {
-    for (const state of posted) {
-      await transaction
-        .update(discordFeedServers)
-        .set({ pending: null })
-        .where(
-          and(
-            isServer(feedId, state),
-            state.pending === null ? undefined : eq(discordFeedServers.pending, state.pending),
-            state.pendingSince === null ? undefined : eq(discordFeedServers.pendingSince, state.pendingSince),
-          ),
-        );
-    }
-  });
+  const { pending, serverId } = discordFeedServers;
+  await db
+    .update(discordFeedServers)
+    .set({ pending: null })
+    .where(and(eq(discordFeedServers.feedId, feedId), eq(pending, change), inArray(serverId, serverIds)));
 }
 
 /**
@@ -89,23 +67,8 @@ export async function adaptFeedServers(
     await db.delete(discordFeedServers).where(and(isOfFeed, ne(discordFeedServers.serverId, serverId)));
   }
   if (!isOtherNumber) return;
-  const reached = db
-    .select({ serverId: serverSnapshots.serverId })
-    .from(serverSnapshots)
-    .where(
-      and(
-        eq(serverSnapshots.serverId, discordFeedServers.serverId),
-        serverSnapshots.isOnline,
-        // Never true for null.
-        sql`${serverSnapshots.playersCount} >= ${playersAtLeast}`,
-      ),
-    );
-  await db
-    .update(discordFeedServers)
-    .set({ hasPlayers: exists(reached) })
-    .where(isOfFeed);
-}
-
-function isServer(feedId: number, { serverId }: FeedServer) {
-  return and(eq(discordFeedServers.feedId, feedId), eq(discordFeedServers.serverId, serverId));
+  const { isOnline, playersCount } = serverSnapshots;
+  const hasPlayers = sql<boolean>`coalesce((select ${isOnline} and ${playersCount} >= ${playersAtLeast} from ${serverSnapshots}
+    where ${serverSnapshots.serverId} = ${discordFeedServers.serverId}), false)`;
+  await db.update(discordFeedServers).set({ hasPlayers }).where(isOfFeed);
 }
