@@ -4,8 +4,8 @@ export type PollSchedule<T extends Scheduled> = {
   /** What to poll from now on. New targets are polled at once. */
   setTargets: (targets: readonly T[]) => void;
   counts: () => { targets: number; running: number; waiting: number };
-  /** Starts nothing more. */
-  stop: () => void;
+  /** Starts nothing more; settles when the polls under way have ended. */
+  stop: () => Promise<void>;
 };
 
 type Options<T> = {
@@ -21,18 +21,18 @@ type Options<T> = {
   poll: (target: T, isTarget: () => boolean) => Promise<void>;
 };
 
-type Entry<T> = { target: T; timer: ReturnType<typeof setTimeout> | undefined; isRunning: boolean };
+/** `isBusy` from the moment it waits for a free poll until that poll has ended. */
+type Entry<T> = { target: T; dueAt: number; isBusy: boolean };
 
 /** Polls started in one iteration of the event loop, to keep it well below 20 ms. */
 const STARTS_PER_ITERATION = 8;
 /** Each moment of polls costs a write, and a read in every process. */
 const PHASES = 4;
-/** Multiples of the golden ratio spread consecutive ids evenly, however many there are. */
-const GOLDEN_RATIO = 0.618_033_988_749_895;
 
 /**
- * Polls each target once per interval, at one of a few phases, so that polls are spread over the interval.
- * A target is never polled twice at once: a poll is skipped while the previous one is running.
+ * Polls each target once per interval, in one of a few phases by its id, so that polls are spread over the interval. A
+ * target is never polled twice at once: a poll is skipped while the previous one is running, and after one that began
+ * less than half an interval before.
  */
 export function createPollSchedule<T extends Scheduled>({
   intervalMs,
@@ -41,89 +41,74 @@ export function createPollSchedule<T extends Scheduled>({
 }: Options<T>): PollSchedule<T> {
   const entries = new Map<number, Entry<T>>();
   const waiting: Entry<T>[] = [];
-  let running = 0;
+  const running = new Set<Promise<void>>();
   let isStarting = false;
-  let isStopped = false;
+  /** The number of phases so far. */
+  let now = 0;
+  const timer = setInterval(() => {
+    now += 1;
+    for (const entry of entries.values()) {
+      const isDue = (entry.target.id - now) % PHASES === 0 && now - entry.dueAt >= PHASES / 2;
+      if (isDue && !entry.isBusy) enqueue(entry);
+    }
+  }, intervalMs / PHASES);
 
   function enqueue(entry: Entry<T>): void {
-    entry.timer = undefined;
+    entry.dueAt = now;
+    entry.isBusy = true;
     waiting.push(entry);
     startSoon();
   }
 
   function startSoon(): void {
-    if (isStarting || waiting.length === 0 || running >= maxRunning) return;
+    if (isStarting || waiting.length === 0 || running.size >= maxRunning) return;
     isStarting = true;
     setImmediate(() => {
       isStarting = false;
-      for (let started = 0; started < STARTS_PER_ITERATION && running < maxRunning; started++) {
+      for (let started = 0; started < STARTS_PER_ITERATION && running.size < maxRunning; started++) {
         const entry = waiting.shift();
         if (!entry) return;
-        if (isPolled(entry)) void run(entry);
+        if (isTarget(entry)) start(entry);
       }
       startSoon();
     });
   }
 
-  /** False for an entry that was removed while it waited. */
-  function isPolled(entry: Entry<T>): boolean {
-    return !isStopped && entries.get(entry.target.id) === entry && !entry.isRunning;
+  /** False for an entry that was removed, or replaced when its address changed. */
+  function isTarget(entry: Entry<T>): boolean {
+    return entries.get(entry.target.id) === entry;
   }
 
-  async function run(entry: Entry<T>): Promise<void> {
-    running += 1;
-    entry.isRunning = true;
-    const startedMs = performance.now();
-    await poll(entry.target, () => entries.get(entry.target.id) === entry);
-    entry.isRunning = false;
-    running -= 1;
-    startSoon();
-    if (!isPolled(entry)) return;
-    entry.timer = setTimeout(() => enqueue(entry), delayAfter(entry.target.id, startedMs, intervalMs));
-  }
-
-  function remove(entry: Entry<T>): void {
-    clearTimeout(entry.timer);
-    entries.delete(entry.target.id);
+  function start(entry: Entry<T>): void {
+    const work = poll(entry.target, () => isTarget(entry)).then(() => {
+      entry.isBusy = false;
+      running.delete(work);
+      startSoon();
+    });
+    running.add(work);
   }
 
   return {
     setTargets: (targets) => {
-      if (isStopped) return;
       const ids = new Set(targets.map(({ id }) => id));
-      for (const entry of [...entries.values()]) if (!ids.has(entry.target.id)) remove(entry);
+      for (const id of [...entries.keys()]) if (!ids.has(id)) entries.delete(id);
       for (const target of targets) {
-        const known = entries.get(target.id);
-        if (known?.target.address === target.address) {
-          known.target = target;
+        const current = entries.get(target.id);
+        if (current?.target.address === target.address) {
+          current.target = target;
           continue;
         }
-        if (known) remove(known);
-        const entry: Entry<T> = { target, timer: undefined, isRunning: false };
+        const entry = { target, dueAt: now, isBusy: false };
         entries.set(target.id, entry);
         enqueue(entry);
       }
     },
-    counts: () => ({ targets: entries.size, running, waiting: waiting.length }),
-    stop: () => {
-      isStopped = true;
-      for (const entry of [...entries.values()]) remove(entry);
+    counts: () => ({ targets: entries.size, running: running.size, waiting: waiting.length }),
+    stop: async () => {
+      clearInterval(timer);
+      entries.clear();
       waiting.length = 0;
+      await Promise.all(running);
     },
   };
-}
-
-/**
- * Time until the target's next poll by its phase, at least half an interval after the last start.
- * @param startedMs of the last poll, by `performance.now()`.
- */
-export function delayAfter(
-  id: number,
-  startedMs: number,
-  intervalMs: number,
-  nowMs = performance.now(),
-): number {
-  const phase = (Math.floor(((id * GOLDEN_RATIO) % 1) * PHASES) / PHASES) * intervalMs;
-  const earliest = Math.max(startedMs + intervalMs / 2, nowMs);
-  return phase + Math.ceil((earliest - phase) / intervalMs) * intervalMs - nowMs;
 }

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
+import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
-import type { Db } from '../db/client.ts';
+import { type Db, isDatabaseOutage } from '../db/client.ts';
 import type { Leaders, Leadership } from '../db/leader.ts';
-import { type PolledServer, saveServerPolls } from '../queries/servers/polls.ts';
+import { type PolledServer, type ServerPoll, saveServerPolls } from '../queries/servers/polls.ts';
 import { thinServerSamples } from '../queries/servers/samples.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 import { startLoop } from '../runtime/loop.ts';
-import type { QueryFailureReason } from './a2s-protocol.ts';
+import { withTimeLimit } from '../runtime/time-limit.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
-import { createPollSchedule, type PollSchedule } from './poll-schedule.ts';
-import { createPollWriter } from './poll-writer.ts';
+import { createPollSchedule, type Scheduled } from './poll-schedule.ts';
 
 export type Poller = {
   /** Polls whenever this process leads. */
@@ -44,13 +44,7 @@ type Options = {
   };
 };
 
-type PollTarget = {
-  id: number;
-  slug: string;
-  address: string;
-  /** The result of its last poll; null when there was none. */
-  isOnline: boolean | null;
-};
+type PollTarget = Scheduled & { slug: string };
 
 /** The longest wait for one server; less with a short interval, so that an offline server does not delay polls. */
 const MAX_TIMEOUT_MS = 3000;
@@ -58,6 +52,9 @@ const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
 const THIN_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
+/** How long polls are collected for one write, since each write notifies every process, which then reads the changes. */
+const GATHER_MS = 250;
+const MAX_BATCH = 500;
 
 /**
  * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
@@ -67,39 +64,79 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
   const intervalMs = intervalSeconds * 1000;
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
-  const changes = createChangeLog(log);
-  const writer = createPollWriter({
-    save: (polls) => saveServerPolls(db, polls, { missesApartMs: intervalMs / 2 }),
-    log,
-  });
   const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
   let leadership: Leadership | undefined;
   let stopListening = () => {};
+  let lastSavedAt: Date | undefined;
+  let isSavingFailing = false;
+
+  /** Saves what has arrived together; undefined for polls that were dropped, or whose servers were removed. */
+  const saving = new DataLoader<ServerPoll, PolledServer | undefined>(
+    async (polls) => {
+      const saved = await save(polls);
+      return polls.map(({ serverId }) => saved.find((server) => server.serverId === serverId));
+    },
+    { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: (write) => setTimeout(write, GATHER_MS) },
+  );
+
+  /**
+   * During an outage of the database polls are dropped: the next poll has the newest state, and a poll that could not be
+   * written does not count as missed.
+   */
+  async function save(polls: readonly ServerPoll[]): Promise<PolledServer[]> {
+    try {
+      const saved = await saveServerPolls(db, polls, { missesApartMs: intervalMs / 2 });
+      if (isSavingFailing) log.info('polls are written again');
+      isSavingFailing = false;
+      lastSavedAt = new Date();
+      return saved;
+    } catch (error) {
+      // One poll that cannot be written must not keep the others from being written.
+      if (polls.length > 1 && !isDatabaseOutage(error)) {
+        return (await Promise.all(polls.map((poll) => save([poll])))).flat();
+      }
+      if (!isSavingFailing)
+        log.error({ err: error }, 'polls cannot be written: they are dropped until they can be');
+      isSavingFailing = true;
+      return [];
+    }
+  }
 
   async function poll(target: PollTarget, isTarget: () => boolean): Promise<void> {
     try {
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
       if (stopping.signal.aborted || !leadership?.isLeader() || !isTarget()) return;
       const state = outcome.hasResponded ? outcome.state : undefined;
-      const saved = await writer.write({ serverId: target.id, state, polledAt: new Date() });
-      if (saved) changes.report(target, outcome, saved);
+      const saved = await saving.load({ serverId: target.id, state, polledAt: new Date() });
+      if (saved) logChange(target, outcome, saved);
     } catch (error) {
       log.error({ err: error, server: target.slug }, 'a poll failed');
     }
   }
 
+  function logChange({ slug, address }: PollTarget, outcome: PollOutcome, saved: PolledServer): void {
+    const server = { server: slug, address };
+    const { wasOnline, isOnline, missedPolls } = saved;
+    if (outcome.hasResponded) {
+      if (wasOnline !== true) log.info(server, 'server is online');
+      return;
+    }
+    const { reason } = outcome;
+    if (reason === 'banned-by-server' && missedPolls === 1) {
+      log.warn(server, 'server banned our address: it responds "Banned by server" to every request');
+    }
+    if (!isOnline && wasOnline !== false) log.warn({ ...server, reason }, 'server is offline');
+  }
+
   function setTargets(): void {
     if (!leadership?.isLeader() || stopping.signal.aborted) return;
-    const targets = servers.current().map(({ server: { id, slug, address }, snapshot }) => {
-      return { id, slug, address, isOnline: snapshot?.isOnline ?? null };
-    });
-    changes.initialise(targets);
-    schedule.setTargets(targets);
+    schedule.setTargets(
+      servers.current().map(({ server: { id, slug, address } }) => ({ id, slug, address })),
+    );
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
     log.info({ intervalSeconds }, 'polling game servers');
-    changes.reset();
     setTargets();
     const thinning = startLoop({
       name: 'thinning old player counts',
@@ -122,55 +159,12 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     stop: async () => {
       stopListening();
       stopping.abort();
-      schedule.stop();
-      await writer.stop(LAST_WRITE_LIMIT_MS);
+      await withTimeLimit(schedule.stop(), LAST_WRITE_LIMIT_MS).catch(() => undefined);
       await leadership?.stop();
     },
-    health: () => ({
-      isPolling: leadership?.isLeader() ?? false,
-      ...countsOf(schedule),
-      lastSavedAt: writer.lastWrittenAt(),
-    }),
-  };
-}
-
-function countsOf(schedule: PollSchedule<PollTarget>) {
-  const { targets, running, waiting } = schedule.counts();
-  return { servers: targets, running, waiting };
-}
-
-/** Logs each change of a server once. */
-function createChangeLog(log: Logger) {
-  const isOnline = new Map<number, boolean | null>();
-  const lastReason = new Map<number, QueryFailureReason>();
-  return {
-    /** Initialises servers that are new to this process from their last saved poll. */
-    initialise: (targets: readonly PollTarget[]) => {
-      for (const target of targets) if (!isOnline.has(target.id)) isOnline.set(target.id, target.isOnline);
-      if (isOnline.size <= targets.length) return;
-      const ids = new Set(targets.map(({ id }) => id));
-      for (const id of [...isOnline.keys()]) if (!ids.has(id)) isOnline.delete(id);
-      for (const id of [...lastReason.keys()]) if (!ids.has(id)) lastReason.delete(id);
-    },
-    report: ({ id, slug, address }: PollTarget, outcome: PollOutcome, saved: PolledServer) => {
-      const server = { server: slug, address };
-      const wasOnline = isOnline.get(id);
-      isOnline.set(id, saved.isOnline);
-      if (outcome.hasResponded) {
-        lastReason.delete(id);
-        if (wasOnline !== true) log.info(server, 'server is online');
-        return;
-      }
-      const { reason } = outcome;
-      if (reason === 'banned-by-server' && lastReason.get(id) !== reason) {
-        log.warn(server, 'server banned our address: it responds "Banned by server" to every request');
-      }
-      lastReason.set(id, reason);
-      if (!saved.isOnline && wasOnline !== false) log.warn({ ...server, reason }, 'server is offline');
-    },
-    reset: () => {
-      isOnline.clear();
-      lastReason.clear();
+    health: () => {
+      const { targets, running, waiting } = schedule.counts();
+      return { isPolling: leadership?.isLeader() ?? false, servers: targets, running, waiting, lastSavedAt };
     },
   };
 }

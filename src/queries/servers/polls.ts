@@ -17,8 +17,13 @@ const MISSES_BEFORE_OFFLINE = 2;
 
 /** One poll of one server; without a state there was no response. */
 export type ServerPoll = { serverId: number; state: ServerState | undefined; polledAt: Date };
-/** The state of a server after a poll was written. */
-export type PolledServer = { serverId: number; isOnline: boolean; missedPolls: number };
+/** The state of a server after a poll was written; `wasOnline` before it, null for its first poll. */
+export type PolledServer = {
+  serverId: number;
+  isOnline: boolean;
+  wasOnline: boolean | null;
+  missedPolls: number;
+};
 
 /** A map period or full server continues if the previous poll is at most this old: more than the longest interval. */
 const CONTINUES_WITHIN = sql`interval '2 hours'`;
@@ -56,7 +61,7 @@ export async function saveServerPolls(
     players: state?.players ?? [],
     polled_at: polledAt.toISOString(),
   }));
-  const saved = await db.execute<{ server_id: number; is_online: boolean; missed_polls: number }>(sql`
+  const saved = await db.execute<PolledServer>(sql`
     with poll as materialized (
       select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
         server_id integer, has_response boolean, hostname text, map text, players_count integer, max_players integer,
@@ -118,10 +123,8 @@ export async function saveServerPolls(
       where has_response and map <> '' and server_id not in (select server_id from continued)
       on conflict do nothing
     )
-    select server_id, is_online, missed_polls from saved`);
-  return [...saved].map((row) => ({
-    serverId: row.server_id,
-    isOnline: row.is_online,
-    missedPolls: row.missed_polls,
-  }));
+    select server_id as "serverId", saved.is_online as "isOnline", before.is_online as "wasOnline",
+      saved.missed_polls as "missedPolls"
+    from saved left join server_snapshots as before using (server_id)`);
+  return [...saved];
 }
