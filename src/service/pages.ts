@@ -5,7 +5,7 @@ import { loadSessionSecret } from '../../api/web/request/signing.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import { createBanners } from '../charts/banners.ts';
-import { createMapReader } from '../live/map-history.ts';
+import { createMapReader } from '../live/server-history.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
 import { erasePlayer } from './erase-player.ts';

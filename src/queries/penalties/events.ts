@@ -190,19 +190,10 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
  * or less is ignored: the clocks of two servers may differ by that after a failover.
  */
 async function resetFutureMark(db: Db): Promise<void> {
-  const isAhead = sql`${penaltyEventState.expiredUpTo} > now() + interval '1 minute'`;
-  const ahead = await db.select({ epoch: penaltyEventState.epoch }).from(penaltyEventState).where(isAhead);
-  if (ahead.length === 0) return;
-  await retryVictim(() =>
-    db.transaction(async (transaction) => {
-      // Writers report the status as of the mark.
-      await lockPenalties(transaction);
-      await transaction
-        .update(penaltyEventState)
-        .set({ expiredUpTo: sql`date_trunc('second', now())` })
-        .where(isAhead);
-    }),
-  );
+  await db
+    .update(penaltyEventState)
+    .set({ expiredUpTo: sql`date_trunc('second', now())` })
+    .where(sql`${penaltyEventState.expiredUpTo} > now() + interval '1 minute'`);
 }
 
 /** How long events are kept. */
