@@ -216,41 +216,41 @@ describe('a whole response', () => {
     },
   );
 
-  test('with very long texts is cut to 256 characters', async () => {
-    const long = '😀'.repeat(500);
-    const server = await aServerWith([anInfoPacket({ hostname: long })], [aPlayersPacket([{ name: long }])]);
-    const kept = '😀'.repeat(256);
-    expect(await ask(server)).toMatchObject({ state: { hostname: kept, players: [{ name: kept }] } });
-  });
-
-  test('lists the entry "Max Players", which a server that hides its players makes up, as nobody', async () => {
-    const server = await aServerWith(
+  const LONG = '😀'.repeat(500);
+  test.each([
+    [
+      'with very long texts is cut to 256 characters',
+      [anInfoPacket({ hostname: LONG })],
+      [aPlayersPacket([{ name: LONG }])],
+      { hostname: '😀'.repeat(256), players: [{ name: '😀'.repeat(256), score: 0, seconds: 60 }] },
+    ],
+    [
+      'lists the entry "Max Players", which a server that hides its players makes up, as nobody',
       [anInfoPacket()],
       [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
-    );
-    expect(await ask(server)).toMatchObject({ state: { playersCount: 3, players: [] } });
-  });
-
-  test('leaves out a time played that is none', async () => {
-    const players = [Number.NaN, -1, 0, Number.POSITIVE_INFINITY].map((seconds) => ({
-      name: 'Ala',
-      seconds,
-    }));
-    const server = await aServerWith([anInfoPacket()], [aPlayersPacket(players)]);
-    const outcome = await ask(server);
-    expect(outcome.hasResponded && outcome.state.players).toEqual(
-      Array.from(players, () => ({ name: 'Ala', score: 0 })),
-    );
-  });
-
-  test('of the other kind, or of none, counts for nothing', async () => {
-    const server = await aServerWith(
+      { playersCount: 3, players: [] },
+    ],
+    [
+      'leaves out an impossible time played',
+      [anInfoPacket()],
+      [
+        aPlayersPacket(
+          [Number.NaN, -1, 0, Number.POSITIVE_INFINITY].map((seconds) => ({ name: 'Ala', seconds })),
+        ),
+      ],
+      { players: Array.from({ length: 4 }, () => ({ name: 'Ala', score: 0 })) },
+    ],
+    [
+      'of another type, or cut, is ignored',
       [PLAYERS, Buffer.from('\xff\xff\xff\xffI', 'latin1').subarray(0, 3), anInfoPacket()],
       [anInfoPacket({ hostname: 'Again' }), PLAYERS],
-    );
-    expect(await ask(server)).toMatchObject({
-      state: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
-    });
+      { hostname: 'Raw server', players: [{ name: 'Ala', score: 4, seconds: 60 }] },
+    ],
+  ])('%s', async (_, info, players, state) => {
+    const outcome = await ask(await aServerWith(info, players));
+    if (!outcome.hasResponded) throw new Error(outcome.reason);
+    expect(outcome.state).toMatchObject(state);
+    expect(outcome.state.players).toEqual(state.players);
   });
 });
 

@@ -43,6 +43,8 @@ const insertOne = async (values: Partial<typeof penalties.$inferInsert> = {}) =>
   if (!row) throw new Error('nothing was inserted');
   return row;
 };
+const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
+const STATE = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
 const open = (query = '', headers: Record<string, string> = {}) =>
   openEventStream(`${service.origin}/api/v1/events${query}`, { ...bearer(token).headers, ...headers });
 
@@ -57,7 +59,7 @@ describe('GET /penalties/changes', () => {
       {
         cursor: expect.stringMatching(/^[0-9a-f]{8}-[0-9]+$/),
         type: 'penalty.created',
-        occurred_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/),
+        occurred_at: A_TIME,
         penalty: expect.objectContaining({
           penalty_type: 'ban',
           id: row.id,
@@ -131,14 +133,13 @@ const openAsGuest = (address: string, path = PUBLIC) =>
   openEventStream(`${service.origin}/api/v1${path}`, { 'X-Forwarded-For': address });
 
 describe('GET /events without a token', () => {
-  test('tells of servers and sounds, without ids', async () => {
+  test('sends events of servers and sounds, without ids', async () => {
     const server = await insertServer(db);
     await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
     const stream = await openAsGuest('198.51.100.1', `${PUBLIC},server.players`);
     expect([stream.status, stream.headers.get('ratelimit-policy')]).toEqual([200, '"public";q=1000000;w=60']);
     expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
-    const state = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
-    await saveServerPoll(db, server.id, { state, polledAt: now() });
+    await saveServerPoll(db, server.id, { state: STATE, polledAt: now() });
     await waitFor(() => stream.events.length === 1);
     await insertOne();
     await insertReadySound(db, aSteamId(3));
@@ -148,7 +149,7 @@ describe('GET /events without a token', () => {
     stream.leave();
   });
 
-  test('needs one for everything else, whatever else is wrong', async () => {
+  test('is 401 for everything else, whatever else is wrong', async () => {
     for (const query of [
       '',
       '?types=',
@@ -164,7 +165,7 @@ describe('GET /events without a token', () => {
     }
   });
 
-  test('two streams an address at once; one that is left makes room', async () => {
+  test('two streams an address at once; closing one makes room', async () => {
     const address = '198.51.100.2';
     const [first, second] = [await openAsGuest(address), await openAsGuest(address)];
     const third = await service.get(PUBLIC, { headers: { 'X-Forwarded-For': address } });
@@ -209,18 +210,17 @@ test('500 streams without a token at once, whatever their addresses', async () =
   for (const socket of sockets) socket.end();
 });
 
-test('tells which sounds were published, replaced and removed', async () => {
+test('sends which sounds were published, replaced and removed', async () => {
   const player = aSteamId(4);
   const stream = await open('?types=sound.changed');
-  const told: unknown[] = [];
-  const expectTold = async (values: object) => {
-    const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
-    told.push({ type: 'sound.changed', occurred_at: at, steamid64: player, ...values });
-    await waitFor(() => stream.events.length >= told.length);
-    expect(stream.events.map(({ data }) => data)).toEqual(told);
+  const expected: unknown[] = [];
+  const expectEvent = async (values: object) => {
+    expected.push({ type: 'sound.changed', occurred_at: A_TIME, steamid64: player, ...values });
+    await waitFor(() => stream.events.length >= expected.length);
+    expect(stream.events.map(({ data }) => data)).toEqual(expected);
   };
   await insertReadySound(db, player, 'one.wav');
-  await expectTold({ has_sound: true, v: 'a1'.repeat(8) });
+  await expectEvent({ has_sound: true, v: 'a1'.repeat(8) });
   const { text } = await service.ask(`/api/v1/players/roundsounds?steamids=${player}`);
   expect(text).toContain(`${player}.mp3?v=${'a1'.repeat(8)}"`);
   // An upload that is not published yet, or that failed, changes nothing.
@@ -229,14 +229,14 @@ test('tells which sounds were published, replaced and removed', async () => {
     await tx.delete(roundSounds).where(eq(roundSounds.steamId64, player));
     await insertReadySound(tx, player, 'two.wav', { sha256: 'b2'.repeat(32) });
   });
-  await expectTold({ has_sound: true, v: 'b2'.repeat(8) });
+  await expectEvent({ has_sound: true, v: 'b2'.repeat(8) });
   await db.delete(roundSounds).where(eq(roundSounds.steamId64, player));
-  await expectTold({ has_sound: false, v: null });
+  await expectEvent({ has_sound: false, v: null });
   stream.leave();
 });
 
 describe('GET /events', () => {
-  test('tells what happens as it happens, in both bases', async () => {
+  test('sends events as they happen, under both bases', async () => {
     const stream = await open();
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
     expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
@@ -257,7 +257,7 @@ describe('GET /events', () => {
     other.leave();
   });
 
-  test('tells the types that are asked for, and nothing that is silent', async () => {
+  test('sends the requested types, and no silent events', async () => {
     const stream = await open('?types=penalty.created,%20penalty.removed,,');
     await db.insert(penaltySources).values({ name: 'forum', kind: 'ndjson', address: '' });
     await insertOne({ source: 'forum', sourceTable: 'a', sourceId: '1' });
@@ -308,16 +308,9 @@ describe('GET /events', () => {
     stream.leave();
   });
 
-  test('tells what happens to servers, without an id', async () => {
+  test('sends events of servers, without an id', async () => {
     const server = await insertServer(db);
-    const state = {
-      hostname: 'x',
-      map: 'de_mirage',
-      playersCount: 3,
-      maxPlayers: 10,
-      pingMs: 9,
-      players: [],
-    };
+    const state = { ...STATE, map: 'de_mirage', playersCount: 3 };
     await saveServerPoll(db, server.id, { state, polledAt: now() });
     const stream = await open('?types=server.up,server.down,server.map,server.players');
     let polls = 0;
@@ -327,26 +320,26 @@ describe('GET /events', () => {
       await waitFor(() => stream.events.length >= count);
     };
     await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes('"de_mirage"'));
-    const seen = stream.events.length;
-    await poll({ playersCount: 4 }, seen + 1);
-    await poll({ playersCount: 4, map: 'de_nuke' }, seen + 2);
-    await poll(undefined, seen + 2);
-    await poll(undefined, seen + 3);
-    await poll({}, seen + 4);
-    const told = (type: string, values: object) => ({
+    const earlier = stream.events.length;
+    await poll({ playersCount: 4 }, earlier + 1);
+    await poll({ playersCount: 4, map: 'de_nuke' }, earlier + 2);
+    await poll(undefined, earlier + 2);
+    await poll(undefined, earlier + 3);
+    await poll({}, earlier + 4);
+    const event = (type: string, values: object) => ({
       id: undefined,
       type,
       data: {
         type,
-        occurred_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/),
+        occurred_at: A_TIME,
         server: expect.objectContaining(values),
       },
     });
-    expect(stream.events.slice(seen)).toEqual([
-      told('server.players', { players_count: 4 }),
-      told('server.map', { map: 'de_nuke' }),
-      told('server.down', { is_online: false }),
-      told('server.up', { is_online: true, map: 'de_mirage', players_count: 3 }),
+    expect(stream.events.slice(earlier)).toEqual([
+      event('server.players', { players_count: 4 }),
+      event('server.map', { map: 'de_nuke' }),
+      event('server.down', { is_online: false }),
+      event('server.up', { is_online: true, map: 'de_mirage', players_count: 3 }),
     ]);
     const { body } = await service.ask('/api/v1/servers');
     const { data } = body as { data: { slug: string }[] };
@@ -355,9 +348,8 @@ describe('GET /events', () => {
     stream.leave();
   });
 
-  test('tells all that the token may see unless types are asked for', async () => {
+  test('sends all that the token may see by default', async () => {
     const server = await insertServer(db);
-    const state = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
     await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
     const penaltiesOnly = await aToken(db, owner, { scopes: ['events'], now: new Date() });
     const all = await open();
@@ -365,7 +357,7 @@ describe('GET /events', () => {
       `${service.origin}/api/v1/events`,
       bearer(penaltiesOnly.token).headers,
     );
-    await saveServerPoll(db, server.id, { state, polledAt: now() });
+    await saveServerPoll(db, server.id, { state: STATE, polledAt: now() });
     await waitFor(() => all.events.length === 1);
     await insertOne();
     await waitFor(() => all.events.length === 2 && some.events.length === 1);
@@ -375,7 +367,7 @@ describe('GET /events', () => {
     some.leave();
   });
 
-  test('five streams an owner at once; one that is left makes room', async () => {
+  test('five streams an owner at once; closing one makes room', async () => {
     const streams = await Promise.all(Array.from({ length: 5 }, () => open()));
     const sixth = await service.get('/events', bearer(token));
     expect([sixth.status, sixth.headers.get('retry-after')]).toEqual([429, '5']);
