@@ -1,19 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** How the provider answers `check_authentication`; `honest` verifies its own signature and its own nonces. */
-export type ProviderConduct =
-  | 'honest'
-  | 'vouches for anything'
-  | 'refuses everything'
-  | 'redirects'
-  | 'never answers'
-  | 'fails'
-  | 'answers without end'
-  | 'says yes in an error page'
-  | 'answers in HTML'
-  | 'contradicts itself'
-  | 'speaks another protocol';
-
 export type SteamOpenIdProvider = {
   /** The address of the login page, what `STEAM_OPENID_URL` is set to. */
   url: string;
@@ -21,7 +7,8 @@ export type SteamOpenIdProvider = {
   steamId: string;
   /** When true the login page redirects at once; otherwise it shows a button, as Steam does. */
   approvesAtOnce: boolean;
-  conduct: ProviderConduct;
+  /** `honest` verifies its own signature and its own nonces. */
+  conduct: 'honest' | keyof typeof VERDICTS;
   /** The clock of the provider, for nonces. */
   now: () => Date;
   /** The bodies of all `check_authentication` requests so far. */
@@ -32,6 +19,19 @@ export type SteamOpenIdProvider = {
 };
 
 const NS = 'http://specs.openid.net/auth/2.0';
+/** How the provider may respond to `check_authentication`, whatever it is asked. */
+const VERDICTS = {
+  'vouches for anything': () => plain(`ns:${NS}\nis_valid:true\n`),
+  'refuses everything': () => plain(`ns:${NS}\nis_valid:false\n`),
+  redirects: () => new Response(null, { status: 302, headers: { location: '/openid/elsewhere' } }),
+  'never answers': () => new Promise<Response>(() => {}),
+  fails: () => new Response('down', { status: 503 }),
+  'answers without end': () => plain(`ns:${NS}\nis_valid:true\n${'filler:x\n'.repeat(100_000)}`),
+  'says yes in an error page': () => new Response(`ns:${NS}\nis_valid:true\n`, { status: 403 }),
+  'answers in HTML': () => plain('<html><p>is_valid:true</p></html>'),
+  'contradicts itself': () => plain(`ns:${NS}\nis_valid:true\nis_valid:false\n`),
+  'speaks another protocol': () => plain('ns:http://openid.net/signon/1.1\nis_valid:true\n'),
+};
 const SIGNED = 'signed,op_endpoint,claimed_id,identity,return_to,response_nonce,assoc_handle';
 
 /**
@@ -129,30 +129,8 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
 
   function checkAuthentication(form: URLSearchParams): Response | Promise<Response> {
     provider.checks.push(form);
-    switch (provider.conduct) {
-      case 'vouches for anything':
-        return plain(`ns:${NS}\nis_valid:true\n`);
-      case 'refuses everything':
-        return plain(`ns:${NS}\nis_valid:false\n`);
-      case 'redirects':
-        return new Response(null, { status: 302, headers: { location: '/openid/elsewhere' } });
-      case 'never answers':
-        return new Promise(() => {});
-      case 'fails':
-        return new Response('down', { status: 503 });
-      case 'answers without end':
-        return plain(`ns:${NS}\nis_valid:true\n${'filler:x\n'.repeat(100_000)}`);
-      case 'says yes in an error page':
-        return new Response(`ns:${NS}\nis_valid:true\n`, { status: 403 });
-      case 'answers in HTML':
-        return plain('<html><p>is_valid:true</p></html>');
-      case 'contradicts itself':
-        return plain(`ns:${NS}\nis_valid:true\nis_valid:false\n`);
-      case 'speaks another protocol':
-        return plain('ns:http://openid.net/signon/1.1\nis_valid:true\n');
-      case 'honest':
-        return plain(`ns:${NS}\nis_valid:${isGenuine(form)}\n`);
-    }
+    if (provider.conduct !== 'honest') return VERDICTS[provider.conduct]();
+    return plain(`ns:${NS}\nis_valid:${isGenuine(form)}\n`);
   }
 
   /** OpenID 2.0 section 11.4.2.1: the mode is changed back for verification, and one nonce is confirmed once. */

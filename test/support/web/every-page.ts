@@ -125,6 +125,10 @@ type Visit = { name: string; open: (browser: Browser) => Promise<Page> };
 function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
   const typed = encodeURIComponent(text);
   const get = (name: string, path: string): Visit => ({ name, open: (browser) => browser.get(path) });
+  const post = (name: string, path: string, form: Record<string, string>): Visit => ({
+    name,
+    open: (browser) => browser.post(path, form),
+  });
   const token = `/account/moderation/users/${PLAYER}/tokens/2/revoke`;
   return {
     visitor: [
@@ -139,7 +143,7 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('public penalties', '/penalties'),
       get('public penalties of a player', `/penalties?q=${STRANGER}&type=ban`),
       get('missing', `/account/${typed}`),
-      { name: 'signed out', open: (browser) => browser.post('/account/delete', { csrf_token: text }) },
+      post('signed out', '/account/delete', { csrf_token: text }),
     ],
     owner: [
       get('servers of a member', '/?x=1'),
@@ -168,11 +172,7 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('a lifted penalty', '/account/moderation/penalties/13'),
       get('admins', '/account/moderation/admins'),
       get('delete a note', `/account/moderation/users/${PLAYER}/notes/1/delete`),
-      {
-        name: 'note refused',
-        open: (browser) =>
-          browser.post(`/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
-      },
+      post('note refused', `/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
       get('audit log', '/account/moderation/audit'),
       get('sounds', '/account/moderation/sounds'),
       get('delete the sound of a user', `/account/moderation/users/${PLAYER}/sound/delete`),
@@ -182,33 +182,16 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('remove a webhook', '/account/moderation/webhooks/1/remove'),
       get('delete the sound of a player', `/account/moderation/sounds/${PLAYER}/delete`),
       get('no such user', `/account/moderation/users/${typed}`),
-      {
-        name: 'new webhook',
-        open: (browser) =>
-          browser.post('/account/moderation/webhooks', {
-            url: `https://hooks.example.org/${encodeURIComponent(text)}`,
-            'penalty.created': 'on',
-          }),
-      },
-      {
-        name: 'webhook refused',
-        open: (browser) => browser.post('/account/moderation/webhooks', { url: text, [text]: 'on' }),
-      },
-      {
-        name: 'new token',
-        open: (browser) => browser.post('/account/tokens', { name: text.slice(0, 64), expires: '30' }),
-      },
-      {
-        name: 'token refused',
-        open: (browser) => browser.post('/account/tokens', { name: '', expires: text }),
-      },
-      {
-        name: 'block refused',
-        open: (browser) =>
-          browser.post(`/account/moderation/users/${PLAYER}/block`, { reason: text + 'x'.repeat(201) }),
-      },
+      post('new webhook', '/account/moderation/webhooks', {
+        url: `https://hooks.example.org/${encodeURIComponent(text)}`,
+        'penalty.created': 'on',
+      }),
+      post('webhook refused', '/account/moderation/webhooks', { url: text, [text]: 'on' }),
+      post('new token', '/account/tokens', { name: text.slice(0, 64), expires: '30' }),
+      post('token refused', '/account/tokens', { name: '', expires: text }),
+      post('block refused', `/account/moderation/users/${PLAYER}/block`, { reason: text + 'x'.repeat(201) }),
       get('the address of a form', '/account/tokens'),
-      { name: 'form refused', open: (browser) => browser.post('/account/tokens', { csrf_token: text }) },
+      post('form refused', '/account/tokens', { csrf_token: text }),
     ],
   };
 }

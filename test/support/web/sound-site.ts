@@ -7,7 +7,7 @@ import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { makeFolder } from '../audio/ffmpeg-engines.ts';
 import { aSteamId } from '../database/builders.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { type Browser, openBrowser, type Page } from './browser.ts';
 import { openMemberSite } from './member-site.ts';
 
 export const MAX_BYTES = 1024 * 1024;
@@ -52,11 +52,10 @@ export async function openSoundSite() {
     return (await visit.browser.get('/account')).field('csrf_token') ?? '';
   }
 
-  async function upload(file: File, headers: Record<string, string> = {}): Promise<Response> {
+  function upload(file: File, headers: Record<string, string> = {}): Promise<Page> {
     const form = new FormData();
-    form.append('csrf_token', await csrfToken());
     form.append('file', file);
-    return send(form, headers);
+    return visit.browser.post('/account/roundsound', form, headers);
   }
 
   async function listUploadsUnderWay(): Promise<string[]> {
@@ -64,21 +63,14 @@ export async function openSoundSite() {
     return names.filter((name) => name.endsWith('upload.part'));
   }
 
-  async function send(
-    body: FormData | URLSearchParams,
-    headers: Record<string, string> = {},
-  ): Promise<Response> {
-    const response = await fetch(`${site.origin}/account/roundsound`, {
+  /** Sends a form as it is, without the CSRF token. */
+  function send(body: FormData, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${site.origin}/account/roundsound`, {
       method: 'POST',
       body,
       headers: { cookie: visit.browser.cookieLine(), ...headers },
       redirect: 'manual',
     });
-    for (const line of response.headers.getSetCookie()) {
-      const [pair = ''] = line.split(';');
-      visit.browser.cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
-    }
-    return response;
   }
 
   async function insertReadySound(title: string): Promise<void> {

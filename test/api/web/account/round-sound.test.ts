@@ -18,7 +18,7 @@ const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp
 describe('uploading', () => {
   test('answers at once, keeps the bytes, and shows how far it is', async () => {
     const sent = await upload(new File(['any bytes'], 'Zwycięstwo!.mp3'));
-    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/account#sound']);
+    expect([sent.status, sent.location]).toEqual([303, '/account#sound']);
     const [sound] = await listRoundSounds(db);
     expect(sound).toMatchObject({ steamId64: PLAYER, title: 'Zwycięstwo!.mp3', status: 'queued' });
     const stored = Bun.file(join(folders.inbox, sound?.uploadKey ?? '', 'upload.bin'));
@@ -57,7 +57,7 @@ describe('uploading', () => {
 
   test('responds to a script with JSON', async () => {
     const sent = await upload(new File(['x'], 'a.mp3'), { accept: 'application/json' });
-    expect([sent.status, await sent.json()]).toEqual([202, { success: true, status: 'queued' }]);
+    expect([sent.status, JSON.parse(sent.text)]).toEqual([202, { success: true, status: 'queued' }]);
     const status = await visit.browser.get('/account/roundsound/status');
     expect(JSON.parse(status.text)).toEqual({ status: 'queued', message: null, url: null, title: null });
   });
@@ -87,7 +87,7 @@ describe('uploading', () => {
     });
     const sent = await upload(new File(['x'], 'a.mp3'));
     expect([sent.status, sent.headers.get('retry-after')]).toEqual([503, '30']);
-    expect(await sent.text()).not.toContain('ENOSPC');
+    expect(sent.text).not.toContain('ENOSPC');
     const [entry] = site.log.filter(({ level }) => level === 'error');
     expect(entry?.fields).toHaveProperty('err.cause', visit.diskTrouble);
     expect(await listUploadsUnderWay()).toEqual([]);
@@ -126,7 +126,7 @@ describe('uploading', () => {
     visit.browser = await signedIn(17);
     const refused = await upload(new File(['x'], 'a.mp3'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
-    expect(await refused.text()).toContain('too many people are uploading at once');
+    expect(refused.text).toContain('too many people are uploading at once');
     for (const { destroy } of open) destroy();
     await waitFor(async () => (await listUploadsUnderWay()).length === 0);
     expect((await upload(new File(['x'], 'a.mp3'))).status).toBe(303);
@@ -178,7 +178,7 @@ describe('a form that is sent as a whole', () => {
 
   test('the reason is shown in the form where no script sent it', async () => {
     const empty = await upload(new File([], 'a.wav'));
-    const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(await empty.text())?.[0] ?? '';
+    const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(empty.text)?.[0] ?? '';
     expect([empty.status, form]).toEqual([400, expect.stringContaining('This file is empty.')]);
     expect(form).toContain('action="/account/roundsound#sound"');
   });
