@@ -1,21 +1,17 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
-import { createLogger } from '../../../src/runtime/log.ts';
 import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { openFoldersIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const root = createTestFolder();
 afterAll(root.remove);
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const folders = await openSoundFolders({
-  dataDir: join(root.path, 'data'),
-  storageDir: join(root.path, 'storage'),
-});
+const folders = await openFoldersIn(root.path);
 const place = { databaseUrl, folders };
 const erase = (number: number, withPenalties: boolean) =>
   erasePlayer(db, folders, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
@@ -23,8 +19,7 @@ const backUp = async (file: string) => {
   await writeBackup(file, place);
   return file;
 };
-const restore = (file: string) =>
-  restoreBackup(file, place, { log: createLogger('silent'), confirmLoss: async () => {} });
+const restore = (file: string) => restoreBackup(file, place, REPLACING);
 
 beforeEach(async () => {
   await connection`truncate users, audit_log, erased_people cascade`;

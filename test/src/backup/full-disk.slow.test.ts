@@ -1,15 +1,14 @@
 import { afterAll, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
-import { createLogger } from '../../../src/runtime/log.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
+import { insertSoundFile, openFoldersIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const root = createTestFolder();
@@ -19,30 +18,19 @@ afterAll(async () => {
   await root.remove();
 });
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const SOUND = Buffer.alloc(512 * 1024, 1);
 
 test.skipIf(!disk.isMounted)(
   'a restore whose sounds do not fit says so in one line, and changes nothing',
   async () => {
-    const folders = await openSoundFolders({
-      dataDir: join(root.path, 'data'),
-      storageDir: join(root.path, 'storage'),
-    });
-    await writeFile(join(folders.published, `${aSteamId(1)}.mp3`), SOUND);
-    await insertReadySound(db, aSteamId(1), 'track.wav', {
-      sha256: createHash('sha256').update(SOUND).digest('hex'),
-    });
+    const folders = await openFoldersIn(root.path);
+    await insertSoundFile(db, folders, 1, 'a'.repeat(512 * 1024));
     const file = join(root.path, 'backup.tar.gz');
     await writeBackup(file, { databaseUrl, folders });
     await insertUser(db, 2);
 
     const storageDir = join(disk.path, 'storage');
     const small = await openSoundFolders({ dataDir: join(root.path, 'data'), storageDir });
-    const restoring = restoreBackup(
-      file,
-      { databaseUrl, folders: small },
-      { log: createLogger('silent'), confirmLoss: async () => {} },
-    );
+    const restoring = restoreBackup(file, { databaseUrl, folders: small }, REPLACING);
     await expect(restoring).rejects.toThrow(
       new Unavailable(
         `STORAGE_DIR=${JSON.stringify(storageDir)} cannot be used: it is on a disk that is full`,

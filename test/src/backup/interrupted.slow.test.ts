@@ -1,15 +1,14 @@
 import { afterAll, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
-import { createLogger } from '../../../src/runtime/log.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
+import { insertSoundFile, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 
 const FILE = `${aSteamId(1)}.mp3`;
@@ -24,9 +23,7 @@ const file = join(root.path, 'backup.tar.gz');
 afterAll(root.remove);
 
 test('a backup of a sound', async () => {
-  await writeFile(join(source.published, FILE), 'a sound');
-  const sha256 = createHash('sha256').update('a sound').digest('hex');
-  await insertReadySound(from.db, aSteamId(1), 'track.wav', { sha256 });
+  await insertSoundFile(from.db, source, 1, 'a sound');
   await writeBackup(file, { databaseUrl: from.url, folders: source });
   // As before a replacement.
   await insertUser(to.db, 2);
@@ -44,8 +41,7 @@ test.each(['cut', 'cut-before-response'] as const)(
       file,
       { databaseUrl: proxy.url, folders: target },
       {
-        log: createLogger('silent'),
-        confirmLoss: async () => {},
+        ...REPLACING,
         onStep: (step) => step === 'restoring' && proxy.failAt('commit\0', how),
       },
     );

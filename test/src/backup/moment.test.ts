@@ -1,23 +1,27 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { connect } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
-import { createLogger } from '../../../src/runtime/log.ts';
-import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import {
+  hash,
+  insertSoundFile,
+  insertUpload,
+  openFoldersIn,
+  REPLACING,
+  UPLOAD,
+} from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const PLAYER = aSteamId(1);
 const FILE = `${PLAYER}.mp3`;
-const UPLOAD = '0190c2a5-7a51-7c52-a6a1-2f6a0d2f9c11';
 const root = createTestFolder();
 const [from, to] = [await createTestDatabase(), await createTestDatabase()];
 const writer = connect(from.url, { max: 1 });
@@ -26,13 +30,7 @@ afterAll(async () => {
   await root.remove();
 });
 
-const openFolders = (name: string) =>
-  openSoundFolders({
-    dataDir: join(root.path, `${name}-data`),
-    storageDir: join(root.path, `${name}-storage`),
-  });
-const folders = await openFolders('from');
-const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+const folders = await openFoldersIn(root.path, 'from-');
 /** Publishes a file as the media role does: by renaming it over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
@@ -49,12 +47,8 @@ const isBackupIn = async (condition: string) => {
 
 /** The published and queued files after a restore into the other database, with their rows. */
 async function restore(name: string) {
-  const target = await openFolders(name);
-  await restoreBackup(
-    join(root.path, name),
-    { databaseUrl: to.url, folders: target },
-    { log: createLogger('silent'), confirmLoss: async () => {} },
-  );
+  const target = await openFoldersIn(root.path, `${name}-`);
+  await restoreBackup(join(root.path, name), { databaseUrl: to.url, folders: target }, REPLACING);
   const connection = connect(to.url, { max: 1 });
   const rows = await connection`select status, sha256 from round_sounds order by id`;
   await connection.end();
@@ -68,8 +62,7 @@ async function restore(name: string) {
 
 beforeEach(async () => {
   await from.connection`truncate round_sounds`;
-  await place('before');
-  await insertReadySound(from.db, PLAYER, 'track.wav', { sha256: hash('before') });
+  await insertSoundFile(from.db, folders, 1, 'before');
   await mkdir(join(folders.inbox, UPLOAD), { recursive: true });
   await writeFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'what was uploaded');
 });
@@ -90,12 +83,7 @@ test('a sound whose file is in place before its row is saved with both', async (
 });
 
 test('a sound that is published, and an upload that is processed, while the rows are read are those of before', async () => {
-  await insertReadySound(from.db, aSteamId(2), 'waits.wav', {
-    status: 'queued',
-    uploadKey: UPLOAD,
-    sha256: null,
-    readyAt: null,
-  });
+  await insertUpload(from.db, folders, 2, 'what was uploaded');
   const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
   // Rows of users come after the files: the backup waits here, with its snapshot.
   const holding = writer.begin(async (transaction) => {

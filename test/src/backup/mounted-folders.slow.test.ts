@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../../media/reconcile.ts';
 import { openSoundFolders } from '../../../media/sound-files.ts';
@@ -8,13 +7,14 @@ import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
-import { aSteamId, insertReadySound } from '../../support/database/builders.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
+import { insertSoundFile, insertUpload, REPLACING, UPLOAD } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
-const UPLOAD = '0190c2a5-7a51-7c52-a6a1-2f6a0d2f9c11';
 const FILE = `${aSteamId(1)}.mp3`;
+const VOICE = `${aSteamId(1)}.voice.mp3`;
 const BEFORE = `${aSteamId(2)}.mp3`;
 const root = createTestFolder();
 const [dataDir, storageDir] = [join(root.path, 'data'), join(root.path, 'storage')];
@@ -33,17 +33,8 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
   'folders that are file systems of their own',
   () => {
     beforeAll(async () => {
-      await writeFile(join(folders.published, FILE), 'a sound');
-      await mkdir(join(folders.inbox, UPLOAD));
-      await writeFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'an upload');
-      const sha256 = createHash('sha256').update('a sound').digest('hex');
-      await insertReadySound(db, aSteamId(1), 'track.wav', { sha256 });
-      await insertReadySound(db, aSteamId(3), 'waits.wav', {
-        status: 'queued',
-        uploadKey: UPLOAD,
-        sha256: null,
-        readyAt: null,
-      });
+      await insertSoundFile(db, folders, 1, 'a sound');
+      await insertUpload(db, folders, 3, 'an upload');
     });
 
     test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
@@ -51,11 +42,7 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
       await writeBackup(file, { databaseUrl, folders });
       await writeFile(join(folders.published, FILE), 'a later sound');
       await writeFile(join(folders.published, BEFORE), 'a sound of before');
-      await restoreBackup(
-        file,
-        { databaseUrl, folders },
-        { log: createLogger('silent'), confirmLoss: async () => {} },
-      );
+      await restoreBackup(file, { databaseUrl, folders }, REPLACING);
       expect(await readdir(folders.published)).toEqual([FILE]);
       expect(await readFile(join(folders.published, FILE), 'utf8')).toBe('a sound');
       expect(await readdir(folders.inbox)).toEqual([UPLOAD]);
@@ -67,8 +54,9 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
 
     test('the comparison with the database sets a file without a row aside', async () => {
       await writeFile(join(folders.published, BEFORE), 'of nobody');
+      await writeFile(join(folders.published, VOICE), 'a sound as voice');
       await reconcileSounds(db, folders, createLogger('silent'));
-      expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE]);
+      expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE, VOICE]);
       expect(await readAside()).toContain('of nobody');
     });
 

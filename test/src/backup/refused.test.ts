@@ -1,45 +1,31 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { listTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
-import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { readEveryTable } from '../../support/database/every-table.ts';
 import { type ArchiveEntry, packArchive, unpackArchive } from '../../support/service/archive.ts';
+import { insertSoundFile, insertUpload, openFoldersIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
-const UPLOAD = '0190c2a5-7a51-7c52-a6a1-2f6a0d2f9c11';
 const SOUND = `sounds/${aSteamId(9)}.mp3`;
 const root = createTestFolder();
 afterAll(root.remove);
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const folders = await openSoundFolders({
-  dataDir: join(root.path, 'data'),
-  storageDir: join(root.path, 'storage'),
-});
+const folders = await openFoldersIn(root.path);
 const place = { databaseUrl, folders };
 const file = join(root.path, 'backup.tar.gz');
-const hash = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 beforeAll(async () => {
   await insertUser(db, 1);
-  await writeFile(join(folders.published, `${aSteamId(1)}.mp3`), 'a sound');
-  await insertReadySound(db, aSteamId(1), 'track.wav', { sha256: hash('a sound') });
-  await Bun.write(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'an upload');
-  await insertReadySound(db, aSteamId(2), 'waits.wav', {
-    status: 'queued',
-    uploadKey: UPLOAD,
-    sha256: null,
-    readyAt: null,
-  });
+  await insertSoundFile(db, folders, 1, 'a sound');
+  await insertUpload(db, folders, 2, 'an upload');
   await writeBackup(file, place);
   // What a refused restore leaves untouched.
   await insertUser(db, 3);
@@ -104,10 +90,7 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   const broken = join(root.path, 'broken.tar.gz');
   const entries = change(unpackArchive(gunzipSync(await readFile(file))));
   await writeFile(broken, gzipSync(packArchive(entries)));
-  const restoring = restoreBackup(broken, place, {
-    log: createLogger('silent'),
-    confirmLoss: async () => {},
-  });
+  const restoring = restoreBackup(broken, place, REPLACING);
   const message = await restoring.then(String, (error) => [error.constructor, error.message]);
   expect(message).toEqual([InvalidInput, `${broken} ${reason}`]);
   expect(await readAll()).toEqual(before);
@@ -130,6 +113,6 @@ test('a restore without --replace wants folders that are empty too', async () =>
 test('the same archive without a change is restored', async () => {
   const repacked = join(root.path, 'repacked.tar.gz');
   await writeFile(repacked, gzipSync(packArchive(unpackArchive(gunzipSync(await readFile(file))))));
-  await restoreBackup(repacked, place, { log: createLogger('silent'), confirmLoss: async () => {} });
+  await restoreBackup(repacked, place, REPLACING);
   expect((await readAll()).sound).toBe('a sound');
 });
