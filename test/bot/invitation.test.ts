@@ -8,6 +8,7 @@ import { waitFor } from '../support/wait.ts';
 const PERMISSIONS = 0x400 + 0x800 + 0x4000 + 2 ** 38;
 const MANAGE_ROLES = 0x10000000;
 const INVITATION = `https://discord.com/oauth2/authorize?client_id=800000000000000001&scope=bot+applications.commands&permissions=${PERMISSIONS}`;
+const aBot = await createConnections();
 
 test('the operator tool prints the invitation, into the guild of the settings', async () => {
   const fake = await startFakeDiscord();
@@ -27,13 +28,11 @@ test('the operator tool prints the invitation, into the guild of the settings', 
 });
 
 test('a bot in no guild logs its invitation, one in a guild does not', async () => {
-  const aBot = await createConnections();
   for (const guildIds of [[], ['1']]) {
-    const { connect, lines, end } = await aBot({ guildIds });
+    const { connect, lines } = await aBot({ guildIds });
     await connect();
     await waitFor(() => lines().some(({ msg }) => msg.startsWith('slash commands')));
     const invitations = lines().filter((line) => 'invitation' in line);
     expect(invitations).toMatchObject(guildIds.length === 0 ? [{ level: 40, invitation: INVITATION }] : []);
-    await end();
   }
 });

@@ -235,10 +235,10 @@ describe('players', () => {
   });
 
   test.each([
-    ['an hour ago', 60, 'players'],
-    ['less than an hour ago', 59, undefined],
-    ['when the clock was ahead', -3000, 'players'],
-  ])('are announced after a message %s as they should be', (_, minutesAgo, change) => {
+    ['announced an hour after the last message', 60, 'players'],
+    ['not announced within an hour of it', 59, undefined],
+    ['announced after a message of a time when the clock was ahead', -3000, 'players'],
+  ])('are %s', (_, minutesAgo, change) => {
     const calledAt = new Date(now.getTime() - minutesAgo * 60_000);
     const before = {
       serverId: 1,

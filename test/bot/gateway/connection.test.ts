@@ -13,7 +13,7 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
     ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
   ] as const) {
     test(`after ${name}`, async () => {
-      const { fake, connect, end, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
+      const { fake, connect, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
       await connect();
       breakIt(fake);
       await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
@@ -22,35 +22,32 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
       expect((await missed).callback).toBe(4);
       expect(fake.gateway.resumes.length).toBe(1);
       expect(fake.gateway.identifies.length).toBe(1);
-      await end();
     });
   }
 
   test('op 9 that may be resumed resumes on the same connection', async () => {
-    const { fake, connect, end, reconnected } = await aBot();
+    const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: true });
     await waitFor(() => fake.gateway.resumes.length === 1);
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
     expect(fake.gateway.identifies.length).toBe(1);
-    await end();
   });
 });
 
 describe('a session that is lost', () => {
   test('by op 9 that may not be resumed: the bot identifies anew', async () => {
-    const { fake, connect, end, reconnected } = await aBot();
+    const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
     await waitFor(() => fake.gateway.identifies.length >= 2);
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
-    await end();
   });
 
   test('by a resume that is refused: the bot identifies anew', async () => {
-    const { fake, connect, end, reconnected } = await aBot();
+    const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.refusesResume = true;
     fake.gateway.close(1006);
@@ -58,27 +55,22 @@ describe('a session that is lost', () => {
     fake.gateway.refusesResume = false;
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
-    await end();
   });
 
   test('by heartbeats that are not acknowledged: the dead connection is noticed', async () => {
-    const { fake, connect, end, reconnected } = await aBot(
-      { heartbeatIntervalMs: 200 },
-      { resumeWithinMs: 8000 },
-    );
+    const { fake, connect, reconnected } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
     await connect();
     fake.gateway.isDeaf = true;
     await waitFor(() => fake.gateway.connections > 1);
     fake.gateway.isDeaf = false;
     await reconnected();
-    await end();
   });
 });
 
 describe('a final refusal is reported once, and the bot does not try again', () => {
   for (const code of [4004, 4010, 4011, 4012, 4013, 4014]) {
     test(`close code ${code} at the login`, async () => {
-      const { fake, bot, lines, end } = await aBot({}, { firstPauseMs: 5, maxPauseMs: 5 });
+      const { fake, bot, lines } = await aBot({}, { firstPauseMs: 5, maxPauseMs: 5 });
       fake.gateway.closeOnIdentify = code;
       bot.start();
       await waitFor(() => bot.health().state === 'refused');
@@ -86,34 +78,31 @@ describe('a final refusal is reported once, and the bot does not try again', () 
       await Bun.sleep(50);
       expect(fake.gateway.identifies.length).toBe(1);
       expect(lines().filter(({ msg }) => msg.includes('Discord rejected the bot'))).toHaveLength(1);
-      await end();
     });
   }
 
   test('a token that REST refuses', async () => {
-    const { fake, bot, lines, end } = await aBot();
+    const { fake, bot, lines } = await aBot();
     fake.state.token = 'another';
     bot.start();
     await waitFor(() => bot.health().state === 'refused');
     expect(bot.health().reason).toContain('DISCORD_TOKEN');
     expect(fake.gateway.connections).toBe(0);
     expect(lines().filter(({ level }) => level >= 50)).toHaveLength(1);
-    await end();
   });
 
   test('4014 at run time, when the library still calls itself ready', async () => {
-    const { fake, bot, connect, end } = await aBot();
+    const { fake, bot, connect } = await aBot();
     await connect();
     fake.gateway.closeOnIdentify = 4014;
     fake.gateway.close(4014);
     await waitFor(() => bot.health().state === 'refused');
-    await end();
   });
 });
 
 describe('the bot recovers by itself, with growing pauses, from', () => {
   test('Discord unreachable at the start', async () => {
-    const { fake, bot, lines, end, reconnected } = await aBot();
+    const { fake, bot, lines, reconnected } = await aBot();
     await fake.goAway();
     bot.start();
     await waitFor(() => bot.health().logins >= 4);
@@ -124,11 +113,10 @@ describe('the bot recovers by itself, with growing pauses, from', () => {
     // One line for going down and one for coming back, however many attempts there were.
     expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
     expect(lines().filter(({ msg }) => msg.includes('connected to Discord again'))).toHaveLength(1);
-    await end();
   });
 
   test('Discord gone for longer than a resume may take', async () => {
-    const { fake, bot, lines, connect, end, reconnected } = await aBot({}, { resumeWithinMs: 20 });
+    const { fake, bot, lines, connect, reconnected } = await aBot({}, { resumeWithinMs: 20 });
     await connect();
     await fake.goAway();
     await waitFor(() => bot.health().state !== 'ready');
@@ -137,11 +125,10 @@ describe('the bot recovers by itself, with growing pauses, from', () => {
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
     expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
-    await end();
   });
 
   test('5xx, 429 and hung requests at the login', async () => {
-    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 1000 });
+    const { fake, bot, reconnected } = await aBot({}, { readyWithinMs: 1000 });
     fake.fail({ matches: /gateway\/bot/, times: 3, response: () => new Response('no', { status: 502 }) });
     fake.fail({
       matches: /gateway\/bot/,
@@ -156,11 +143,10 @@ describe('the bot recovers by itself, with growing pauses, from', () => {
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
     fake.clearFaults();
-    await end();
   });
 
   test('a gateway that says nothing, and one that never sends READY', async () => {
-    const { fake, bot, end, reconnected } = await aBot({}, { readyWithinMs: 400 });
+    const { fake, bot, reconnected } = await aBot({}, { readyWithinMs: 400 });
     fake.gateway.holdsHello = true;
     bot.start();
     await waitFor(() => bot.health().logins === 2);
@@ -173,21 +159,19 @@ describe('the bot recovers by itself, with growing pauses, from', () => {
     await Bun.sleep(90);
     expect(fake.gateway.openSockets).toBe(1);
     expect((await fake.command('server')).callback).toBe(4);
-    await end();
   });
 
   test('a connection that breaks again and again does not use up the identifies of a day', async () => {
-    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
+    const { fake, bot, connect } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
     await connect();
     const breaking = setInterval(() => fake.gateway.close(4000), 100);
     await waitFor(() => bot.health().state === 'waiting');
     clearInterval(breaking);
     expect(fake.gateway.connections).toBeLessThan(12);
-    await end();
   });
 
   test('breaks of one minute count together, however far the system clock is set between them', async () => {
-    const { fake, bot, connect, end } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
+    const { fake, bot, connect } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
     await connect();
     let hours = 0;
     const breaking = setInterval(() => {
@@ -202,13 +186,12 @@ describe('the bot recovers by itself, with growing pauses, from', () => {
       clearInterval(breaking);
       setSystemTime();
     }
-    await end();
   });
 });
 
 describe('stopping', () => {
   test('between Identify and READY ends, and nothing connects afterwards', async () => {
-    const { fake, bot, end } = await aBot();
+    const { fake, bot } = await aBot();
     fake.gateway.holdsReady = true;
     bot.start();
     await waitFor(() => fake.gateway.identifies.length === 1);
@@ -216,7 +199,6 @@ describe('stopping', () => {
     expect(bot.health().state).toBe('stopped');
     await Bun.sleep(90);
     expect(fake.gateway.connections).toBe(1);
-    await end();
   });
 
   test('during a pause ends', async () => {

@@ -1,3 +1,4 @@
+import { afterEach } from 'bun:test';
 import { type Bot, createBot } from '../../../bot/bot.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
@@ -15,12 +16,15 @@ export type Connection = {
   connect: () => Promise<void>;
   /** Waits until it is connected again. */
   reconnected: () => Promise<unknown>;
-  end: () => Promise<void>;
 };
 
-/** Gives bots on one database, each at a Discord of its own. */
+/** Gives bots on one database, each at its own Discord, until the end of the test. Called outside of tests. */
 export async function createConnections() {
   const { deps, lines } = await startTestBot();
+  const started: { stop: () => Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const { stop } of started.splice(0)) await stop();
+  });
   return async (options: DiscordOptions = {}, timings: Timings = {}): Promise<Connection> => {
     const fake = await startFakeDiscord(options);
     const seen = lines.length;
@@ -30,6 +34,7 @@ export async function createConnections() {
       apiUrl: fake.apiUrl,
       timings: { ...deps.timings, ...timings },
     });
+    started.push(bot, fake);
     const isConnected = () => bot.health().state === 'ready' && fake.gateway.isReady;
     return {
       fake,
@@ -40,10 +45,6 @@ export async function createConnections() {
         await waitFor(isConnected);
       },
       reconnected: () => waitFor(isConnected),
-      end: async () => {
-        await bot.stop();
-        await fake.stop();
-      },
     };
   };
 }
