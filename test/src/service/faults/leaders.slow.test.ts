@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { type FakeDiscord, startFakeDiscord } from '../../../support/discord/fake-discord.ts';
-import { printTable, toSeconds } from '../../../support/faults/table.ts';
 import { botEnv, createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -15,9 +14,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
   proxy.restore();
 });
-const rows: string[][] = [];
 afterAll(async () => {
-  printTable(['the leader', 'another one leads after (s)'], rows);
   await proxy.stop();
   await folder.remove();
 });
@@ -50,13 +47,6 @@ async function startTwo() {
   return { first, second };
 }
 
-/** Waits until the second process leads in place of the first, and notes how long that takes. */
-async function waitForTakeOver(fault: string, { isConnected }: { isConnected: () => boolean }) {
-  const sinceMs = performance.now();
-  await waitFor(isConnected, { limitMs: LATE_MS });
-  rows.push([fault, toSeconds(performance.now() - sinceMs)]);
-}
-
 /** Beyond what is promised: 15 s for a leader that hangs, and at once for one that stops. */
 const LATE_MS = 40_000;
 
@@ -64,10 +54,10 @@ test.each([
   ['stops', 'SIGTERM'],
   ['is killed', 'SIGKILL'],
   ['hangs', 'SIGSTOP'],
-] as const)('another process takes over in time when the leader %s', async (fault, signal) => {
+] as const)('another process takes over in time when the leader %s', async (_, signal) => {
   const { first, second } = await startTwo();
   first.program.kill(signal);
-  await waitForTakeOver(fault, second);
+  await waitFor(second.isConnected, { limitMs: LATE_MS });
   if (signal !== 'SIGSTOP') return expect(first.isConnected()).toBe(false);
   first.program.kill('SIGCONT');
   await first.program.waitFor('lost the lock of bot: another process has it');
@@ -79,10 +69,10 @@ test.each([
   ['hears nothing of its database', 'freeze'],
 ] as const)(
   'another process takes over in time when the leader %s, which leaves once it learns of that',
-  async (fault, how) => {
+  async (_, how) => {
     const { first, second } = await startTwo();
     proxy[how]();
-    await waitForTakeOver(fault, second);
+    await waitFor(second.isConnected, { limitMs: LATE_MS });
     expect(first.isConnected()).toBe(true);
     proxy.restore();
     await first.program.waitFor('lost the lock of bot: another process has it');
