@@ -4,21 +4,18 @@ import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME, type Mp3Format, mp3Input } from './formats.ts';
 import {
   correctGain,
-  type GainAttempt,
   type GainPlan,
   gainFilters,
   isBetterLoudness,
   isRightLoudness,
   planGain,
 } from './gain.ts';
-import { LOUDNESS_SCRATCH, type Loudness, MIX_FILTERS, type Mix, measureLoudness } from './loudness.ts';
+import { type Loudness, MIX_FILTERS, type Mix, measureLoudness } from './loudness.ts';
 import { countFrames, scanPcm, toWaveform } from './pcm.ts';
 import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
-/** Temporary files, for cleaning up. */
-export const ENCODE_SCRATCH = [ATTEMPT_NAME, VERIFIED_NAME, ...LOUDNESS_SCRATCH];
 
 const WAVEFORM_BARS = 160;
 const MAX_CORRECTIONS = 3;
@@ -50,7 +47,6 @@ export async function encodeUntilRight(
   const { input, source, targetLufs, format } = request;
   const task = { ...format, source, targetLufs };
   let plan = planGain(task);
-  let last: GainAttempt | undefined;
   let best: Encoded | undefined;
   for (let correction = 0; correction <= MAX_CORRECTIONS; correction++) {
     const options = encodeOptions(request, plan);
@@ -61,9 +57,7 @@ export async function encodeUntilRight(
       best = result;
     }
     if (isRightLoudness(result, task, plan)) break;
-    const attempt = { plan, result };
-    plan = correctGain(attempt, last, task);
-    last = attempt;
+    plan = correctGain(plan, result, task);
   }
   if (best === undefined) throw new SoundRefused('unreadable');
   return best;

@@ -12,10 +12,8 @@ const AT_MAXIMUM_DB = 0.05;
 /** Quieter clips count as silent. */
 export const SILENT_LUFS = -60;
 
-/** If their gains differ by less, two attempts do not show the effect of the limiter. */
-const SMALLEST_STEP_DB = 0.2;
-const USUAL_LIMITED_SLOPE = 0.6;
-const MIN_SLOPE = 0.15;
+/** How much louder a decibel of gain makes a sound while the limiter is active, about. */
+const LIMITED_SLOPE = 0.6;
 /** How much further than its overshoot the limiter's threshold is lowered. */
 const PEAK_MARGIN_DB = 0.1;
 
@@ -51,28 +49,16 @@ export function isRightLoudness(result: Loudness, task: GainTask, plan: GainPlan
   return error < 0 && plan.gainDb > computeMostGain(task, plan) - AT_MAXIMUM_DB;
 }
 
-/** A plan and the measured result. */
-export type GainAttempt = { plan: GainPlan; result: Loudness };
-
-/** The next plan, computed from the last two attempts. */
-export function correctGain(last: GainAttempt, before: GainAttempt | undefined, task: GainTask): GainPlan {
-  const { plan, result } = last;
+/** The next plan, computed from the last one and its measured result. */
+export function correctGain(plan: GainPlan, result: Loudness, task: GainTask): GainPlan {
   const overshoot = result.truePeakDbtp - CEILING_DBTP;
   const ceilingDb =
     overshoot > 0 ? (plan.ceilingDb ?? task.limiterCeilingDb) - overshoot - PEAK_MARGIN_DB : plan.ceilingDb;
   const error = result.integratedLufs - task.targetLufs;
   const isNear = Math.abs(error) <= TOLERANCE_LU / 2;
-  const gainDb = isNear ? plan.gainDb : plan.gainDb - error / computeSlope(last, before);
+  const slope = plan.ceilingDb === undefined ? 1 : LIMITED_SLOPE;
+  const gainDb = isNear ? plan.gainDb : plan.gainDb - error / slope;
   return boundGain(task, { gainDb, ceilingDb });
-}
-
-/** The loudness gained per decibel of gain: 1, or less if the limiter is active. */
-function computeSlope(last: GainAttempt, before: GainAttempt | undefined): number {
-  if (last.plan.ceilingDb === undefined) return 1;
-  const moreGainDb = last.plan.gainDb - (before?.plan.gainDb ?? last.plan.gainDb);
-  if (!before || Math.abs(moreGainDb) < SMALLEST_STEP_DB) return USUAL_LIMITED_SLOPE;
-  const slope = (last.result.integratedLufs - before.result.integratedLufs) / moreGainDb;
-  return Math.min(1, Math.max(MIN_SLOPE, slope));
 }
 
 /** Which result to publish if none is accepted: first those below the peak ceiling, then the closest to the target. */
