@@ -112,10 +112,22 @@ async function renderAndPublish(
   context: WorkContext,
   sound: RoundSound,
 ): Promise<void> {
-  const { db, folders, ffmpeg } = deps;
-  const folder = await openScratchFolder(folders, sound);
-  const { maxSeconds, targetLufs, leaseMs } = context;
-  const rendered = await renderSound(ffmpeg, folder, {
+  const scratch = await openScratchFolder(deps.folders, sound);
+  try {
+    await render(deps, context, { sound, scratch });
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+  await publish(deps, sound, RENDITIONS);
+}
+
+/** Renders both files, and copies them next to the published ones. */
+async function render(
+  { db, folders, ffmpeg }: RoundSoundWorkerDeps,
+  { maxSeconds, targetLufs, leaseMs }: WorkContext,
+  { sound, scratch }: { sound: RoundSound; scratch: string },
+): Promise<void> {
+  const rendered = await renderSound(ffmpeg, scratch, {
     maxSeconds,
     targetLufs,
     start: sound,
@@ -125,25 +137,16 @@ async function renderAndPublish(
     },
   });
   const { durationMs, loudnessAfterLufs: soundLufs } = rendered;
-  await renderVoice(ffmpeg, folder, { durationMs, soundLufs, targetLufs });
+  await renderVoice(ffmpeg, scratch, { durationMs, soundLufs, targetLufs });
   const copy = (rendition: Rendition, name: string) =>
-    copyAsPartial(folders, { soundId: sound.id, rendition, from: join(folder, name) });
+    copyAsPartial(folders, { soundId: sound.id, rendition, from: join(scratch, name) });
   await db.transaction(async (tx) => {
     if (!(await lockClaim(tx, sound))) throw new Superseded();
-    const stereo = await copy('stereo', SOUND_NAME);
+    const { sha256, sizeBytes } = await copy('stereo', SOUND_NAME);
     const voice = await copy('voice', VOICE_NAME);
-    await saveSoundRendering(tx, sound, {
-      sha256: stereo.sha256,
-      sizeBytes: stereo.sizeBytes,
-      voiceSha256: voice.sha256,
-      voiceSizeBytes: voice.sizeBytes,
-      loudnessBeforeLufs: rendered.loudnessBeforeLufs,
-      loudnessAfterLufs: rendered.loudnessAfterLufs,
-      durationMs: rendered.durationMs,
-      waveform: rendered.waveform,
-    });
+    const voiceFile = { voiceSha256: voice.sha256, voiceSizeBytes: voice.sizeBytes };
+    await saveSoundRendering(tx, sound, { ...rendered, sha256, sizeBytes, ...voiceFile });
   });
-  await publish(deps, sound, RENDITIONS);
 }
 
 /** A folder per attempt: a worker that lost its lease without noticing must not write into this one. */

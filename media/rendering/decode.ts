@@ -20,8 +20,6 @@ import { toFrames } from './units.ts';
 const DECODED_NAME = 'decoded.f32';
 const SEARCHED_NAME = 'searched.f32';
 const KEPT_NAME = 'kept.f32';
-/** Temporary files, for cleaning up. */
-export const DECODE_SCRATCH = [DECODED_NAME, SEARCHED_NAME, KEPT_NAME];
 
 /** How much of an upload is searched for its first audible sound. */
 const MAX_DECODED_SECONDS = 75;

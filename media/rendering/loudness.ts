@@ -19,8 +19,6 @@ export const MIX_FILTERS: Record<Mix, string> = {
 
 const LOUDNESS_NAME = 'loudness.txt';
 const PEAKS_NAME = 'peaks.txt';
-/** Temporary files, for cleaning up. */
-export const LOUDNESS_SCRATCH = [LOUDNESS_NAME, PEAKS_NAME];
 
 /** Integrated loudness needs blocks of 400 ms: a shorter clip is measured as a loop. */
 const MIN_MEASURED_SECONDS = 3;
@@ -61,7 +59,7 @@ export async function measureLoudness(
     input,
     output:
       pcmName === undefined ? { options: pcm } : { name: pcmName, options: [...pcm, ...pcmOptions(format)] },
-    sideOutputs: LOUDNESS_SCRATCH,
+    sideOutputs: [LOUDNESS_NAME, PEAKS_NAME],
   });
   return {
     integratedLufs: (await readLast(join(directory, LOUDNESS_NAME))) + toDecibels(peak),

@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { DECODE_SCRATCH, decodeUpload, KEPT_INPUT } from './decode.ts';
-import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
+import { decodeUpload, KEPT_INPUT } from './decode.ts';
+import { encodeUntilRight } from './encode.ts';
 import { SOUND_FORMAT } from './formats.ts';
 import { SILENT_LUFS } from './gain.ts';
 import { measureLoudness } from './loudness.ts';
@@ -31,7 +30,7 @@ export type RenderOptions = {
 
 /**
  * Renders `upload.bin` of the folder as `sound.mp3`: decodes, trims, measures, corrects the loudness, encodes, and
- * verifies the encoded file. The same upload gives the same bytes. Temporary files are removed.
+ * verifies the encoded file. The same upload gives the same bytes. Temporary files stay in the folder.
  * @throws {SoundRefused} when the upload is the cause.
  * @throws {FfmpegError} for any other failure of ffmpeg, such as a full disk or a missing program.
  */
@@ -40,34 +39,29 @@ export async function renderSound(
   directory: string,
   { maxSeconds, targetLufs, start, onRendering }: RenderOptions,
 ): Promise<RenderedSound> {
-  try {
-    const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
-    if (demuxer === undefined) throw new SoundRefused('not-audio');
-    const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
-    const source = await measureLoudness(ffmpeg, directory, {
-      input: KEPT_INPUT,
-      format: DECODED_FORMAT,
-      ...kept,
-    });
-    if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
-    await onRendering?.();
-    const encoded = await encodeUntilRight(ffmpeg, directory, {
-      input: KEPT_INPUT,
-      mix: 'both',
-      source,
-      frames: kept.frames,
-      format: SOUND_FORMAT,
-      targetLufs,
-    });
-    const { durationMs, waveform } = encoded;
-    return {
-      durationMs,
-      loudnessBeforeLufs: source.integratedLufs,
-      loudnessAfterLufs: encoded.integratedLufs,
-      waveform,
-    };
-  } finally {
-    const scratch = [...DECODE_SCRATCH, ...ENCODE_SCRATCH];
-    await Promise.all(scratch.map((name) => rm(join(directory, name), { force: true })));
-  }
+  const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
+  if (demuxer === undefined) throw new SoundRefused('not-audio');
+  const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
+  const source = await measureLoudness(ffmpeg, directory, {
+    input: KEPT_INPUT,
+    format: DECODED_FORMAT,
+    ...kept,
+  });
+  if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
+  await onRendering?.();
+  const encoded = await encodeUntilRight(ffmpeg, directory, {
+    input: KEPT_INPUT,
+    mix: 'both',
+    source,
+    frames: kept.frames,
+    format: SOUND_FORMAT,
+    targetLufs,
+  });
+  const { durationMs, waveform } = encoded;
+  return {
+    durationMs,
+    loudnessBeforeLufs: source.integratedLufs,
+    loudnessAfterLufs: encoded.integratedLufs,
+    waveform,
+  };
 }

@@ -1,7 +1,5 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { ENCODE_SCRATCH, encodeUntilRight } from './encode.ts';
+import { encodeUntilRight } from './encode.ts';
 import { mp3Input, SOUND_NAME, VOICE_FORMAT } from './formats.ts';
 import { type Loudness, type Mix, measureLoudness } from './loudness.ts';
 import { DECODED_FORMAT } from './pcm.ts';
@@ -32,17 +30,13 @@ export async function renderVoice(
   const frames = toFrames(seconds, DECODED_FORMAT.sampleRate);
   const measure = (mix: Mix) =>
     measureLoudness(ffmpeg, directory, { input: INPUT, format: DECODED_FORMAT, frames, mix });
-  try {
-    await encodeUntilRight(ffmpeg, directory, {
-      input: INPUT,
-      ...(await chooseMix(measure, soundLufs)),
-      frames: toFrames(seconds, VOICE_FORMAT.sampleRate),
-      format: VOICE_FORMAT,
-      targetLufs,
-    });
-  } finally {
-    await Promise.all(ENCODE_SCRATCH.map((name) => rm(join(directory, name), { force: true })));
-  }
+  await encodeUntilRight(ffmpeg, directory, {
+    input: INPUT,
+    ...(await chooseMix(measure, soundLufs)),
+    frames: toFrames(seconds, VOICE_FORMAT.sampleRate),
+    format: VOICE_FORMAT,
+    targetLufs,
+  });
 }
 
 /** Which mix of two channels is used in place of both, and its loudness. */

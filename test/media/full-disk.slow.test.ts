@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
+import { readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
@@ -23,6 +23,7 @@ import {
 } from '../support/audio/ffmpeg-engines.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
+import { mountSmallDisk } from '../support/machine/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A real disk that is full: a small file system in memory, which only root may mount. */
@@ -35,17 +36,18 @@ const BEEP = toWav(anAudio({ seconds: 0.2, shape: sine(440, 0.3), channels: 1 })
 
 const { db } = await createTestDatabase();
 const folder = await makeFolder('full-disk');
-const disk = join(folder.path, 'disk');
-await mkdir(disk);
-const mounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk]);
-const isPossible = mounted.success;
-if (!isPossible) console.warn('SKIPPED: a real full disk, since this user may not mount one');
+const {
+  path: disk,
+  isMounted,
+  resize,
+  unmount,
+} = await mountSmallDisk(join(folder.path, 'disk'), DISK_BYTES);
 afterAll(async () => {
-  if (isPossible) Bun.spawnSync(['umount', '-l', disk]);
+  unmount();
   await folder.remove();
 });
 
-describe.skipIf(!isPossible)('on a full disk', () => {
+describe.skipIf(!isMounted)('on a full disk', () => {
   beforeEach(async () => {
     await db.delete(roundSounds);
     for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true });
@@ -81,13 +83,13 @@ describe.skipIf(!isPossible)('on a full disk', () => {
         await waitFor(async () => warnings.length > 0 && (await isPutOff()));
         expect(await readdir(folders.published)).not.toContain(`${PLAYER}.mp3`);
 
-        expect(Bun.spawnSync(['mount', '-o', 'remount,size=20m', disk]).success).toBe(true);
+        resize(20 * DISK_BYTES);
         await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready);
         expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(true);
         await worker.stop();
         expect(await readdir(folders.inbox)).toEqual([]);
         await rm(folders.inbox, { recursive: true });
-        Bun.spawnSync(['mount', '-o', `remount,size=${DISK_BYTES}`, disk]);
+        resize(DISK_BYTES);
       },
     );
 

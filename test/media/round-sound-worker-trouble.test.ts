@@ -123,7 +123,7 @@ describe('failures of the service', () => {
     const worker = startWorker({ ffmpeg: overtaken, log: { ...log, warn: () => warned.resolve() } });
     await warned.promise;
     await worker.stop();
-    expect(await readdir(join(queue.folders.inbox, uploadKey))).toContain(UPLOAD_NAME);
+    expect(await readdir(join(queue.folders.inbox, uploadKey))).toEqual([UPLOAD_NAME]);
     expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
   });
 
