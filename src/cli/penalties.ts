@@ -5,9 +5,10 @@ import type { ImportSummary } from '../import/import-report.ts';
 import type { ImportDeps, ImportOptions } from '../import/import-run.ts';
 import { importNdjson } from '../import/ndjson/ndjson.ts';
 import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
-import { importSource } from '../import/source-system.ts';
+import { importSource, type SourceSystem } from '../import/source-system.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
+import type { Config } from '../runtime/config.ts';
 import { openNamedFile } from './named-file.ts';
 import { addPenaltyListCommand } from './penalty-list.ts';
 import { describeLostErasures } from './personal-data.ts';
@@ -39,11 +40,22 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       .description(description)
       .option('--dry-run', 'read and compare everything, write nothing')
       .option('--source <name>', `name of the source, to import several of one kind (default: ${source})`);
-  const databaseCommand = (name: string, description: string, source?: string) =>
-    importCommand(name, description, source).option(
-      '--replace-source',
-      'treat this database as the one imported under this name so far, at a new address',
-    );
+  const databaseCommand = (kind: keyof Config['sources'], title: string, form = MYSQL_FORM) => {
+    const setting = kind.toUpperCase();
+    return importCommand(kind, `a database of ${title}`, `${setting}_SOURCE, else ${kind}`)
+      .option(
+        '--replace-source',
+        'treat this database as the one imported under this name so far, at a new address',
+      )
+      .option('--url <url>', `${form} (default: ${setting}_URL)`);
+  };
+  /** The default source is the mirror's, so that one continues the other. */
+  const runDatabase = async (command: Command, options: Common & { url?: string }, system: SourceSystem) => {
+    const configured = session.config().sources[system.kind];
+    const { url = configured.url, source = configured.source } = options;
+    if (url === undefined) command.error(`error: --url or ${system.kind.toUpperCase()}_URL is required`);
+    await run(options, (deps, shared) => importSource(deps, system, { ...shared, url, source }));
+  };
 
   importCommand(
     'ndjson <file>',
@@ -56,8 +68,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
     );
   });
-  databaseCommand('simpleadmin', 'a database of CS2-SimpleAdmin', 'SIMPLEADMIN_SOURCE, else simpleadmin')
-    .option('--url <url>', `${MYSQL_FORM} or sqlite:PATH (default: SIMPLEADMIN_URL)`)
+  databaseCommand('simpleadmin', 'CS2-SimpleAdmin', `${MYSQL_FORM} or sqlite:PATH`)
     .option(
       '--timezone <zone>',
       "the plugin's configured zone (default: SIMPLEADMIN_TIMEZONE, else UTC); SQLite files are in UTC",
@@ -66,46 +77,19 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       '--online-time',
       'count down mutes by the minutes a player was online, where the plugin recorded them',
     )
-    .action(
-      async (
-        options: Common & { url?: string; timezone?: string; onlineTime?: boolean },
-        command: Command,
-      ) => {
-        const configured = session.config().sources.simpleadmin;
-        const url = options.url ?? configured.url;
-        if (url === undefined) command.error('error: --url or SIMPLEADMIN_URL is required');
-        await run(options, (deps, shared) =>
-          importSource(
-            deps,
-            simpleAdminSystem({
-              timezone: options.timezone ?? configured.timezone,
-              trustsOnlineTime: options.onlineTime,
-            }),
-            // The same source as the mirror's, so that one continues the other.
-            { ...shared, url, source: options.source ?? configured.source },
-          ),
-        );
-      },
-    );
-  databaseCommand('sourcebans', 'a database of SourceBans++', 'SOURCEBANS_SOURCE, else sourcebans')
-    .option('--url <url>', `${MYSQL_FORM} (default: SOURCEBANS_URL)`)
+    .action(async (options: Common & { timezone?: string; onlineTime?: boolean }, command: Command) => {
+      const { timezone = session.config().sources.simpleadmin.timezone, onlineTime } = options;
+      await runDatabase(command, options, simpleAdminSystem({ timezone, trustsOnlineTime: onlineTime }));
+    });
+  databaseCommand('sourcebans', 'SourceBans++')
     .option('--prefix <prefix>', 'what its table names begin with (default: SOURCEBANS_PREFIX, else sb_)')
-    .action(async (options: Common & { url?: string; prefix?: string }, command: Command) => {
-      const configured = session.config().sources.sourcebans;
-      const { url = configured.url, prefix = configured.prefix, source = configured.source } = options;
-      if (url === undefined) command.error('error: --url or SOURCEBANS_URL is required');
-      await run(options, (deps, shared) =>
-        importSource(deps, sourcebansSystem({ prefix }), { ...shared, url, source }),
-      );
+    .action(async (options: Common & { prefix?: string }, command: Command) => {
+      const { prefix = session.config().sources.sourcebans.prefix } = options;
+      await runDatabase(command, options, sourcebansSystem({ prefix }));
     });
-  databaseCommand('iks', 'a database of IKS Admin 3', 'IKS_SOURCE, else iks')
-    .option('--url <url>', `${MYSQL_FORM} (default: IKS_URL)`)
-    .action(async (options: Common & { url?: string }, command: Command) => {
-      const configured = session.config().sources.iks;
-      const { url = configured.url, source = configured.source } = options;
-      if (url === undefined) command.error('error: --url or IKS_URL is required');
-      await run(options, (deps, shared) => importSource(deps, IKS, { ...shared, url, source }));
-    });
+  databaseCommand('iks', 'IKS Admin 3').action((options: Common, command: Command) =>
+    runDatabase(command, options, IKS),
+  );
 
   penalties
     .command('recount')
