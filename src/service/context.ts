@@ -9,6 +9,7 @@ import { createMirrorMetrics } from '../import/rounds.ts';
 import { createHistoryReader } from '../live/server-history.ts';
 import { createServerList } from '../live/server-list.ts';
 import type { Config } from '../runtime/config.ts';
+import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { Shutdown } from '../runtime/shutdown.ts';
 import { createSteamBans } from '../steam/bans.ts';
@@ -30,7 +31,7 @@ type Foundations = Omit<Shutdown, 'stop'> & {
 
 /** Opens what the parts share, until the service stops. */
 export async function openContext(foundations: Foundations) {
-  const { config, log, now, clockMs, database, metrics, onStop } = foundations;
+  const { config, log, now, clockMs, database, metrics, onStop, onStopPart } = foundations;
   const changes = await listenForChanges(database.connection, log);
   onStop('notifications', changes.stop);
   const serverList = await createServerList(database.db, log);
@@ -65,6 +66,12 @@ export async function openContext(foundations: Foundations) {
     countLookups,
     mirrorMetrics: createMirrorMetrics(metrics),
     leaders,
+    /** Starts a loop that stops with the parts. */
+    repeat: (options: Omit<Parameters<typeof startLoop>[0], 'log'>): Loop => {
+      const loop = startLoop({ ...options, log });
+      onStopPart(options.name, loop.stop);
+      return loop;
+    },
     /** What each part reports in `/readyz`; it does not decide whether the process is ready. */
     health: new Map<string, () => unknown>(),
   };

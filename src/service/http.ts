@@ -232,7 +232,7 @@ export const CHECK_MS = 1000;
 
 /** Exports read the primary: their cursor is a position in its sequence of events. */
 function startExports(
-  { database, changes, now, log, onStopPart }: Context,
+  { database, changes, now, repeat, onStopPart }: Context,
   { createLimiter }: Limits,
 ): PenaltyExports {
   const exports = createPenaltyExports({
@@ -241,13 +241,11 @@ function startExports(
     listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
   // Every second too, since a token expires without a notification.
-  const checks = startLoop({
+  const checks = repeat({
     name: 'checking the tokens of exports',
     everyMs: CHECK_MS,
     work: () => exports.checkTokens(now()),
-    log,
   });
-  onStopPart('tokens of exports', checks.stop);
   for (const table of ['api_tokens', 'users'] as const) changes.onChange(table, checks.wake);
   onStopPart('exports', exports.stop, { serves: true });
   return exports;

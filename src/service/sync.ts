@@ -35,24 +35,19 @@ export async function startSync({
   onStopPart,
   leaders,
   health,
+  repeat,
 }: Context): Promise<void> {
-  const sweep = createExpirySweep(database.db, now);
-  onStopPart(
-    'expiry',
-    startLoop({ name: 'marking expired penalties', everyMs: EXPIRY_SWEEP_MS, work: sweep, log }).stop,
-  );
-
-  onStopPart(
-    'expiry events',
-    startLoop({
-      name: 'recording expired penalties',
-      everyMs: EXPIRY_EVENTS_MS,
-      work: async () => {
-        await recordExpiredPenalties(database.db, now());
-      },
-      log,
-    }).stop,
-  );
+  const { db } = database;
+  repeat({
+    name: 'marking expired penalties',
+    everyMs: EXPIRY_SWEEP_MS,
+    work: createExpirySweep(db, now),
+  });
+  repeat({
+    name: 'recording expired penalties',
+    everyMs: EXPIRY_EVENTS_MS,
+    work: () => recordExpiredPenalties(db, now()),
+  });
 
   const { simpleadmin, sourcebans, iks } = config.sources;
   const mirrored = [
@@ -66,28 +61,24 @@ export async function startSync({
     ...(config.vipcore.url === undefined ? [] : ['vipcore' as const]),
     ...(roles && roles.flags.length > 0 ? ['discord' as const] : []),
   ];
-  await endFlagsOfOthers(database.db, givesFlags, now());
-  if (!roles) await forgetMembers(database.db, undefined);
+  await endFlagsOfOthers(db, givesFlags, now());
+  if (!roles) await forgetMembers(db, undefined);
   let nextEnd: Date | undefined;
-  onStopPart(
-    'ending flags',
-    startLoop({
-      name: 'ending flags',
-      everyMs: MAX_FLAG_PAUSE_MS,
-      work: async () => {
-        nextEnd = await endTimedFlags(database.db, now());
-      },
-      // At their second.
-      nextPauseMs: () =>
-        Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
-      log,
-    }).stop,
-  );
+  repeat({
+    name: 'ending flags',
+    everyMs: MAX_FLAG_PAUSE_MS,
+    work: async () => {
+      nextEnd = await endTimedFlags(db, now());
+    },
+    // At their second.
+    nextPauseMs: () =>
+      Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
+  });
 
-  const retention = startRetention({ db: database.db, leaders, log });
+  const retention = startRetention({ db, leaders, log });
   onStopPart('retention', retention.stop);
 
-  const deps = { db: database.db, log, metrics: mirrorMetrics, now };
+  const deps = { db, log, metrics: mirrorMetrics, now };
   const mirrors: { part: Part; rounds: Rounds }[] = [];
   for (const { system, settings } of mirrored) {
     const { url } = settings;

@@ -10,7 +10,6 @@ import { listStoredEvents, readEventLog } from '../queries/penalties/events.ts';
 import { saveProgress } from '../queries/webhooks/webhook-deliveries.ts';
 import { countWebhooks, listActiveWebhooks } from '../queries/webhooks/webhooks.ts';
 import type { Config } from '../runtime/config.ts';
-import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
 
 const COUNT_MS = 15_000;
@@ -64,19 +63,20 @@ export function startWebhooks(context: Context): void {
 }
 
 /** @returns a function that counts a delivery. */
-function addDeliveryMetrics({ database, metrics, log, onStopPart }: Context): (isDelivered: boolean) => void {
+function addDeliveryMetrics({ database, metrics, repeat }: Context): (isDelivered: boolean) => void {
   const count = metrics.addCounter('webhook_deliveries_total', 'Attempts to deliver to a webhook.', [
     'result',
   ]);
   let counts = { failing: 0, switchedOff: 0 };
   metrics.addGauge('webhooks_failing', 'Webhooks whose last attempt failed.', () => counts.failing);
   metrics.addGauge('webhooks_switched_off', 'Webhooks that are switched off.', () => counts.switchedOff);
-  const read = async () => {
-    counts = await countWebhooks(database.db);
-  };
-  onStopPart(
-    'counts of webhooks',
-    startLoop({ name: 'counting webhooks', everyMs: COUNT_MS, startsAtOnce: true, work: read, log }).stop,
-  );
+  repeat({
+    name: 'counting webhooks',
+    everyMs: COUNT_MS,
+    startsAtOnce: true,
+    work: async () => {
+      counts = await countWebhooks(database.db);
+    },
+  });
   return (isSuccess) => count({ result: isSuccess ? 'delivered' : 'failed' });
 }
