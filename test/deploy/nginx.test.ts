@@ -7,23 +7,22 @@ import { isInstalled } from '../support/docs/deployment.ts';
 import { readPage } from '../support/docs/pages.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
-import { createTestFolder, startProgram } from '../support/service/program.ts';
+import { createServices } from '../support/service/program.ts';
 import { aToken, bearer } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 import { openBrowser, signIn } from '../support/web/browser.ts';
 
-const folder = createTestFolder();
 const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
 steam.steamId = aSteamId(1);
 const database = await createTestDatabase();
+const { folder, start } = createServices(database.url);
 await insertPenalties(database.db, [{ type: 'ban' }]);
 const { token } = await aToken(database.db, 2, { now: new Date() });
 const stops: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const stop of stops) await stop();
   await steam.stop();
-  await folder.remove();
 });
 
 /** The server of docs/operating.md on a loopback port without TLS, and what nginx needs to run beside another one. */
@@ -56,20 +55,11 @@ test.skipIf(!isInstalled('nginx'))(
   async () => {
     const [port, backend] = [findFreePort(), findFreePort()];
     const origin = `http://127.0.0.1:${port}`;
-    const program = startProgram('src/main.ts', {
-      DATABASE_URL: database.url,
-      HOST: '127.0.0.1',
+    const program = start({
       PORT: String(backend),
       PUBLIC_URL: origin,
       TRUSTED_PROXIES: '127.0.0.1',
       STEAM_OPENID_URL: steam.url,
-      ROLES: 'api',
-      DATA_DIR: folder.path,
-      STORAGE_DIR: join(folder.path, 'storage'),
-    });
-    stops.unshift(async () => {
-      program.kill('SIGKILL');
-      await program.exited;
     });
     await program.waitFor('HTTP server listening');
     await startNginx({ port, backend });

@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { chmod, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createTestDatabase } from '../support/database/database.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
-import { createTestFolder, startProgram } from '../support/service/program.ts';
+import { createServices, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Whether PgBouncer is installed. */
@@ -64,26 +64,7 @@ ignore_startup_parameters = ${ignores}
 }
 
 const database = await createTestDatabase();
-const folder = createTestFolder();
-afterAll(folder.remove);
-
-const envOf = (databaseUrl: string, storage: string) => ({
-  DATABASE_URL: databaseUrl,
-  HOST: '127.0.0.1',
-  PORT: '0',
-  ROLES: 'api',
-  DATA_DIR: join(folder.path, 'data'),
-  STORAGE_DIR: join(folder.path, storage),
-});
-
-/** Starts a service until it listens, and stops it. @returns what it logged. */
-async function runOnce(env: Record<string, string>): Promise<string> {
-  const program = startProgram('src/main.ts', env);
-  await program.waitFor('HTTP server listening');
-  program.kill('SIGINT');
-  await program.exited;
-  return program.stdout();
-}
+const { folder, env, start } = createServices(database.url);
 
 /** As docs/scaling.md says. */
 const IGNORED = 'statement_timeout, idle_in_transaction_session_timeout';
@@ -100,7 +81,7 @@ describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
         ['src/main.ts', []],
         ['src/cli.ts', ['servers', 'list']],
       ] as const) {
-        const program = startProgram(file, envOf(pool.url, 'shared'), [...args]);
+        const program = startProgram(file, { ...env, DATABASE_URL: pool.url }, [...args]);
         expect(await program.exited).toBe(1);
         expect(program.stderr()).toContain(line);
         expect(program.stderr().trim().split('\n')).toHaveLength(1);
@@ -115,7 +96,10 @@ describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
       mode: 'session',
       ignores: IGNORED,
     });
-    await runOnce(envOf(pool.url, 'shared'));
+    const program = start({ DATABASE_URL: pool.url });
+    await program.waitFor('HTTP server listening');
+    program.kill('SIGINT');
+    await program.exited;
     await pool.stop();
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, serviceEnv, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
@@ -75,14 +75,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   });
 
   test('what the first start advises can be pasted into a shell', async () => {
-    const env = {
-      DATA_DIR: join(folder.path, 'data'),
-      STORAGE_DIR: join(folder.path, 'storage'),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ROLES: 'api',
-      NO_COLOR: '1',
-    };
+    const env = serviceEnv(join(folder.path, 'data'), '', { NO_COLOR: '1' });
     const service = startAtTerminal('exec bun src/main.ts', env);
     await waitFor(() => service.screen().includes('tokens create'));
     const commands = [...service.screen().matchAll(/bun run (cli .*)$/gm)].map(([, command = '']) => command);
@@ -104,13 +97,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 });
 
 test('elsewhere lines are JSON, and the advice can be pasted all the same', async () => {
-  const env = {
-    DATA_DIR: join(folder.path, 'other'),
-    STORAGE_DIR: folder.path,
-    HOST: '127.0.0.1',
-    PORT: '0',
-  };
-  const service = startProgram('src/main.ts', { ...env, ROLES: 'api' });
+  const service = startProgram('src/main.ts', serviceEnv(join(folder.path, 'other'), ''));
   await service.waitFor('tokens create');
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);

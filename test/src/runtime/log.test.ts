@@ -5,7 +5,7 @@ import { generateApiToken } from '../../../src/domain/api-token.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createServices, createTestFolder, startProgram } from '../../support/service/program.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -110,12 +110,7 @@ test('a service at its most talkative writes no token, cookie or password, whate
   const proxy = await startDatabaseProxy(url);
   const { token } = await aToken(db, 1, { now: new Date() });
   const unknown = generateApiToken();
-  const program = startProgram('src/main.ts', {
-    DATABASE_URL: proxy.url,
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
-    HOST: '127.0.0.1',
-    PORT: '0',
+  const program = createServices(proxy.url).start({
     ROLES: 'api,sync',
     LOG_LEVEL: 'trace',
     SESSION_SECRET: 'session-secret-of-the-test-0123456789',
@@ -123,7 +118,6 @@ test('a service at its most talkative writes no token, cookie or password, whate
     DISCORD_CLIENT_SECRET: 'discord-secret-of-the-test',
     STEAM_API_KEY: 'steam-key-of-the-test',
   });
-  afterAll(() => program.kill('SIGKILL'));
   const [, port] = await program.waitFor(/"port":(\d+)/);
   const ask = async (path: string, init: RequestInit = {}) =>
     (await fetch(`http://127.0.0.1:${port}${path}`, init)).status;

@@ -4,7 +4,7 @@ import { publishedPath } from '../../../media/sound-files.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createServices, startProgram, waitForOrigin } from '../../support/service/program.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -13,27 +13,12 @@ setDefaultTimeout(120_000);
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 1 });
 const database = openDatabase(primary.url, { max: 2 });
 const { db } = database;
-const folder = createTestFolder();
-const shared = { DATABASE_URL: primary.url, DATA_DIR: folder.path, STORAGE_DIR: `${folder.path}/storage` };
-
+afterAll(() => database.close({ timeoutSeconds: 1 }));
 /** Two processes that share nothing but database and folders, and read a replica. */
-const services = [1, 2].map(() =>
-  startProgram('src/main.ts', {
-    ...shared,
-    DATABASE_REPLICA_URLS: replicas.map(({ url }) => url).join(','),
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ROLES: 'api',
-  }),
-);
-afterAll(async () => {
-  for (const service of services) {
-    service.kill('SIGKILL');
-    await service.exited;
-  }
-  await database.close({ timeoutSeconds: 1 });
-  await folder.remove();
+const { folder, env, start } = createServices(primary.url, {
+  DATABASE_REPLICA_URLS: replicas.map(({ url }) => url).join(','),
 });
+const services = [start(), start()];
 
 test('no process knows somebody 5 s after they were erased, whatever it had in memory or reads', async () => {
   const id = aSteamId(1);
@@ -47,12 +32,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
   for (const rendition of ['stereo', 'voice'] as const) {
     await Bun.write(publishedPath(published, id, rendition), 'sound');
   }
-  const origins = await Promise.all(
-    services.map(async (service) => {
-      const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP server listening/);
-      return `http://127.0.0.1:${port}`;
-    }),
-  );
+  const origins = await Promise.all(services.map(waitForOrigin));
 
   /** What one process still returns about the person. */
   const see = async (origin: string) => {
@@ -79,7 +59,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
     everyMs: 200,
   });
 
-  const erasing = startProgram('src/cli.ts', shared, ['users', 'erase', id, '--penalties', '--yes']);
+  const erasing = startProgram('src/cli.ts', env, ['users', 'erase', id, '--penalties', '--yes']);
   expect(await erasing.exited).toBe(0);
   const GONE = { token: '401', user: '404', discord: '404', file: '404' };
   const UNLISTED = { penalties: false, active: false, search: false, sound: false };

@@ -2,18 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../../src/db/client.ts';
-import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, type Program, serviceEnv, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
 const started: Program[] = [];
-const env = {
-  DATA_DIR: folder.path,
-  STORAGE_DIR: join(folder.path, 'storage'),
-  HOST: '127.0.0.1',
-  PORT: '0',
-  ROLES: 'api,sync',
-};
+const env = serviceEnv(folder.path, '', { ROLES: 'api,sync' });
 
 async function startService(extra: Record<string, string> = {}) {
   const program = startProgram('src/main.ts', { ...env, ...extra });

@@ -6,7 +6,7 @@ import { type PostgresServer, startReplicatedPostgres } from '../database/replic
 import { findFreePort } from '../machine/free-port.ts';
 import { mountSmallDisk, type SmallDisk } from '../machine/small-disk.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
-import { createTestFolder, type Program, startProgram } from '../service/program.ts';
+import { createTestFolder, type Program, serviceEnv, startProgram } from '../service/program.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 
 /** The whole service as a process, and everything that it stands on, each of which may be taken away. */
@@ -43,19 +43,15 @@ export async function setStage(): Promise<Stage> {
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   await mkdir(join(folder.path, 'data'));
-  const settings = {
-    DATABASE_URL: postgresLink.url,
+  const settings = serviceEnv(join(folder.path, 'data'), postgresLink.url, {
     ...(redis && { REDIS_URL: redis.link.url }),
-    DATA_DIR: join(folder.path, 'data'),
-    STORAGE_DIR: join(folder.path, 'storage'),
-    HOST: '127.0.0.1',
     PORT: String(port),
     PUBLIC_URL: origin,
     STEAM_OPENID_URL: steam.url,
     ROLES: 'api,media',
     RATE_LIMIT_PUBLIC: '1000000',
     RATE_LIMIT_PROTECTED: '1000000',
-  };
+  });
   let program: Program | undefined;
   const service: Stage['service'] = {
     pid: () => program?.pid ?? 0,

@@ -1,3 +1,4 @@
+import { afterAll } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -74,10 +75,11 @@ export function startProgram(
   };
 }
 
-/** The environment of a service with API and bot, at a pretended Discord. */
-export function botEnv(
+/** The environment of a service with the API on a free port of loopback; its data lies in the folder. */
+export function serviceEnv(
   folder: string,
-  { databaseUrl, discord }: { databaseUrl: string; discord: { token: string; apiUrl: string } },
+  databaseUrl: string,
+  more: Record<string, string> = {},
 ): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
@@ -85,12 +87,49 @@ export function botEnv(
     STORAGE_DIR: join(folder, 'storage'),
     HOST: '127.0.0.1',
     PORT: '0',
+    ROLES: 'api',
+    ...more,
+  };
+}
+
+/** Services of this test file on one database, as processes with a folder; killed and removed at its end. */
+export function createServices(databaseUrl: string, defaults: Record<string, string> = {}) {
+  const folder = createTestFolder();
+  const started: Program[] = [];
+  const env = serviceEnv(folder.path, databaseUrl, defaults);
+  afterAll(async () => {
+    for (const program of started) {
+      program.kill('SIGKILL');
+      await program.exited;
+    }
+    await folder.remove();
+  });
+  const start = (more: Record<string, string> = {}): Program => {
+    const program = startProgram('src/main.ts', { ...env, ...more });
+    started.push(program);
+    return program;
+  };
+  return { folder, env, start };
+}
+
+/** Waits until a service listens. @returns its origin. */
+export async function waitForOrigin(service: Program): Promise<string> {
+  const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP server listening/);
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The environment of a service with API and bot, at a pretended Discord. */
+export function botEnv(
+  folder: string,
+  { databaseUrl, discord }: { databaseUrl: string; discord: { token: string; apiUrl: string } },
+): Record<string, string> {
+  return serviceEnv(folder, databaseUrl, {
     ROLES: 'api,bot',
     PUBLIC_URL: 'https://play.example.org',
     METRICS_ALLOW: '127.0.0.0/8,::1',
     DISCORD_TOKEN: discord.token,
     DISCORD_API_URL: discord.apiUrl,
-  };
+  });
 }
 
 /** A folder of this test's own; `remove` takes it away. */

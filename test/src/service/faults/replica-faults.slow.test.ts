@@ -4,7 +4,7 @@ import { aSteamId, insertPenalties } from '../../../support/database/builders.ts
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { startReplicatedPostgres } from '../../../support/database/replicated-postgres.ts';
 import { countStatuses, startLoad } from '../../../support/http/steady-load.ts';
-import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { createServices, waitForOrigin } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -15,25 +15,14 @@ const proxy = await startDatabaseProxy(second.url);
 const database = openDatabase(primary.url, { max: 2 });
 await insertPenalties(database.db, [{ playerSteamId: aSteamId(1) }]);
 const { token } = await aToken(database.db, 1, { now: new Date() });
-const folder = createTestFolder();
-const service = startProgram('src/main.ts', {
-  DATABASE_URL: primary.url,
+const service = createServices(primary.url).start({
   DATABASE_REPLICA_URLS: `${first.url},${proxy.url}`,
-  HOST: '127.0.0.1',
-  PORT: '0',
-  ROLES: 'api',
   RATE_LIMIT_PROTECTED: '1000000',
-  DATA_DIR: folder.path,
-  STORAGE_DIR: `${folder.path}/storage`,
 });
-const [, port] = await service.waitFor(/"port":(\d+)[^\n]*HTTP server listening/);
-const origin = `http://127.0.0.1:${port}`;
+const origin = await waitForOrigin(service);
 afterAll(async () => {
-  service.kill('SIGKILL');
-  await service.exited;
   await database.close({ timeoutSeconds: 1 });
   await proxy.stop();
-  await folder.remove();
 });
 
 const paths = [`/api/v1/penalties?steamid=${aSteamId(1)}`, `/api/v1/users/lookup?steamid64=${aSteamId(1)}`];

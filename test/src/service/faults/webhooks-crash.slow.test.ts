@@ -4,26 +4,14 @@ import { openWebhookActions } from '../../../../src/service/webhooks.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startReceiver } from '../../../support/http/webhook-receiver.ts';
-import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { createServices } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 setDefaultTimeout(600_000);
 
 const WEBHOOK_ALLOW = '127.0.0.1';
 const { db, url } = await createTestDatabase();
-const folder = createTestFolder();
-
-function startService() {
-  return startProgram('src/main.ts', {
-    DATABASE_URL: url,
-    DATA_DIR: folder.path,
-    STORAGE_DIR: `${folder.path}/storage`,
-    HOST: '127.0.0.1',
-    HEALTH_PORT: '0',
-    ROLES: 'sync',
-    WEBHOOK_ALLOW,
-  });
-}
+const services = createServices(url, { HEALTH_PORT: '0', ROLES: 'sync', WEBHOOK_ALLOW });
 
 test('whichever process is killed, everything is delivered, in order, with ids that tell repeats', async () => {
   const receiver = startReceiver();
@@ -41,12 +29,12 @@ test('whichever process is killed, everything is delivered, in order, with ids t
     }
   })();
 
-  let leader = startService();
+  let leader = services.start();
   await waitFor(() => receiver.received.length > 0);
   for (let kill = 0; kill < 3; kill += 1) {
     // A process that starts just then may take the lock before one that has waited for it.
     await leader.waitFor('"part":"webhooks","msg":"leading"');
-    const standby = startService();
+    const standby = services.start();
     await standby.waitFor('waiting: another process runs this part');
     const before = receiver.received.length;
     await waitFor(() => receiver.received.length >= before + 50);
@@ -59,7 +47,7 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   isDone = true;
   await written;
 
-  const last = startService();
+  const last = services.start();
   const unique = () => [...new Map(receiver.received.map((received) => [received.id, received])).values()];
   await waitFor(() => unique().length === expected.length);
   expect([...new Set(receiver.taken())]).toEqual(expected);
@@ -67,5 +55,4 @@ test('whichever process is killed, everything is delivered, in order, with ids t
   last.kill('SIGTERM');
   expect(await last.exited).toBe(0);
   await receiver.stop();
-  await folder.remove();
 });

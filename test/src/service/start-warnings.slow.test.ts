@@ -1,34 +1,20 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
-import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
+import { createServices, waitForOrigin } from '../../support/service/program.ts';
 
-const folder = createTestFolder();
 const database = await createTestDatabase();
-const started: Program[] = [];
-afterAll(async () => {
-  for (const program of started) program.kill('SIGKILL');
-  await Promise.all(started.map((program) => program.exited));
-  await folder.remove();
-});
+const { folder, start } = createServices(database.url);
 
 /** Starts the service. @returns what it logged until it listened, and its sign-in page as seen under an address. */
 async function startService(env: Record<string, string>) {
-  const program = startProgram('src/main.ts', {
-    DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
-    PORT: '0',
-    ROLES: 'api',
-    ...env,
-  });
-  started.push(program);
-  const [, port] = await program.waitFor(/"port":(\d+)/);
+  const program = start(env);
+  const origin = await waitForOrigin(program);
   await program.waitFor('no API tokens yet');
   const showSignIn = async (host: string, language = 'en') => {
     const headers = { Host: host, 'Accept-Language': language };
-    return (await sendRaw(`http://127.0.0.1:${port}`, '/account', { headers })).text;
+    return (await sendRaw(origin, '/account', { headers })).text;
   };
   return { log: program.stdout(), showSignIn };
 }
@@ -79,4 +65,26 @@ test.each([
 test('a host name in another script is sent as punycode and shown as it is written', async () => {
   const { showSignIn } = await startService({ HOST: '127.0.0.1', PUBLIC_URL: 'HTTPS://Łódź.example/' });
   expect(await showSignIn('xn--d-uga0v4h.example')).toContain('· łódź.example</title>');
+});
+
+/** Starts a service on a storage folder until it listens, and stops it. @returns what it logged. */
+async function runOnce(storage: string): Promise<string> {
+  const program = start({ STORAGE_DIR: join(folder.path, storage) });
+  await program.waitFor('HTTP server listening');
+  program.kill('SIGINT');
+  await program.exited;
+  return program.stdout();
+}
+
+test('two processes on one database notice that their STORAGE_DIR differ', async () => {
+  const MISMATCH = 'STORAGE_DIR is not the folder';
+  const together = await Promise.all([runOnce('shared'), runOnce('shared')]);
+  expect(together.join()).not.toContain(MISMATCH);
+  const elsewhere = await runOnce('of-its-own');
+  expect(elsewhere).toContain(MISMATCH);
+  const { expected, file } = JSON.parse(
+    elsewhere.split('\n').find((line) => line.includes(MISMATCH)) ?? '{}',
+  );
+  await Bun.write(file, expected);
+  expect(await runOnce('of-its-own')).not.toContain(MISMATCH);
 });
