@@ -197,9 +197,12 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
       return { wrapper, works: await succeeds(program, [...words, 'true']) };
     }),
   );
-  const missing = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
-  if (missing.length > 0)
-    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: these programs are not available');
+  const absentNames = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
+  if (absentNames.length > 0)
+    log.warn(
+      { missing: absentNames },
+      'ffmpeg runs with fewer restrictions: these programs are not available',
+    );
   return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
 }
 

@@ -37,8 +37,8 @@ export type GainPlan = { gainDb: number; ceilingDb: number | undefined };
  * A clip that would need too much limiting is planned quieter.
  */
 export function planGain(task: GainTask): GainPlan {
-  const wanted = task.targetLufs - task.source.integratedLufs + task.encoderLossDb;
-  return boundGain(task, { gainDb: wanted, ceilingDb: undefined });
+  const gainDb = task.targetLufs - task.source.integratedLufs + task.encoderLossDb;
+  return boundGain(task, { gainDb, ceilingDb: undefined });
 }
 
 /** Whether an encoded sound is accepted. A sound that is too quiet is accepted if its gain is at the maximum. */

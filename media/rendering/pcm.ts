@@ -41,10 +41,10 @@ export async function* readPcm(
   const file = await open(path, 'r');
   try {
     for (let frame = start; frame < end; frame += FRAMES_PER_READ) {
-      const wanted = Math.min(FRAMES_PER_READ, end - frame) * bytesPerFrame;
-      const { bytesRead } = await file.read(buffer, 0, wanted, frame * bytesPerFrame);
-      if (bytesRead < wanted) throw new Error(`${path} is shorter than it was`);
-      yield new Float32Array(buffer.buffer, 0, wanted / Float32Array.BYTES_PER_ELEMENT);
+      const lengthBytes = Math.min(FRAMES_PER_READ, end - frame) * bytesPerFrame;
+      const { bytesRead } = await file.read(buffer, 0, lengthBytes, frame * bytesPerFrame);
+      if (bytesRead < lengthBytes) throw new Error(`${path} is shorter than it was`);
+      yield new Float32Array(buffer.buffer, 0, lengthBytes / Float32Array.BYTES_PER_ELEMENT);
     }
   } finally {
     await file.close();

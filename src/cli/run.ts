@@ -106,11 +106,11 @@ function addHelpCommand(program: Command): void {
     .command('help [command...]')
     .description('display help for command')
     .action((names: string[], _: unknown, help: Command) => {
-      let shown = program;
+      let target = program;
       for (const name of names) {
-        const child = shown.commands.find((command) => command.name() === name);
-        shown = child ?? help.error(`error: unknown command '${names.join(' ')}'`);
+        const child = target.commands.find((command) => command.name() === name);
+        target = child ?? help.error(`error: unknown command '${names.join(' ')}'`);
       }
-      shown.outputHelp();
+      target.outputHelp();
     });
 }

@@ -38,11 +38,11 @@ export function createSession(
 ) {
   const options = () => program.opts<{ json?: boolean; demo?: boolean }>();
   let hasFailed = false;
-  let loaded: { config: Config; log: Logger } | undefined;
+  let settings: { config: Config; log: Logger } | undefined;
   const closers: (() => Promise<void>)[] = [];
   const closing = new AbortController();
-  let opened: Promise<Database> | undefined;
-  let addressed: Promise<DatabaseAddress> | undefined;
+  let database: Promise<Database> | undefined;
+  let databaseAddress: Promise<DatabaseAddress> | undefined;
 
   function load(): { config: Config; log: Logger } {
     const configured = configure(DEFAULTS);
@@ -55,19 +55,19 @@ export function createSession(
     return { config, log: createLogger(config.logLevel, 2) };
   }
   const get = () => {
-    loaded ??= load();
-    return loaded;
+    settings ??= load();
+    return settings;
   };
 
   async function open(): Promise<Database> {
     const { config, log } = get();
-    const { database } = await openMigratedDatabase(config, {
+    const result = await openMigratedDatabase(config, {
       log,
       onClose: (_, close) => closers.push(close),
       signal: closing.signal,
       pool: { max: 4 },
     });
-    return database;
+    return result.database;
   }
 
   return {
@@ -90,14 +90,14 @@ export function createSession(
     config: () => get().config,
     log: () => get().log,
     database: () => {
-      opened ??= open();
-      return opened;
+      database ??= open();
+      return database;
     },
     /** The address of the database, which is neither migrated nor connected to. */
     address: () => {
       const { config, log } = get();
-      addressed ??= openAddress(config, { log, onClose: (_, close) => closers.push(close) });
-      return addressed;
+      databaseAddress ??= openAddress(config, { log, onClose: (_, close) => closers.push(close) });
+      return databaseAddress;
     },
     /** Aborted when the command is interrupted. */
     signal: closing.signal,
@@ -109,8 +109,8 @@ export function createSession(
     close: async () => {
       // An interrupted command may still be opening the database, or waiting for another process.
       closing.abort();
-      await opened?.catch(() => undefined);
-      await addressed?.catch(() => undefined);
+      await database?.catch(() => undefined);
+      await databaseAddress?.catch(() => undefined);
       for (const close of closers.splice(0).reverse()) await close();
     },
   };

@@ -21,9 +21,9 @@ export async function probePort(
       reusePort: false,
       fetch: () => new Response(null, { status: 503 }),
     });
-    const found = probe.port ?? port;
+    const freePort = probe.port ?? port;
     await probe.stop(true);
-    return found;
+    return freePort;
   } catch (error) {
     throw toListenFailure(error, { setting, host, port });
   }

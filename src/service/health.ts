@@ -17,15 +17,15 @@ const DATABASE_LIMIT_MS = 1000;
 export function startHealth(context: Context): number | undefined {
   const { config, log } = context;
   const app = createHealthApi({ log, health: createHealthDeps(context) });
-  const wanted = { setting: 'HEALTH_PORT', port: config.healthPort, maxBodyBytes: MAX_BODY_BYTES } as const;
+  const options = { setting: 'HEALTH_PORT', port: config.healthPort, maxBodyBytes: MAX_BODY_BYTES } as const;
   try {
-    const port = serve(context, app, wanted);
+    const port = serve(context, app, options);
     log.info({ host: config.host, port }, 'health server listening');
     return port;
   } catch (error) {
     if (config.isHealthPortSet || !hasErrorCode(error, ['EADDRINUSE'])) throw error;
     log.warn(
-      `port ${wanted.port} is taken: health and metrics are not served; set HEALTH_PORT to another one`,
+      `port ${options.port} is taken: health and metrics are not served; set HEALTH_PORT to another one`,
     );
     return undefined;
   }

@@ -25,8 +25,8 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     return {
       ...limiter,
       take: (key) => {
-        const taken = limiter.take(key);
-        return taken instanceof Promise ? taken.then(note) : note(taken);
+        const verdict = limiter.take(key);
+        return verdict instanceof Promise ? verdict.then(note) : note(verdict);
       },
     };
   };
