@@ -4,7 +4,6 @@ import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { SOUND_NAME, VOICE_NAME } from '../../../media/rendering/formats.ts';
 import { renderSound } from '../../../media/rendering/render.ts';
 import { renderVoice } from '../../../media/rendering/voice.ts';
-import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import {
   type Audio,
   anAudio,
