@@ -13,7 +13,7 @@ export type Banner = { bytes: Uint8Array<ArrayBuffer>; etag: string };
 /** The banner of a listed server; undefined for any other. @throws {Unavailable} when it cannot be drawn now. */
 export type FindBanner = (slug: string, size: BannerSize) => Promise<Banner | undefined>;
 
-type Kept = {
+type CachedBanner = {
   serverId: number;
   size: BannerSize;
   /** Identifies what the latest drawing shows. */
@@ -31,9 +31,9 @@ type Deps = {
 } & Pick<BannerPicture, 'siteName' | 'accent'>;
 
 /** Beyond this, the least recently requested banners are dropped. */
-const MAX_KEPT = 200;
+const MAX_CACHED = 200;
 /** A banner that is not requested for this long is dropped. */
-const KEPT_MS = 3_600_000;
+const CACHED_MS = 3_600_000;
 /** The curve is redrawn this often even if nothing else changes. */
 const CURVE_MS = 600_000;
 const CURVE_HOURS = 24;
@@ -44,17 +44,17 @@ const CURVE_HOURS = 24;
  */
 export function createBanners(deps: Deps): FindBanner {
   const { serverList, log } = deps;
-  const kept = new LRUCache<string, Kept>({ max: MAX_KEPT, ttl: KEPT_MS, updateAgeOnGet: true });
+  const cache = new LRUCache<string, CachedBanner>({ max: MAX_CACHED, ttl: CACHED_MS, updateAgeOnGet: true });
 
   serverList.onChange(() => {
-    for (const [key, entry] of kept.entries()) {
+    for (const [key, entry] of cache.entries()) {
       const status = serverList.findById(entry.serverId);
       if (status) renew(entry, status);
-      else kept.delete(key);
+      else cache.delete(key);
     }
   });
 
-  function renew(entry: Kept, status: ServerStatus): void {
+  function renew(entry: CachedBanner, status: ServerStatus): void {
     const content = contentOf(status, deps.now());
     if (content === entry.content) return;
     entry.content = content;
@@ -75,12 +75,12 @@ export function createBanners(deps: Deps): FindBanner {
     const status = serverList.findBySlug(slug);
     if (!status) return undefined;
     const key = `${status.server.id} ${size}`;
-    const known = kept.get(key);
-    if (known) return known.banner;
+    const cached = cache.get(key);
+    if (cached) return cached.banner;
     const content = contentOf(status, deps.now());
     const banner = draw(deps, status, size);
-    kept.set(key, { serverId: status.server.id, size, content, banner });
-    banner.catch(() => kept.delete(key));
+    cache.set(key, { serverId: status.server.id, size, content, banner });
+    banner.catch(() => cache.delete(key));
     return banner;
   };
 }

@@ -44,7 +44,7 @@ const TOPS = [4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 100, 128, 160, 200, 256]
 const HOUR_MS = 3_600_000;
 const QUARTER_OF_AN_HOUR_MS = HOUR_MS / 4;
 
-/** On an opaque background of its own, so that one picture suits Discord's dark and light themes. */
+/** With an opaque background, so that one picture suits Discord's dark and light themes. */
 const INK = {
   background: '#1e1f26',
   grid: '#3a3c47',

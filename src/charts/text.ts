@@ -15,8 +15,8 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** A text without characters that would be drawn as empty boxes; `fallback` if nothing readable is left. */
 export function toDrawable(text: string, fallback: string): string {
   const letters = text.normalize('NFC').replace(WITHOUT_WIDTH, '');
-  const drawable = letters.replace(WITHOUT_GLYPH, ' ').replace(/\s+/g, ' ').trim();
-  return hasVisibleCharacter(drawable) && /[\p{L}\p{N}]/u.test(drawable) ? drawable : fallback;
+  const result = letters.replace(WITHOUT_GLYPH, ' ').replace(/\s+/g, ' ').trim();
+  return hasVisibleCharacter(result) && /[\p{L}\p{N}]/u.test(result) ? result : fallback;
 }
 
 /** Whether the fonts have glyphs for all of a text; a white space without one leaves no box. */

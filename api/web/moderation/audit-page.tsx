@@ -43,7 +43,7 @@ export async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit
     day: readDay(parameters, 'day'),
   };
   const person = await findNamedPlayer(db, filter.person, { now: visit.now, scope: 'all' });
-  const found = person.hasNoMatch
+  const entries = person.hasNoMatch
     ? []
     : await listAuditEntries(db, {
         person: person.steamId64,
@@ -52,7 +52,7 @@ export async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit
         before,
         limit: ENTRIES_PER_PAGE + 1,
       });
-  const list = toPage(found, { before, size: ENTRIES_PER_PAGE });
+  const list = toPage(entries, { before, size: ENTRIES_PER_PAGE });
   const subjects = list.rows.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   const users = await listUsersBySteamId(db, subjects, visit.now);
   const t = textsOf(visit.locale).moderation;
@@ -164,8 +164,8 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
 }
 
 function actionText(action: string, locale: Language): string {
-  const known = AUDIT_ACTIONS.find((name) => name === action);
-  return known ? textsOf(locale).moderation.actions[known] : action;
+  const knownAction = AUDIT_ACTIONS.find((name) => name === action);
+  return knownAction ? textsOf(locale).moderation.actions[knownAction] : action;
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */

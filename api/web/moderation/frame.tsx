@@ -50,7 +50,7 @@ type PageLink = { href: string; label: string };
 export function Frame(props: FrameProps): JSX.Element {
   const { site, visit, notice, cards = [], tab, title, back, children } = props;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
-  const shown = isAdministrator(visit.user) ? TABS : RECORD_TABS;
+  const visibleTabs = isAdministrator(visit.user) ? TABS : RECORD_TABS;
   return (
     <Layout
       site={site}
@@ -63,7 +63,7 @@ export function Frame(props: FrameProps): JSX.Element {
         <h1>{moderation}</h1>
         <nav class="tabs" aria-label={moderation}>
           <ul>
-            {shown.map((each) => (
+            {visibleTabs.map((each) => (
               <li>
                 <a href={pathOfTab(each)} aria-current={each === tab ? 'page' : undefined}>
                   {tabs[each]}

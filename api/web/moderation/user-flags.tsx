@@ -29,12 +29,12 @@ export function FlagsCard({ user, given, visit, notice }: FlagsProps): JSX.Eleme
   const t = textsOf(visit.locale).moderation;
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
-  const byHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
+  const flagsByHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={notice}>
       <form method="post" action={`${pathOfPlayer(user)}/flags`}>
         <CsrfField visit={visit} />
-        <input type="hidden" name={SHOWN_FLAGS} value={byHand.join(' ')} />
+        <input type="hidden" name={SHOWN_FLAGS} value={flagsByHand.join(' ')} />
         <fieldset class="flags" disabled={!mayEdit}>
           <legend class="sr-only">{t.flags}</legend>
           {USER_FLAG_COLUMNS.map((flag) => (
@@ -42,7 +42,7 @@ export function FlagsCard({ user, given, visit, notice }: FlagsProps): JSX.Eleme
               <input
                 type="checkbox"
                 name={flag}
-                checked={byHand.includes(flag)}
+                checked={flagsByHand.includes(flag)}
                 disabled={isLocked(flag, isSelf)}
               />
               <span>
@@ -99,9 +99,10 @@ function readChanges(
   form: MemberVisit['form'],
   isExcluded: (flag: UserFlagColumn) => boolean,
 ): Partial<UserFlags> {
-  const shown = form.get(SHOWN_FLAGS)?.split(' ');
+  const shownFlags = form.get(SHOWN_FLAGS)?.split(' ');
   const isTicked = (flag: UserFlagColumn) => form.get(flag) === 'on';
-  const isChanged = (flag: UserFlagColumn) => shown === undefined || isTicked(flag) !== shown.includes(flag);
-  const changed = USER_FLAG_COLUMNS.filter((flag) => isChanged(flag) && !isExcluded(flag));
-  return Object.fromEntries(changed.map((flag) => [flag, isTicked(flag)]));
+  const isChanged = (flag: UserFlagColumn) =>
+    shownFlags === undefined || isTicked(flag) !== shownFlags.includes(flag);
+  const changes = USER_FLAG_COLUMNS.filter((flag) => isChanged(flag) && !isExcluded(flag));
+  return Object.fromEntries(changes.map((flag) => [flag, isTicked(flag)]));
 }

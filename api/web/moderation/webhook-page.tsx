@@ -200,16 +200,16 @@ export function redirectIfRemoved(handle: Handler): Handler {
 /** Sends a test event. */
 export const sendTest: Handler = async ({ db, webhooks, redirect }, visit, params) => {
   const webhook = await loadNamedWebhook(db, params);
-  const sent = await webhooks.test(webhook.id, actorOf(visit));
-  const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
+  const result = await webhooks.test(webhook.id, actorOf(visit));
+  const notice = isDelivered(result) ? 'webhook-delivered' : 'webhook-not-delivered';
   return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
 };
 
 /** Sends a message again. */
 export const resend: Handler = async ({ db, webhooks, redirect }, visit, params) => {
   const webhook = await loadNamedWebhook(db, params);
-  const sent = await webhooks.resend(webhook.id, visit.form.get('message_id') ?? '', actorOf(visit));
-  const notice = isDelivered(sent) ? 'webhook-delivered' : 'webhook-not-delivered';
+  const result = await webhooks.resend(webhook.id, visit.form.get('message_id') ?? '', actorOf(visit));
+  const notice = isDelivered(result) ? 'webhook-delivered' : 'webhook-not-delivered';
   return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
 };
 

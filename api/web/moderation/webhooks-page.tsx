@@ -52,9 +52,9 @@ export async function addWebhook(deps: ModerationDeps, visit: MemberVisit): Prom
 
 /** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
 function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[] | undefined {
-  const ticked = STORED_EVENT_TYPES.filter((type) => form.has(type));
-  if (ticked.length === 0) throw new PageError('webhook-types', 400);
-  return ticked.length === STORED_EVENT_TYPES.length ? undefined : ticked;
+  const types = STORED_EVENT_TYPES.filter((type) => form.has(type));
+  if (types.length === 0) throw new PageError('webhook-types', 400);
+  return types.length === STORED_EVENT_TYPES.length ? undefined : types;
 }
 
 /** @param options.problem why the form was refused; the form is then shown again with its values. */

@@ -41,12 +41,12 @@ export async function findOne(
   if (reference && 'steamId64' in reference) {
     return { steamId64: reference.steamId64, hasNoMatch: false, candidates: [] };
   }
-  const found = await search();
-  const [only, ...others] = found;
+  const candidates = await search();
+  const [only, ...others] = candidates;
   if (only && others.length === 0) {
     return { steamId64: only.steamId64, name: only.name, hasNoMatch: false, candidates: [] };
   }
-  return { hasNoMatch: true, candidates: found };
+  return { hasNoMatch: true, candidates };
 }
 
 /** Custom profile addresses are not searched for: only Steam's Web API resolves them, and its daily calls are limited. */

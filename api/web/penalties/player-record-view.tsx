@@ -49,29 +49,29 @@ export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit
 export function PlayerRecordView(props: RecordProps): JSX.Element {
   const { record, visit, path, words, pathOfPenalty, appealUrl } = props;
   const t = textsOf(visit.locale).penalties;
-  const active = record.rows.filter(({ status }) => status === 'ACTIVE');
-  const ended = record.rows.filter(({ status }) => status !== 'ACTIVE');
+  const activeRows = record.rows.filter(({ status }) => status === 'ACTIVE');
+  const endedRows = record.rows.filter(({ status }) => status !== 'ACTIVE');
   const isAnythingActive = Object.values(record.active).some((count) => count > 0);
   return (
     <>
       {record.total === 0 && <p class="empty">{words.clean}</p>}
       {record.total > 0 && !isAnythingActive && <p class="lead">{words.noneActive}</p>}
-      {active.length > 0 && (
+      {activeRows.length > 0 && (
         <ul class="penalties">
-          {active.map((penalty) => (
+          {activeRows.map((penalty) => (
             <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} visit={visit} />
           ))}
         </ul>
       )}
-      {active.length > 0 && appealUrl !== undefined && (
+      {activeRows.length > 0 && appealUrl !== undefined && (
         <p>
           <a class="button button-primary" href={appealUrl} rel="noreferrer noopener">
             {t.appeal}
           </a>
         </p>
       )}
-      {ended.length > 0 && <h3 class="minor">{t.ended}</h3>}
-      {ended.length > 0 && <EndedTable penalties={ended} pathOf={pathOfPenalty} visit={visit} />}
+      {endedRows.length > 0 && <h3 class="minor">{t.ended}</h3>}
+      {endedRows.length > 0 && <EndedTable penalties={endedRows} pathOf={pathOfPenalty} visit={visit} />}
       <PagesNav
         visit={visit}
         page={record.page}
