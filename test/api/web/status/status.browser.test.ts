@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
+import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { servers } from '../../../../src/db/schema/servers.ts';
 import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
@@ -19,6 +21,21 @@ const MAX_BYTES = 100_000;
 const LIST_BLOCKING = `performance.getEntriesByType('resource')
   .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking')
   .map(({ name }) => name)`;
+/** The visible labels of each chart: text, edges and middle in percent of the chart's width. */
+const MEASURE = `[...document.querySelectorAll('.plot')].map((plot) => {
+  const chart = plot.querySelector('svg').getBoundingClientRect();
+  const shareOf = (x) => ((x - chart.left) / chart.width) * 100;
+  return [...plot.querySelectorAll('.plot-times > span')]
+    .filter((label) => label.textContent !== '' && getComputedStyle(label).visibility === 'visible')
+    .map((label) => {
+      const range = document.createRange();
+      range.selectNodeContents(label);
+      const { left, right, height } = range.getBoundingClientRect();
+      return { text: label.textContent, left: shareOf(left), right: shareOf(right), height };
+    });
+})`;
+type Label = { text: string; left: number; right: number; height: number };
+
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: the status page in a real browser, since there is no Chromium here');
 
@@ -138,31 +155,79 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       });
     }
 
+    test.each([
+      [320, 'pl-PL'],
+      [390, 'en-GB'],
+      [768, 'en-GB'],
+      [1280, 'pl-PL'],
+    ] as const)(
+      'write times at %i px in %s where the chart shows that time, on one line',
+      async (width, locale) => {
+        const { page } = await open({ viewport: { width, height: 900 }, locale });
+        await page.goto(`${site.origin}/servers/s0`);
+        const charts = await page.evaluate<Label[][]>(MEASURE);
+        expect(charts.map((labels) => labels.length >= 3)).toEqual([true, true, true]);
+        for (const [index, most] of [24, 7, 30].entries()) {
+          const labels = charts[index] ?? [];
+          for (const { text, left, right, height } of labels.slice(1, -1)) {
+            const share = (1 - Number.parseInt(text, 10) / most) * 100;
+            expect([text, Math.abs((left + right) / 2 - share) < 1.5, height < 25]).toEqual([
+              text,
+              true,
+              true,
+            ]);
+          }
+          expect(Math.abs(labels[0]?.left ?? 99)).toBeLessThan(1.5);
+          expect(Math.abs((labels.at(-1)?.right ?? 0) - 100)).toBeLessThan(1.5);
+          for (const [at, { text, left }] of labels.entries()) {
+            expect([text, left > (labels[at - 1]?.right ?? -99)]).toEqual([text, true]);
+          }
+        }
+        await page.context().close();
+      },
+    );
+
+    /** Changes what is known of the first server, and waits until its page shows it. */
+    async function playOn(map: string, playersCount: number): Promise<void> {
+      const state = { hostname: 'x', map, playersCount, maxPlayers: 24, pingMs: 9, players: [] };
+      await saveServerPoll(db, first.id, { state, polledAt: new Date() });
+      const shown = new RegExp(`${map.replace('de_', '')}</bdi>`);
+      await waitFor(async () => shown.test(await (await fetch(site.origin)).text()));
+    }
+
     test('are up to date without reloading, and the focus stays', async () => {
       const { page } = await open({ viewport: { width: 1280, height: 900 } });
       await page.clock.install();
       await page.goto(site.origin);
       await page.evaluate('window.isSamePage = true');
-      await page.locator('#server-s0 h3 a').focus();
-      const state = {
-        hostname: 'x',
-        map: 'de_train',
-        playersCount: 3,
-        maxPlayers: 24,
-        pingMs: 9,
-        players: [],
-      };
-      await saveServerPoll(db, first.id, { state, polledAt: new Date() });
-      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('train</bdi>'));
+      const focused =
+        '(({ dataset, href }) => dataset.copy ?? dataset.steam ?? href)(document.activeElement)';
+      const copy = page.locator('#server-s0 [data-copy]');
+      const connect = page.locator('#server-s0 .button-primary');
+      for (const [element, map, expected] of [
+        [page.locator('#server-s0 h3 a'), 'de_train', /\/servers\/s0$/],
+        [copy, 'de_nuke', 'address-s0'],
+        [connect, 'de_dust2', /^steam:/],
+      ] as const) {
+        await element.focus();
+        const handle = await element.evaluateHandle((node) => node);
+        await playOn(map, 4);
+        await page.clock.fastForward(15_000);
+        await page.locator('#server-s0', { hasText: map }).waitFor();
+        expect(await page.evaluate<string>(focused)).toMatch(expected);
+        expect(await handle.evaluate((node) => node.isConnected)).toBe(true);
+      }
+      // One more server: the whole list is replaced, and its elements work like those before them.
+      await copy.focus();
+      await insertServerWithHistory(db, { now: new Date(), days: 0, name: '0', slug: 'added' });
+      await waitFor(async () => (await (await fetch(site.origin)).text()).includes('server-added'));
       await page.clock.fastForward(15_000);
-      await page.locator('#server-s0', { hasText: 'de_train' }).waitFor();
-      expect(await page.evaluate('[isSamePage, document.activeElement.getAttribute("href")]')).toEqual([
-        true,
-        '/servers/s0',
-      ]);
-      // Elements added by the refresh work like those before them.
-      expect(await page.locator('#server-s0 [data-copy]').isVisible()).toBe(true);
-      expect(await page.locator('#server-s0 .button-primary').getAttribute('href')).toStartWith('steam://');
+      await page.locator('#server-added').waitFor();
+      expect(await page.evaluate(`[isSamePage, ${focused}]`)).toEqual([true, 'address-s0']);
+      expect(await copy.isVisible()).toBe(true);
+      expect(await connect.getAttribute('href')).toStartWith('steam://');
+      await db.delete(servers).where(eq(servers.slug, 'added'));
+      await waitFor(async () => !(await (await fetch(site.origin)).text()).includes('server-added'));
 
       await page.route('**/*', (route) => route.abort());
       await page.clock.fastForward(15_000);
@@ -170,6 +235,61 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.unroute('**/*');
       await page.clock.fastForward(15_000);
       await page.locator('.live-lost').waitFor({ state: 'detached' });
+      await page.context().close();
+    });
+
+    test('keep an open table, the focus on it and the local time when a refresh changes the page', async () => {
+      const { page } = await open({ viewport: { width: 1280, height: 900 }, timezoneId: 'America/New_York' });
+      await page.clock.install();
+      await page.goto(`${site.origin}/servers/s0`);
+      const summary = page.locator('summary').nth(1);
+      await summary.click();
+      const row = page.locator('.chart-table').nth(1).locator('tbody th').first();
+      const timeBefore = await row.textContent();
+      expect(timeBefore).not.toContain('UTC');
+      await playOn('de_anubis', 9);
+      await page.clock.fastForward(15_000);
+      await page.locator('.server-facts', { hasText: 'de_anubis' }).waitFor();
+      expect(
+        await page.evaluate<unknown>(
+          '[[...document.querySelectorAll(".chart-table")].map(({ open }) => open), document.activeElement.tagName]',
+        ),
+      ).toEqual([[false, true, false], 'SUMMARY']);
+      expect(await row.textContent()).toBe(timeBefore);
+      expect(await page.locator('.live-line time').textContent()).not.toContain('UTC');
+      expect(await page.locator('.connect-row .button-primary').getAttribute('href')).toStartWith('steam://');
+      await page.context().close();
+    });
+
+    test('show the whole page in the language that was chosen in another tab', async () => {
+      const { page } = await open({ viewport: { width: 1280, height: 900 } });
+      await page.clock.install();
+      await page.goto(site.origin);
+      const other = await page.context().newPage();
+      await other.goto(`${site.origin}/?lang=pl`);
+      await page.clock.fastForward(15_000);
+      await page.getByText('1 serwer jest offline').waitFor();
+      expect(await page.locator('html').getAttribute('lang')).toBe('pl');
+      expect(await page.locator('.sign-in').textContent()).toBe('Zaloguj się');
+      await page.context().close();
+    });
+
+    test('say that a server is no longer listed, and not that the connection is lost', async () => {
+      const gone = await insertServerWithHistory(db, {
+        now: new Date(),
+        days: 0,
+        name: 'Gone',
+        slug: 'gone',
+      });
+      const address = `${site.origin}/servers/gone`;
+      await waitFor(async () => (await fetch(address)).ok);
+      const { page } = await open({ viewport: { width: 1280, height: 900 } });
+      await page.clock.install();
+      await page.goto(address);
+      await db.update(servers).set({ isHidden: true }).where(eq(servers.id, gone.id));
+      await waitFor(async () => (await fetch(address)).status === 404);
+      await page.clock.fastForward(15_000);
+      await page.getByRole('heading', { name: 'Server not found' }).waitFor();
       await page.context().close();
     });
 
