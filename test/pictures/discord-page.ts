@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { APIEmbed } from 'discord.js';
+import { formatRelative } from '../../api/web/layout/locales/locale.ts';
 import type { FakeComponent } from '../support/discord/message-form.ts';
 import type { FakeMessage } from '../support/discord/messages.ts';
 
@@ -78,7 +79,9 @@ function renderInline(text: string): string {
     .replace(/&lt;@\d+&gt;/g, '<mark>@member</mark>')
     .replace(/&lt;#\d+&gt;/g, '<mark>#channel</mark>')
     .replace(/^&gt; (.*)$/gm, '<q>$1</q>')
-    .replace(/&lt;t:(\d+)(?::\w)?&gt;/g, (_, seconds: string) => relativeTime(Number(seconds)))
+    .replace(/&lt;t:(\d+)(?::\w)?&gt;/g, (_, seconds: string) =>
+      formatRelative('en', new Date(Number(seconds) * 1000), new Date()),
+    )
     .replace(/\*\*(.+?)\*\*/g, '<strong>$1</strong>')
     .replace(/\*(.+?)\*/g, '<em>$1</em>')
     .replace(/`([^`]+)`/g, '<code>$1</code>')
@@ -86,22 +89,8 @@ function renderInline(text: string): string {
     .replaceAll('\n', '<br>');
 }
 
-function relativeTime(seconds: number): string {
-  const minutes = Math.round(seconds - Date.now() / 1000) / 60;
-  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-  if (Math.abs(minutes) < 1) return 'a few seconds ago';
-  if (Math.abs(minutes) < 60) return format.format(Math.round(minutes), 'minute');
-  if (Math.abs(minutes) < 1440) return format.format(Math.round(minutes / 60), 'hour');
-  return format.format(Math.round(minutes / 1440), 'day');
-}
-
 function escapeHtml(text: string): string {
-  return text
-    .replace(UNREADABLE, '•••')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return Bun.escapeHTML(text.replace(UNREADABLE, '•••'));
 }
 
 function toDataUrl(bytes: Uint8Array): string {

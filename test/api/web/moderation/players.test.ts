@@ -7,19 +7,15 @@ import {
   insertReadySound,
   insertUser,
 } from '../../../support/database/builders.ts';
-import type { Browser } from '../../../support/web/browser.ts';
-import { openMemberSite } from '../../../support/web/member-site.ts';
+import { openModeration } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { db, signedIn } = await openMemberSite();
-let admin: Browser;
+const { db, admin } = await openModeration();
 const NOW = new Date();
 const WITH_ACCOUNT = aSteamId(501);
 const WITHOUT_ACCOUNT = aSteamId(502);
 
 beforeAll(async () => {
-  await insertUser(db, 900, { nickname: 'Admin', isAdmin: true, isOwner: true });
-  admin = await signedIn(900);
   await insertUser(db, 501, { nickname: 'Rzeźnik' });
   await insertUser(db, 503, { nickname: 'Ștefan', discordUsername: 'zoë' });
   await insertUser(db, 504, { nickname: 'Ștefan 2' });

@@ -1,6 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { eq, inArray, like } from 'drizzle-orm';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
@@ -34,80 +32,6 @@ async function listRows(query = '', language = 'en'): Promise<string[]> {
 }
 
 describe('the public list of penalties', () => {
-  test('calls no mute permanent that counts the time online', async () => {
-    const mute = { type: 'mute', durationMinutes: 90, endsAt: null, playerName: 'Online' } as const;
-    await insertPenalties(db, [{ ...mute, playerSteamId: aSteamId(70) }]);
-    expect(await listRows(`?q=${aSteamId(70)}`)).toEqual([
-      expect.stringMatching(/ Active for 1 hour, 30 minutes of playing time$/),
-    ]);
-    await db.delete(penalties).where(eq(penalties.playerName, 'Online'));
-  });
-
-  test('finds and shows players by names in penalties, not by nicknames of accounts', async () => {
-    const names = ['OldName one', 'OldName two'];
-    await insertPenalties(db, [
-      { playerSteamId: aSteamId(60), playerName: 'OldName one' },
-      { playerSteamId: aSteamId(61), playerName: 'OldName two' },
-    ]);
-    await insertUser(db, 60, { nickname: 'PrivateNick OldName' });
-    // More than a search shows, so that these alone would fill it.
-    for (let number = 100; number < 130; number++) {
-      await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
-    }
-    const { text } = await openBrowser(open.origin).get('/penalties?q=OldName');
-    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
-    for (const name of names) expect(text).toContain(name);
-    expect(text).not.toContain('PrivateNick');
-    expect(await listRows('?q=PrivateNick')).toEqual([]);
-    expect(await listRows('?q=OldName+two')).toHaveLength(1);
-    await db.delete(penalties).where(inArray(penalties.playerName, names));
-  });
-
-  test('orders players of a search by their penalties, whoever signed in last', async () => {
-    await insertPenalties(db, [
-      {
-        playerSteamId: aSteamId(62),
-        playerName: 'Kowalski one',
-        createdAt: new Date('2026-11-01T00:00:00Z'),
-      },
-      {
-        playerSteamId: aSteamId(63),
-        playerName: 'Kowalski two',
-        createdAt: new Date('2026-11-09T00:00:00Z'),
-      },
-    ]);
-    await insertUser(db, 62, { nickname: 'Nobody', signedInAt: new Date() });
-    const { text } = await openBrowser(open.origin).get('/penalties?q=kowalski');
-    const names = [...text.matchAll(/<bdi>(Kowalski \w+)<\/bdi>/g)].map(([, name]) => name);
-    expect(names).toEqual(['Kowalski two', 'Kowalski one']);
-    await db.delete(penalties).where(like(penalties.playerName, 'Kowalski%'));
-  });
-
-  test('shows a player with an invisible name as unknown', async () => {
-    await insertPenalties(db, [{ playerSteamId: '0' as never, playerName: '\u200b\u3164', type: 'silence' }]);
-    expect(await listRows('?type=silence')).toEqual([expect.stringContaining('Unknown player')]);
-    await db.delete(penalties).where(eq(penalties.type, 'silence'));
-  });
-
-  test('shows neither who lifted a penalty nor why, and no SteamID for an admin without a name', async () => {
-    await insertPenalties(db, [
-      {
-        playerName: 'Lifted',
-        playerSteamId: aSteamId(62),
-        adminName: '',
-        adminSteamId: ADMIN,
-        status: 'UNBANNED',
-        liftedAt: new Date('2026-11-20T12:00:00Z'),
-        liftedByName: 'Basia',
-        liftReason: 'internal note',
-      },
-    ]);
-    const [row] = await listRows('?q=Lifted');
-    expect(row).toContain('Unnamed admin');
-    expect(row).toEndWith('Lifted 1 day ago');
-    await db.delete(penalties).where(eq(penalties.playerName, 'Lifted'));
-  });
-
   test('is 404 unless PUBLIC_PENALTIES turns it on, and in no navigation', async () => {
     const browser = openBrowser(closed.origin);
     expect((await browser.get('/penalties')).status).toBe(404);
@@ -157,6 +81,70 @@ describe('the public list of penalties', () => {
     expect(textOf(text)).toContain('Several players match. Which one do you mean?');
     expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);
     expect(text).not.toContain('without penalties');
+  });
+
+  test('calls no mute permanent that counts the time online', async () => {
+    const mute = { type: 'mute', durationMinutes: 90, endsAt: null, playerName: 'Online' } as const;
+    await insertPenalties(db, [{ ...mute, playerSteamId: aSteamId(70) }]);
+    expect(await listRows(`?q=${aSteamId(70)}`)).toEqual([
+      expect.stringMatching(/ Active for 1 hour, 30 minutes of playing time$/),
+    ]);
+  });
+
+  test('finds and shows players by names in penalties, not by nicknames of accounts', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(60), playerName: 'OldName one' },
+      { playerSteamId: aSteamId(61), playerName: 'OldName two' },
+    ]);
+    await insertUser(db, 60, { nickname: 'PrivateNick OldName' });
+    // More than a search shows, so that these alone would fill it.
+    for (let number = 100; number < 130; number++) {
+      await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
+    }
+    const { text } = await openBrowser(open.origin).get('/penalties?q=OldName');
+    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
+    for (const name of ['OldName one', 'OldName two']) expect(text).toContain(name);
+    expect(text).not.toContain('PrivateNick');
+    expect(await listRows('?q=PrivateNick')).toEqual([]);
+    expect(await listRows('?q=OldName+two')).toHaveLength(1);
+  });
+
+  test('orders players of a search by their penalties, whoever signed in last', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(62), playerName: 'Kowalski one', createdAt: new Date('2026-11-01') },
+      { playerSteamId: aSteamId(63), playerName: 'Kowalski two', createdAt: new Date('2026-11-09') },
+    ]);
+    await insertUser(db, 62, { nickname: 'Nobody', signedInAt: new Date() });
+    const { text } = await openBrowser(open.origin).get('/penalties?q=kowalski');
+    const names = [...text.matchAll(/<bdi>(Kowalski \w+)<\/bdi>/g)].map(([, name]) => name);
+    expect(names).toEqual(['Kowalski two', 'Kowalski one']);
+  });
+
+  test('shows a player with an invisible name as unknown', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: '0' as never, playerName: '\u200b\u3164', reason: 'Unnamed' },
+    ]);
+    expect((await listRows('?type=ban')).find((row) => row.includes('Unnamed'))).toStartWith(
+      'Unknown player',
+    );
+  });
+
+  test('shows neither who lifted a penalty nor why, and no SteamID for an admin without a name', async () => {
+    await insertPenalties(db, [
+      {
+        playerName: 'Lifted',
+        playerSteamId: aSteamId(64),
+        adminName: '',
+        adminSteamId: ADMIN,
+        status: 'UNBANNED',
+        liftedAt: new Date('2026-11-20T12:00:00Z'),
+        liftedByName: 'Basia',
+        liftReason: 'internal note',
+      },
+    ]);
+    const [row] = await listRows('?q=Lifted');
+    expect(row).toContain('Unnamed admin');
+    expect(row).toEndWith('Lifted 1 day ago');
   });
 
   test('comes 25 at a time, with the filter kept', async () => {
