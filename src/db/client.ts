@@ -164,8 +164,8 @@ export function prepareOnce<T extends { getQuery: () => { sql: string } }>(
 ): (db: Reads) => T {
   const statements = new WeakMap<Reads, T>();
   return (db) => {
-    const known = statements.get(db);
-    if (known) return known;
+    const prepared = statements.get(db);
+    if (prepared) return prepared;
     const statement = build(db).prepare(name);
     nameStatement(statement.getQuery().sql, name);
     statements.set(db, statement);

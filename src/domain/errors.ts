@@ -73,6 +73,6 @@ export function errorCode(error: unknown): string {
 
 /** Whether the error, or one of its causes, has one of these codes. */
 export function hasErrorCode(error: unknown, codes: Iterable<string>): boolean {
-  const wanted = new Set(codes);
-  return errorCauses(error).some((cause) => wanted.has(errorCode(cause)));
+  const codeSet = new Set(codes);
+  return errorCauses(error).some((cause) => codeSet.has(errorCode(cause)));
 }

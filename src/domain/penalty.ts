@@ -65,8 +65,8 @@ const STATUS_WORDS = PENALTY_STATUSES.map((status) => {
  * @throws {InvalidInput} for anything else.
  */
 export function parsePenaltyStatus(text: string): PenaltyStatus {
-  const known = STATUS_WORDS.find(({ words }) => words.test(text));
-  if (known) return known.status;
+  const match = STATUS_WORDS.find(({ words }) => words.test(text));
+  if (match) return match.status;
   throw new InvalidInput(
     `status ${quote(text)} is not known: use ${PENALTY_STATUSES.join(', ')} (or ${Object.values(POLISH_STATUSES).join(', ')})`,
   );

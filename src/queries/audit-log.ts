@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, or, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lt, or, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -52,13 +52,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** The subject of entries about somebody whose personal data was erased; see {@link isAboutErasedPlayer}. */
 export const ERASED_SUBJECT = 'erased';
 
-export type AuditEntry = {
-  id: number;
-  at: Date;
-  action: string;
-  /** As in {@link NewEntry}. */
-  subject: string;
-  details: Record<string, unknown>;
+export type AuditEntry = Omit<typeof auditLog.$inferSelect, 'actorUserId' | 'actor'> & {
   /** Undefined: the operator's tool, or a user who was deleted. */
   actor: { steamId64: SteamId64; nickname: string } | AuditActor | undefined;
 };
@@ -82,8 +76,10 @@ type NewEntry = {
  * and no caller can forget it.
  */
 export async function recordAudit(db: Db, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
-  const { known, ...who } = await identify(db, actor);
-  await db.insert(auditLog).values({ ...who, action, subject, details: { ...details, ...known } });
+  const { discordMember, ...columns } = await identify(db, actor);
+  await db
+    .insert(auditLog)
+    .values({ ...columns, action, subject, details: { ...details, ...discordMember } });
 }
 
 /** The same for many entries of an actor who is no user. */
@@ -116,7 +112,7 @@ async function identify(db: Db, actor: Actor) {
   const { discordId } = actor;
   const [user] = await db.select({ id: users.id }).from(users).where(eq(users.discordId, discordId));
   if (user) return { actorUserId: user.id, actor: null };
-  return { actorUserId: null, actor: 'discord-member' as const, known: { discordId } };
+  return { actorUserId: null, actor: 'discord-member' as const, discordMember: { discordId } };
 }
 
 /** A Discord channel as the subject of an entry; with `#`, because 17 plain digits would be a SteamID64. */
@@ -155,18 +151,14 @@ export async function listAuditEntries(
     before === undefined ? undefined : lt(auditLog.id, before),
   );
   const rows = await db
-    .select({ entry: auditLog, steamId64: users.steamId64, nickname: users.nickname })
+    .select({ ...getTableColumns(auditLog), steamId64: users.steamId64, nickname: users.nickname })
     .from(auditLog)
     .leftJoin(users, eq(users.id, auditLog.actorUserId))
     .where(isInFilter)
     .orderBy(desc(auditLog.id))
     .limit(limit);
-  return rows.map(({ entry, steamId64, nickname }) => ({
-    id: entry.id,
-    at: entry.at,
-    action: entry.action,
-    subject: entry.subject,
-    details: entry.details,
-    actor: steamId64 === null ? (entry.actor ?? undefined) : { steamId64, nickname: nickname ?? '' },
+  return rows.map(({ actorUserId: _, actor, steamId64, nickname, ...entry }) => ({
+    ...entry,
+    actor: steamId64 === null ? (actor ?? undefined) : { steamId64, nickname: nickname ?? '' },
   }));
 }

@@ -60,15 +60,10 @@ export async function searchPlayers(
   // PostgreSQL has no text with NUL, so no name contains one.
   const folded = text.includes('\0') ? '' : foldText(text).trim();
   if (folded === '') return [];
-  const given = {
-    folded,
-    pattern: likePart(folded),
-    limit,
-    now: now.toISOString(),
-  };
+  const values = { folded, pattern: likePart(folded), limit, now: now.toISOString() };
   const select = selectFrom(db);
-  const found = await findMatches(select, given, scope);
-  return found.length === 0 ? [] : readPlayers(select, found, { given, scope });
+  const matches = await findMatches(select, values, scope);
+  return matches.length === 0 ? [] : readPlayers(select, matches, { values, scope });
 }
 
 type SearchValues = { folded: string; pattern: string; limit: number; now: string };
@@ -88,18 +83,18 @@ const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.s
  * A text that many names contain is found among recent players, a rare one by the index: sorting many matches of the
  * index would take long, and so would scanning all players for a rare text.
  */
-async function findMatches(select: Select, given: SearchValues, scope: SearchScope): Promise<Match[]> {
-  const isIndexed = [...given.folded].length >= MIN_INDEXED_LENGTH;
+async function findMatches(select: Select, values: SearchValues, scope: SearchScope): Promise<Match[]> {
+  const isIndexed = [...values.folded].length >= MIN_INDEXED_LENGTH;
   const findByPart = () =>
-    readMatches(select, `players by part of name: ${scope}`, () => indexed(RAREST_PARTS, scope), given);
-  if (isIndexed && (await isRare(select, given))) return findByPart();
+    readMatches(select, `players by part of name: ${scope}`, () => indexed(RAREST_PARTS, scope), values);
+  if (isIndexed && (await isRare(select, values))) return findByPart();
   let recent: Match[] = [];
   for (const size of RECENT) {
     const name = `${size} recent players by name: ${scope}`;
-    recent = await readMatches(select, name, () => recentMatches(scope, size), given);
-    if (recent.length === given.limit) break;
+    recent = await readMatches(select, name, () => recentMatches(scope, size), values);
+    if (recent.length === values.limit) break;
   }
-  const isFull = recent.length === given.limit;
+  const isFull = recent.length === values.limit;
   if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
   if (!isFull) return findByPart();
   const whole = sql`select array[hashtext(E'\\n' || ${hiddenPlaceholder('folded', 'text')})]`;
@@ -107,11 +102,11 @@ async function findMatches(select: Select, given: SearchValues, scope: SearchSco
     select,
     `players by whole name: ${scope}`,
     () => indexed(whole, scope),
-    given,
+    values,
   );
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
     0,
-    given.limit,
+    values.limit,
   );
 }
 
@@ -119,9 +114,9 @@ async function readMatches(
   select: Select,
   name: string,
   build: () => SQL,
-  given: SearchValues,
+  values: SearchValues,
 ): Promise<Match[]> {
-  const rows = await select(name, build, given);
+  const rows = await select(name, build, values);
   return rows.map((row) => ({
     steamId64: String(row[MATCH.at.steamId64]) as SteamId64,
     isExact: row[MATCH.at.isExact] === true,
@@ -196,11 +191,11 @@ const RARE = selectionOf({
 });
 
 /** Whether so few names contain the text that the recent players would not fill the list; false without statistics. */
-async function isRare(select: Select, given: SearchValues): Promise<boolean> {
+async function isRare(select: Select, values: SearchValues): Promise<boolean> {
   const [row] = await select(
     'whether part of a name is rare',
     () => sql`with ${COMMON_PARTS} select ${RARE.columns} from ${PARTS_OF_TEXT} where exists (table common)`,
-    given,
+    values,
   );
   return row?.[RARE.at.isRare] === true;
 }
@@ -256,7 +251,7 @@ function latestName(condition: SQL, scope: SearchScope): SQL {
 async function readPlayers(
   select: Select,
   matches: readonly Match[],
-  { given, scope }: { given: SearchValues; scope: SearchScope },
+  { values, scope }: { values: SearchValues; scope: SearchScope },
 ): Promise<FoundPlayer[]> {
   const ids = arrayLiteral(matches.map(({ steamId64 }) => steamId64));
   const exact = arrayLiteral(matches.map(({ isExact }) => isExact));
@@ -264,7 +259,7 @@ async function readPlayers(
     `players found by name: ${scope}`,
     () => sql`
       select ${detailsOf(scope).columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
-    { ...given, ids, exact },
+    { ...values, ids, exact },
   );
   return matches.flatMap(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];

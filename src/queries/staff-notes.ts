@@ -98,16 +98,16 @@ export async function deleteStaffNote(
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
     const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
-    const found = await findStaffNote(tx, note);
-    if (!found) return;
-    if (!mayDeleteNote(user, found))
+    const stored = await findStaffNote(tx, note);
+    if (!stored) return;
+    if (!mayDeleteNote(user, stored))
       throw new Forbidden('a note is deleted by its author or an administrator');
-    await tx.delete(staffNotes).where(eq(staffNotes.id, found.id));
+    await tx.delete(staffNotes).where(eq(staffNotes.id, stored.id));
     await recordAudit(tx, {
       actor: { userId },
       action: 'note.deleted',
       subject: note.steamId64,
-      details: { noteId: found.id },
+      details: { noteId: stored.id },
     });
   });
 }

@@ -15,16 +15,17 @@ type Ended = { code: number; output: string };
  */
 export async function findServerAccount(): Promise<ServerAccount | undefined> {
   if (process.getuid?.() !== 0) return undefined;
-  const found = (await passwdEntry('postgres')) ?? (await makeAccount()) ?? (await passwdEntry('nobody'));
-  if (found) return found;
+  const account = (await passwdEntry('postgres')) ?? (await makeAccount()) ?? (await passwdEntry('nobody'));
+  if (account) return account;
   throw new Unavailable(
     'Started as root, and there is no account to run PostgreSQL as: add a user named postgres',
   );
 }
 
 async function makeAccount(): Promise<ServerAccount | undefined> {
-  const made = await run('useradd', ['--system', '--user-group', '--shell', '/usr/sbin/nologin', 'postgres']);
-  return made.code === 0 ? passwdEntry('postgres') : undefined;
+  const options = ['--system', '--user-group', '--shell', '/usr/sbin/nologin'];
+  const { code } = await run('useradd', [...options, 'postgres']);
+  return code === 0 ? passwdEntry('postgres') : undefined;
 }
 
 async function passwdEntry(name: string): Promise<ServerAccount | undefined> {

@@ -90,7 +90,7 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     await chown(fresh, cluster.account.uid, cluster.account.gid);
     await chown(cluster.passwordFile, cluster.account.uid, cluster.account.gid);
   }
-  const made = await runAs(cluster, cluster.initdb, [
+  const { code, output } = await runAs(cluster, cluster.initdb, [
     `--pgdata=${fresh}`,
     '--username=postgres',
     `--pwfile=${cluster.passwordFile}`,
@@ -99,7 +99,7 @@ async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
     '--locale=C',
     '--no-instructions',
   ]);
-  if (made.code !== 0) throw new Unavailable(describeFailure(made.output));
+  if (code !== 0) throw new Unavailable(describeFailure(output));
   await rename(fresh, cluster.dir);
   await removeUnfinished(cluster);
 }

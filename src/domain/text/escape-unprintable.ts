@@ -1,8 +1,8 @@
 /** Escapes what a terminal would interpret or not show: control and format characters, line separators. */
 export function escapeUnprintable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
-    const known = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
-    return known ?? escapeUnits(character);
+    const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[character];
+    return short ?? escapeUnits(character);
   });
 }
 

@@ -12,11 +12,9 @@ export type Recount = {
 
 /** Compares the tallies with the penalties in one snapshot, without blocking writers. */
 export async function checkPenaltyTallies(databaseUrl: string): Promise<Recount> {
-  return withPatientConnection(databaseUrl, async (connection) => {
-    const [row] =
-      await connection`select ${COUNTS(connection)} from recount_penalty_tallies() as recount ${BESIDE(connection)}`;
-    return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
-  });
+  return withPatientConnection(databaseUrl, (connection) =>
+    compareTallies(connection, 'recount_penalty_tallies() as recount'),
+  );
 }
 
 /**
@@ -27,13 +25,13 @@ export async function recountPenaltyTallies(databaseUrl: string): Promise<Recoun
   return withPatientConnection(databaseUrl, async (connection) => {
     // Read committed: each statement has to see what was committed while the first one waited for the lock.
     const { recount } = await connection.begin('isolation level read committed', async (transaction) => {
-      const counted = await recountWithin(transaction);
+      const tallies = await recountWithin(transaction);
       await recordOperatorAudit(transaction, {
         action: 'penalties.recounted',
         subject: '',
-        details: { wrong: counted.wrong },
+        details: { wrong: tallies.wrong },
       });
-      return { recount: counted };
+      return { recount: tallies };
     });
     return recount;
   });
@@ -43,7 +41,7 @@ export async function recountPenaltyTallies(databaseUrl: string): Promise<Recoun
 export async function recountWithin(transaction: Transaction): Promise<Recount> {
   await lockPenalties(transaction);
   await transaction`create temp table recount on commit drop as select * from recount_penalty_tallies()`;
-  const [row] = await transaction`select ${COUNTS(transaction)} from recount ${BESIDE(transaction)}`;
+  const recount = await compareTallies(transaction, 'recount');
   await transaction`delete from penalty_tallies as tally where not exists (
     select from recount where (recount.scope, recount.server_id, recount.admin_steamid, recount.period, recount.bucket)
       = (tally.scope, tally.server_id, tally.admin_steamid, tally.period, tally.bucket))`;
@@ -55,18 +53,19 @@ export async function recountWithin(transaction: Transaction): Promise<Recount> 
     order by scope, server_id, admin_steamid, period, bucket
     on conflict (scope, server_id, admin_steamid, period, bucket) do update set counts = excluded.counts
     where tally.counts <> excluded.counts`;
-  return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
+  return recount;
 }
 
 const NONE = `array_fill(0, array[${PENALTY_TYPES.length * PENALTY_STATUSES.length}])`;
+
 /** A tally of zeros without a recount is correct: tallies that drop to zero are kept. */
-const COUNTS = (connection: Pick<Connection, 'unsafe'>) =>
-  connection.unsafe(`count(recount.counts) as tallies, count(*) filter (
-    where coalesce(recount.counts, ${NONE}) <> coalesce(tally.counts, ${NONE})) as wrong`);
-const BESIDE = (connection: Pick<Connection, 'unsafe'>) =>
-  connection.unsafe(
-    'full join penalty_tallies as tally using (scope, server_id, admin_steamid, period, bucket)',
-  );
+async function compareTallies(connection: Pick<Connection, 'unsafe'>, recount: string): Promise<Recount> {
+  const [row] = await connection.unsafe(`
+    select count(recount.counts) as tallies,
+      count(*) filter (where coalesce(recount.counts, ${NONE}) <> coalesce(tally.counts, ${NONE})) as wrong
+    from ${recount} full join penalty_tallies as tally using (scope, server_id, admin_steamid, period, bucket)`);
+  return { tallies: Number(row?.tallies), wrong: Number(row?.wrong) };
+}
 
 /** A connection without statement timeout, since millions of rows take minutes. */
 async function withPatientConnection<T>(

@@ -109,12 +109,10 @@ export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedP
   const [secret] = await tx<{ value: string }[]>`select value from settings where key = ${SECRET}`;
   if (!secret) return (penalty) => penalty;
   const hashes = new Set(erased.map(({ idHash }) => idHash));
-  const known = new Map<SteamId64, boolean>();
+  const cache = new Map<SteamId64, boolean>();
   const isErased = (id: SteamId64 | null): boolean => {
     if (id === null) return false;
-    const found = known.get(id) ?? hashes.has(hashOf(secret.value, id));
-    known.set(id, found);
-    return found;
+    return cache.getOrInsertComputed(id, () => hashes.has(hashOf(secret.value, id)));
   };
   return (penalty) => ({
     ...penalty,
@@ -131,7 +129,7 @@ function hashOf(secret: string, steamId64: SteamId64): string {
   return createHmac('sha256', secret).update(steamId64).digest('hex');
 }
 
-/** Identifies a secret; computed in the same way by the migration that added the column. */
+/** Identifies a secret. */
 function idOf(secret: string): string {
   return createHash('sha256').update(`erasure secret ${secret}`).digest('hex');
 }

@@ -25,14 +25,14 @@ export async function listServerHistory(
     lt(serverSamples.sampledAt, until),
   );
   // Polls are averaged over five minutes first: each period counts alike, however many polls it had.
-  const rows = await db.execute<Record<keyof HistoryPoint, string>>(sql`
+  const rows = await db.execute<Omit<HistoryPoint, 'at'> & { at: string }>(sql`
     select
       ${startOf(sql`sampled_at`, stepSeconds)} as "at",
       sum(players_average * seconds) / sum(seconds) as "playersAverage",
       max(players_maximum) as "playersMaximum",
       max(max_players) as "maxPlayers",
       sum(online_share * seconds) / sum(seconds) as "onlineShare",
-      sum(seconds) as "polledSeconds"
+      sum(seconds)::float8 as "polledSeconds"
     from (
       select sampled_at, period_seconds as seconds, players_average, players_maximum, max_players, online_share
       from ${serverSamples} where ${isInRange} and period_seconds > 0
@@ -42,14 +42,7 @@ export async function listServerHistory(
       from ${serverSamples} where ${isInRange} and period_seconds = 0 group by 1
     ) as periods
     group by 1 order by 1`);
-  return rows.map(({ at, ...numbers }) => ({
-    at: new Date(at),
-    playersAverage: Number(numbers.playersAverage),
-    playersMaximum: Number(numbers.playersMaximum),
-    maxPlayers: Number(numbers.maxPlayers),
-    onlineShare: Number(numbers.onlineShare),
-    polledSeconds: Number(numbers.polledSeconds),
-  }));
+  return rows.map((row) => ({ ...row, at: new Date(row.at) }));
 }
 
 /** The length of the periods into which polls are merged after a day, and those in turn after 31 days. */

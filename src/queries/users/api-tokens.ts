@@ -181,20 +181,20 @@ export async function revokeApiToken(
 ): Promise<void> {
   const ownerCondition = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
   await db.transaction(async (tx) => {
-    const [known] = await tx
+    const [token] = await tx
       .select({ name: apiTokens.name, steamId64: users.steamId64 })
       .from(apiTokens)
       .innerJoin(users, eq(users.id, apiTokens.userId))
       .where(and(eq(apiTokens.id, id), ownerCondition));
-    if (!known) throw new NotFound(`There is no token ${id}`);
+    if (!token) throw new NotFound(`There is no token ${id}`);
     const revoked = await tx
       .update(apiTokens)
       .set({ revokedAt: now })
       .where(and(eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
       .returning({ id: apiTokens.id });
     if (revoked.length === 0) return;
-    const details = { tokenId: id, name: known.name };
-    await recordAudit(tx, { actor, action: 'token.revoked', subject: known.steamId64, details });
+    const details = { tokenId: id, name: token.name };
+    await recordAudit(tx, { actor, action: 'token.revoked', subject: token.steamId64, details });
   });
 }
 

@@ -5,23 +5,10 @@ import { hasErrorCode, NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
 import type { User } from './users.ts';
 
-export type Session = { idHash: string; createdAt: Date; seenAt: Date; expiresAt: Date; user: User };
+export type OpenSession = typeof sessions.$inferSelect;
+export type Session = OpenSession & { user: User };
 
-/** A session as its owner sees it. */
-export type OpenSession = Pick<
-  typeof sessions.$inferSelect,
-  'idHash' | 'createdAt' | 'seenAt' | 'browser' | 'system'
->;
-
-type NewSession = {
-  idHash: string;
-  userId: number;
-  expiresAt: Date;
-  now: Date;
-  /** Of the device that signed in; null when unknown. */
-  browser: string | null;
-  system: string | null;
-};
+type NewSession = Omit<OpenSession, 'createdAt' | 'seenAt'> & { now: Date };
 
 /** The most sessions of a user; another one ends the least recently used. */
 const MAX_SESSIONS = 100;
@@ -62,8 +49,7 @@ export async function findSession(db: Db, idHash: string, now: Date): Promise<Se
     .innerJoin(users, eq(users.id, sessions.userId))
     .where(and(eq(sessions.idHash, idHash), gt(sessions.expiresAt, now)));
   if (!row || lastEndOf(row.session) <= now) return undefined;
-  const { createdAt, seenAt, expiresAt } = row.session;
-  return { idHash, createdAt, seenAt, expiresAt, user: row.user };
+  return { ...row.session, user: row.user };
 }
 
 /** The latest possible end of a session. */
@@ -125,9 +111,8 @@ export async function endSessionOf(
 
 /** The sessions of a user that are open at `now`, last used first. */
 export async function listOpenSessions(db: Db, userId: number, now: Date): Promise<OpenSession[]> {
-  const { idHash, createdAt, seenAt, browser, system } = sessions;
   return db
-    .select({ idHash, createdAt, seenAt, browser, system })
+    .select()
     .from(sessions)
     .where(and(eq(sessions.userId, userId), gt(sessions.expiresAt, now)))
     .orderBy(desc(sessions.seenAt), desc(sessions.createdAt));

@@ -34,11 +34,11 @@ export async function saveFlagsByHand(
   flags: { [column in UserFlagColumn]?: boolean | undefined },
 ): Promise<void> {
   const ofValue = (value: boolean) => USER_FLAG_NAMES.filter((flag) => flags[USER_FLAGS[flag]] === value);
-  const [given, taken] = [ofValue(true), ofValue(false)];
-  if (given.length > 0) await giveFlags(tx, steamId64, 'hand', given);
-  if (taken.length === 0) return;
-  const isTaken = and(inArray(userFlags.flag, taken), eq(userFlags.source, 'hand'));
-  await tx.delete(userFlags).where(and(eq(userFlags.steamId64, steamId64), isTaken));
+  const [gains, losses] = [ofValue(true), ofValue(false)];
+  if (gains.length > 0) await giveFlags(tx, steamId64, 'hand', gains);
+  if (losses.length === 0) return;
+  const isLost = and(inArray(userFlags.flag, losses), eq(userFlags.source, 'hand'));
+  await tx.delete(userFlags).where(and(eq(userFlags.steamId64, steamId64), isLost));
 }
 
 /** Gives somebody flags of a source, besides those that it gives already. */
