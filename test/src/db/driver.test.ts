@@ -46,38 +46,28 @@ const failureOf = (work: Promise<unknown>) =>
   );
 
 describe('a transaction whose connection is lost', () => {
-  test('in the middle of a statement ends as an outage, and the pool continues', async () => {
-    for (let round = 0; round < 5; round++) {
-      const begun = Promise.withResolvers<number>();
-      const work = pool.begin(async (tx) => {
-        const [row] = await tx`select pg_backend_pid() as pid`;
-        begun.resolve(row?.pid);
-        await tx`select pg_sleep(10)`;
-      });
-      const failure = failureOf(work);
-      await kill(await begun.promise);
-      expect(await failure).toBe('outage');
-      await expectAlive();
-    }
-  });
-
-  test('by a network that cuts it ends as an outage, and the pool continues', async () => {
-    for (let round = 0; round < 5; round++) {
-      const begun = Promise.withResolvers<void>();
-      const failure = failureOf(
-        pool.begin(async (tx) => {
-          await tx`select 1`;
-          begun.resolve();
-          await tx`select pg_sleep(10)`;
-        }),
-      );
-      await begun.promise;
-      proxy.cut();
-      expect(await failure).toBe('outage');
-      proxy.restore();
-      await expectAlive();
-    }
-  });
+  test.each([
+    ['by the server', kill, () => {}],
+    ['by a network that cuts it', () => proxy.cut(), () => proxy.restore()],
+  ])(
+    'in the middle of a statement, %s, ends as an outage, and the pool continues',
+    async (_, lose, restore) => {
+      for (let round = 0; round < 5; round++) {
+        const begun = Promise.withResolvers<number>();
+        const failure = failureOf(
+          pool.begin(async (tx) => {
+            const [row] = await tx`select pg_backend_pid() as pid`;
+            begun.resolve(row?.pid);
+            await tx`select pg_sleep(10)`;
+          }),
+        );
+        await lose(await begun.promise);
+        expect(await failure).toBe('outage');
+        restore();
+        await expectAlive();
+      }
+    },
+  );
 
   test('between two statements writes nothing, and nothing into the next transaction', async () => {
     const begun = Promise.withResolvers<number>();

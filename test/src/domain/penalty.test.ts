@@ -30,19 +30,6 @@ test('types, statuses and what /mutes lists are those of the specification', () 
 });
 
 describe('parsePenaltyStatus', () => {
-  test.each([
-    ['ACTIVE', 'ACTIVE'],
-    ['active', 'ACTIVE'],
-    ['aktywny', 'ACTIVE'],
-    ['Expired', 'EXPIRED'],
-    ['wygasły', 'EXPIRED'],
-    ['WYGASLY', 'EXPIRED'],
-    ['unbanned', 'UNBANNED'],
-    ['Odbanowany', 'UNBANNED'],
-  ] as const)('reads %s as %s', (text, status) => {
-    expect(parsePenaltyStatus(text)).toBe(status);
-  });
-
   test('reads the seven spellings in any letter case, composed or decomposed', () => {
     for (const [status, words] of Object.entries({
       ACTIVE: ['ACTIVE', 'aktywny'],
@@ -50,12 +37,8 @@ describe('parsePenaltyStatus', () => {
       UNBANNED: ['UNBANNED', 'odbanowany'],
     })) {
       for (const word of words) {
-        for (const text of [
-          word,
-          word.toLowerCase(),
-          word.toUpperCase(),
-          `${word[0]}${word.slice(1).toUpperCase()}`,
-        ])
+        const title = `${word[0]?.toUpperCase()}${word.slice(1).toLowerCase()}`;
+        for (const text of [word, word.toLowerCase(), word.toUpperCase(), title])
           for (const form of ['NFC', 'NFD'])
             expect([text, parsePenaltyStatus(text.normalize(form))]).toEqual([text, status as PenaltyStatus]);
       }

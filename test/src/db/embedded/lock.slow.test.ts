@@ -17,7 +17,7 @@ const LIMIT = { limitMs: 60_000 };
 /** A process of its own that runs `work` under the lock. */
 async function startHolder(file: string, work: string) {
   const script = join(folder.path, `${crypto.randomUUID()}.ts`);
-  const source = new URL('../../../../src/db/embedded/lock.ts', import.meta.url).pathname;
+  const source = new URL('../../../../src/db/embedded/data-folder.ts', import.meta.url).pathname;
   await Bun.write(
     script,
     `import { withFileLock } from ${JSON.stringify(source)};

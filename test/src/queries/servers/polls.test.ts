@@ -2,12 +2,15 @@ import { expect, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import { serverMapPeriods, serverSamples, serverSnapshots } from '../../../../src/db/schema/servers.ts';
 import { saveServerPolls } from '../../../../src/queries/servers/polls.ts';
-import { insertServer } from '../../../support/database/builders.ts';
+import { listPlayedMaps, thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { setServerHidden } from '../../../../src/queries/servers/servers.ts';
+import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
 const { db } = await createTestDatabase();
 const START = new Date('2026-11-20T10:00:00Z').getTime();
 const at = (second: number) => new Date(START + second * 1000);
+const atMinute = (minute: number) => at(minute * 60);
 const state = (map: string) => ({
   hostname: 'x',
   map,
@@ -62,4 +65,112 @@ test('a server that two processes poll at once goes offline as late as with one'
   expect(await poll(17)).toEqual([true, 1]);
   expect(await poll(30)).toEqual([false, 2]);
   expect(await poll(32)).toEqual([false, 2]);
+});
+
+/** Polls a server of its own: a map each minute, undefined for a poll without a response. */
+async function play(maps: readonly (string | undefined)[], stepMinutes = 1) {
+  const { id } = await insertServer(db);
+  for (const [index, map] of maps.entries()) {
+    const polledAt = atMinute(index * stepMinutes);
+    await saveServerPolls(db, [
+      { serverId: id, state: map === undefined ? undefined : state(map), polledAt },
+    ]);
+  }
+  const periods = (await db.select().from(serverMapPeriods).orderBy(asc(serverMapPeriods.startedAt)))
+    .filter(({ serverId }) => serverId === id)
+    .map(({ map, startedAt, endedAt }) => [
+      map,
+      (startedAt.getTime() - START) / 60_000,
+      (endedAt.getTime() - START) / 60_000,
+    ]);
+  return { id, periods };
+}
+
+test('a period lasts while consecutive polls report the same map', async () => {
+  const { periods } = await play(['de_nuke', 'de_nuke', 'de_nuke', 'de_mirage', 'de_mirage', 'de_nuke']);
+  expect(periods).toEqual([
+    ['de_nuke', 0, 2],
+    ['de_mirage', 3, 4],
+    ['de_nuke', 5, 5],
+  ]);
+});
+
+test('one missed poll interrupts nothing, an outage does', async () => {
+  const { periods } = await play(['a', undefined, 'a', undefined, undefined, 'a', 'a']);
+  expect(periods).toEqual([
+    ['a', 0, 2],
+    ['a', 5, 6],
+  ]);
+});
+
+test('polls an hour apart continue a period, those three hours apart do not', async () => {
+  expect((await play(['a', 'a', 'a'], 60)).periods).toEqual([['a', 0, 120]]);
+  expect((await play(['a', 'a'], 180)).periods).toEqual([
+    ['a', 0, 0],
+    ['a', 180, 180],
+  ]);
+});
+
+test('a server that reports no map has no period', async () => {
+  expect((await play(['', ''])).periods).toEqual([]);
+});
+
+test('the maps of a span are listed by how long they were played within it', async () => {
+  const { id } = await play(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'a', 'a']);
+  expect(await listPlayedMaps(db, id, { since: atMinute(-60), until: atMinute(60), limit: 2 })).toEqual({
+    maps: [
+      { map: 'b', seconds: 300, times: 1 },
+      { map: 'a', seconds: 240, times: 2 },
+    ],
+    others: 0,
+  });
+  expect(await listPlayedMaps(db, id, { since: atMinute(2), until: atMinute(6), limit: 1 })).toEqual({
+    maps: [{ map: 'b', seconds: 120, times: 1 }],
+    others: 1,
+  });
+});
+
+test('periods are dropped a year after they ended', async () => {
+  const { id: serverId } = await insertServer(db);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const period = (map: string, days: number) => ({
+    serverId,
+    map,
+    startedAt: daysAgo(days + 1),
+    endedAt: daysAgo(days),
+  });
+  await db.insert(serverMapPeriods).values([period('old', 366), period('new', 364.5)]);
+  await thinServerSamples(db);
+  const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0), limit: 10 });
+  expect(left.maps.map(({ map }) => map)).toEqual(['new']);
+});
+
+test('a clock that was ahead and is corrected interrupts no later period', async () => {
+  const { id } = await insertServer(db);
+  const nowMs = Date.now();
+  const at = (minute: number) => new Date(nowMs + minute * 60_000);
+  const poll = (minute: number, map: string) => {
+    return saveServerPolls(db, [{ serverId: id, state: state(map), polledAt: at(minute) }]);
+  };
+  for (const minute of [120, 121]) await poll(minute, 'a');
+  for (const minute of [0, 1, 2]) await poll(minute, 'a');
+  for (const minute of [3, 4]) await poll(minute, 'b');
+  const { maps } = await listPlayedMaps(db, id, { since: at(0), until: at(10), limit: 10 });
+  expect(maps.map(({ map, seconds }) => [map, seconds])).toEqual([
+    ['a', 120],
+    ['b', 60],
+  ]);
+});
+
+test('a server that is hidden, and no longer polled, keeps no names of players', async () => {
+  const server = await insertServer(db, { address: '10.0.0.1:27015' });
+  const players = [{ name: 'Rzeźnik', score: 7 }];
+  const shown = { hostname: 'One', map: 'de_mirage', playersCount: 1, maxPlayers: 10, pingMs: 9, players };
+  await saveServerPoll(db, server.id, { state: shown, polledAt: new Date('2026-11-21T12:00:00Z') });
+  await setServerHidden(db, server.slug, { isHidden: true, actor: 'operator' });
+  expect((await readAll(server.id)).snapshot).toMatchObject({ players: [] });
+
+  await setServerHidden(db, server.slug, { isHidden: false, actor: 'operator' });
+  await saveServerPoll(db, server.id, { state: shown, polledAt: new Date('2026-11-21T12:00:15Z') });
+  expect((await readAll(server.id)).snapshot).toMatchObject({ players });
 });
