@@ -6,16 +6,7 @@ import { createSocketFactory, SILENCE } from './connection/socket.ts';
 /** A Drizzle handle on one server, or on a transaction. */
 export type Db = Pick<
   PostgresJsDatabase,
-  | 'select'
-  | 'selectDistinct'
-  | '$count'
-  | 'insert'
-  | 'update'
-  | 'delete'
-  | 'execute'
-  | 'transaction'
-  | 'with'
-  | '$with'
+  'select' | 'selectDistinct' | '$count' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction'
 >;
 
 /** A Drizzle handle for reading only, perhaps on a replica; any {@link Db} will do. */

@@ -35,14 +35,6 @@ export type Leaders = {
   states: () => { part: Part; isLeader: boolean }[];
 };
 
-type Options = {
-  log: Logger;
-  /** A monotonic clock. */
-  clockMs?: () => number;
-  /** How often to look at the clock, and to try the locks that another process has. */
-  everyMs?: number;
-};
-
 type Candidate = {
   part: Part;
   lead: Lead;
@@ -51,11 +43,10 @@ type Candidate = {
   /** Whether the log says that another process runs the part. */
   isWaiting: boolean;
   /** Set while this process leads. */
-  term?: AbortController | undefined;
+  term: AbortController | undefined;
   work: Promise<void>;
 };
 
-const EVERY_MS = 1000;
 /** How often a session that has all its locks sends a heartbeat. */
 const HEARTBEAT_MS = 3000;
 /** How long a heartbeat may take, and how long most parts go on without knowing that they have their locks. */
@@ -79,10 +70,16 @@ let lastNumber = 0;
 /**
  * Decides which process runs each part: the one whose session has the part's advisory lock. All parts of a process share
  * one session, opened for the first of them and closed after the last.
+ * @param options.clockMs a monotonic clock.
+ * @param options.everyMs how often to look at the clock, and to try the locks that another process has.
  */
 export function openLeaders(
   url: string,
-  { log, clockMs = () => performance.now(), everyMs = EVERY_MS }: Options,
+  {
+    log,
+    clockMs = () => performance.now(),
+    everyMs = 1000,
+  }: { log: Logger; clockMs?: () => number; everyMs?: number },
 ): Leaders {
   lastNumber += 1;
   const owner = `${INSTANCE}.${lastNumber}`;
@@ -119,8 +116,8 @@ export function openLeaders(
   function tick(): void {
     const nowMs = clockMs();
     for (const candidate of candidates) {
-      if (nowMs - (doubtSinceMs ?? nowMs) < candidate.outageMs) continue;
-      end(candidate, 'the database does not respond');
+      if (nowMs - (doubtSinceMs ?? nowMs) >= candidate.outageMs)
+        lose(candidate, 'the database does not respond');
     }
     if (isAsking && nowMs - askedAtMs >= OUTAGE_MS) void closeSession();
     void ask();
@@ -135,17 +132,13 @@ export function openLeaders(
     doubtSinceMs ??= askedAtMs;
     try {
       const isNew = session === undefined;
-      const asked = session ?? (await openSession());
+      const current = session ?? (await openSession());
       const lacking = [...candidates].filter(({ term, isStopping }) => (isNew || !term) && !isStopping);
-      const rows = await asked.unsafe(TRY_LOCKS, [arrayLiteral(lacking.map(({ part }) => part))]);
-      if (session !== asked) throw new Error('the session was lost');
+      const rows = await current.unsafe(TRY_LOCKS, [arrayLiteral(lacking.map(({ part }) => part))]);
+      if (session !== current) throw new Error('the session was lost');
       if (rows.some(({ isHeld }) => isHeld === null)) throw new Error('the server is a standby');
       const held = new Set(rows.filter(({ isHeld }) => isHeld).map(({ part }) => part));
-      for (const candidate of lacking) {
-        if (candidate.isStopping) continue;
-        if (held.has(candidate.part)) begin(candidate);
-        else yieldLead(candidate);
-      }
+      for (const candidate of lacking) settle(candidate, held.has(candidate.part));
       doubtSinceMs = undefined;
       isFailing = false;
     } catch (error) {
@@ -157,26 +150,24 @@ export function openLeaders(
     isAsking = false;
   }
 
-  function begin(candidate: Candidate): void {
-    if (candidate.term) return;
-    const { part, lead } = candidate;
+  function settle(candidate: Candidate, isHeld: boolean): void {
+    const { part, lead, isStopping, isWaiting } = candidate;
+    if (isStopping || (isHeld && candidate.term)) return;
+    candidate.isWaiting = !isHeld;
+    if (!isHeld) {
+      lose(candidate, 'another process has it');
+      if (!isWaiting) log.info({ part }, 'waiting: another process runs this part');
+      return;
+    }
     log.info({ part }, 'leading');
     const term = new AbortController();
     candidate.term = term;
-    candidate.isWaiting = false;
     candidate.work = candidate.work
       .then(() => (term.signal.aborted ? undefined : lead(term.signal)))
       .catch((error: unknown) => log.error({ err: error, part }, 'a part ended with an error'));
   }
 
-  /** Another process has the lock. */
-  function yieldLead(candidate: Candidate): void {
-    end(candidate, 'another process has it');
-    if (!candidate.isWaiting) log.info({ part: candidate.part }, 'waiting: another process runs this part');
-    candidate.isWaiting = true;
-  }
-
-  function end(candidate: Candidate, reason: string): void {
+  function lose(candidate: Candidate, reason: string): void {
     if (!candidate.term) return;
     log.warn({ part: candidate.part }, `lost the lock of ${candidate.part}: ${reason}`);
     candidate.term.abort();
@@ -200,7 +191,8 @@ export function openLeaders(
   return {
     run: (part, lead, { outageMs = OUTAGE_MS } = {}) => {
       const work = Promise.resolve();
-      const candidate: Candidate = { part, lead, outageMs, work, isStopping: false, isWaiting: false };
+      const state = { isStopping: false, isWaiting: false, term: undefined };
+      const candidate: Candidate = { part, lead, outageMs, work, ...state };
       candidates.add(candidate);
       timer ??= setInterval(tick, everyMs);
       void ask();

@@ -28,17 +28,15 @@ export const RENDER_TIMEOUT_SECONDS = 30;
  * - `unavailable`: the service failed (no ffmpeg, no disk space) and did not recover in time.
  * - `lost`: the uploaded file is missing from the disk.
  */
-const ROUND_SOUND_FAILURES = [
-  'not-audio',
-  'unreadable',
-  'silent',
-  'start-after-end',
-  'too-complex',
-  'timed-out',
-  'unavailable',
-  'lost',
-] as const;
-export type RoundSoundFailure = (typeof ROUND_SOUND_FAILURES)[number];
+export type RoundSoundFailure =
+  | 'not-audio'
+  | 'unreadable'
+  | 'silent'
+  | 'start-after-end'
+  | 'too-complex'
+  | 'timed-out'
+  | 'unavailable'
+  | 'lost';
 
 /** The files of a published sound: stereo for listening, and mono for game servers that play it as voice. */
 export const RENDITIONS = ['stereo', 'voice'] as const;

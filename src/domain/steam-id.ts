@@ -31,7 +31,7 @@ export function parseSteamId(text: string): SteamId64 {
 
 /** The same as {@link parseSteamId}, but `undefined` for anything else. */
 export function tryParseSteamId(text: string): SteamId64 | undefined {
-  if (/^[0-9]{17}$/.test(text)) return fromSteamId64(BigInt(text));
+  if (/^[0-9]{17}$/.test(text)) return fromAccountId(BigInt(text) - INDIVIDUAL_BASE);
   const steam2 = /^STEAM_[01]:([01]):([0-9]{1,10})$/i.exec(text);
   if (steam2) return fromAccountId(BigInt(steam2[2] ?? '') * 2n + BigInt(steam2[1] ?? ''));
   const steam3 = /^\[U:1:([0-9]{1,10})\]$/i.exec(text);
@@ -42,10 +42,6 @@ export function tryParseSteamId(text: string): SteamId64 | undefined {
 /** Steam's 32-bit account id; 0 for the unknown player. */
 export function accountId(steamId: SteamId64): number {
   return steamId === UNKNOWN_STEAM_ID ? 0 : Number(BigInt(steamId) - INDIVIDUAL_BASE);
-}
-
-function fromSteamId64(value: bigint): SteamId64 | undefined {
-  return fromAccountId(value - INDIVIDUAL_BASE);
 }
 
 function fromAccountId(id: bigint): SteamId64 | undefined {

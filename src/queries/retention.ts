@@ -43,15 +43,7 @@ export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
  * @returns the number of deleted rows by table.
  */
 export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
-  const deleted: DeletedRows = {
-    api_tokens: 0,
-    audit_log: 0,
-    erased_people: 0,
-    sessions: 0,
-    steam_bans: 0,
-    steam_calls: 0,
-    used_nonces: 0,
-  };
+  const deleted = Object.fromEntries(OLD_ROWS.map(([table]) => [table, 0])) as DeletedRows;
   for (const [table, isOld] of OLD_ROWS) {
     for (let count = BATCH; count === BATCH && !signal?.aborted; ) {
       ({ count } = await deleteBatch(db, table, isOld));

@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { staffNotes, users } from '../db/schema/accounts.ts';
 import { Forbidden, InvalidInput } from '../domain/errors.ts';
@@ -11,12 +11,8 @@ import { lockActingUser, type User } from './users/users.ts';
 
 export const MAX_NOTE_LENGTH = 2000;
 
-export type StaffNote = {
-  id: number;
-  text: string;
-  createdAt: Date;
-  /** Null for an author whose account was deleted. */
-  authorUserId: number | null;
+/** The author is null when their account was deleted. */
+export type StaffNote = Omit<typeof staffNotes.$inferSelect, 'steamId64'> & {
   author: { steamId64: SteamId64; nickname: string } | null;
 };
 
@@ -26,17 +22,12 @@ export async function listStaffNotes(
   steamId64: SteamId64,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ notes: StaffNote[]; total: number }> {
+  const { steamId64: _, ...columns } = getTableColumns(staffNotes);
   const isAboutPlayer = eq(staffNotes.steamId64, steamId64);
   const [total, notes] = await Promise.all([
     db.$count(staffNotes, isAboutPlayer),
     db
-      .select({
-        id: staffNotes.id,
-        text: staffNotes.text,
-        createdAt: staffNotes.createdAt,
-        authorUserId: staffNotes.authorUserId,
-        author: { steamId64: users.steamId64, nickname: users.nickname },
-      })
+      .select({ ...columns, author: { steamId64: users.steamId64, nickname: users.nickname } })
       .from(staffNotes)
       .leftJoin(users, eq(users.id, staffNotes.authorUserId))
       .where(isAboutPlayer)

@@ -49,26 +49,23 @@ export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise
       // Longer than any request to Steam that was running when somebody was erased.
       { withinMinutes: 1 },
     );
-    const kept = bans.filter(({ steamId64 }) => !erased.has(steamId64));
-    if (kept.length > 0) await upsertSteamBans(tx, kept);
+    const rows = bans.filter(({ steamId64 }) => !erased.has(steamId64));
+    if (rows.length === 0) return;
+    await tx
+      .insert(steamBans)
+      // Sorted, so that two processes that save the same players cannot deadlock.
+      .values(rows.toSorted((one, other) => (one.steamId64 < other.steamId64 ? -1 : 1)))
+      .onConflictDoUpdate({
+        target: steamBans.steamId64,
+        set: {
+          vacBans: sql`excluded.vac_bans`,
+          gameBans: sql`excluded.game_bans`,
+          daysSinceLastBan: sql`excluded.days_since_last_ban`,
+          isCommunityBanned: sql`excluded.is_community_banned`,
+          checkedAt: sql`excluded.checked_at`,
+        },
+      });
   });
-}
-
-async function upsertSteamBans(tx: Db, bans: readonly SteamBans[]): Promise<void> {
-  await tx
-    .insert(steamBans)
-    // Sorted, so that two processes that save the same players cannot deadlock.
-    .values(bans.toSorted((one, other) => (one.steamId64 < other.steamId64 ? -1 : 1)))
-    .onConflictDoUpdate({
-      target: steamBans.steamId64,
-      set: {
-        vacBans: sql`excluded.vac_bans`,
-        gameBans: sql`excluded.game_bans`,
-        daysSinceLastBan: sql`excluded.days_since_last_ban`,
-        isCommunityBanned: sql`excluded.is_community_banned`,
-        checkedAt: sql`excluded.checked_at`,
-      },
-    });
 }
 
 /**

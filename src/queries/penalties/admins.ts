@@ -35,8 +35,8 @@ export async function searchAdmins(
   if (folded === '') return [];
   const pattern = likePart(folded);
   const { scope, period, adminSteamId, counts } = penaltyTallies;
-  const rows = await db.execute<{ id: string; name: string; penalties: string }>(sql`
-    select ${adminSteamId}::text as id, newest.name, given.penalties
+  const rows = await db.execute<PenaltyAdmin>(sql`
+    select ${adminSteamId}::text as "steamId64", newest.name, given.penalties::integer
     from ${penaltyTallies}
     cross join lateral (select sum(count) as penalties from unnest(${counts}) as count) as given
     cross join lateral (${newestNameOf(adminSteamId)}) as newest
@@ -45,11 +45,7 @@ export async function searchAdmins(
         select from ${playerNames} where ${playerNames.steamId64} = ${adminSteamId} and ${playerNames.folded} like ${pattern}
       ))
     order by given.penalties desc, ${adminSteamId} limit ${limit}`);
-  return rows.map(({ id, name, penalties: amount }) => ({
-    steamId64: id as SteamId64,
-    name,
-    penalties: Number(amount),
-  }));
+  return [...rows];
 }
 
 /** The periods of the statistics, in days before now. */

@@ -96,13 +96,13 @@ async function eraseAccount(
 /** The ids of the Discord accounts that a player has or had linked, except those that somebody else has linked now. */
 export async function findDiscordIds(db: Db, steamId64: SteamId64): Promise<string[]> {
   const formerId = sql`${auditLog.details} ->> 'discordId'`;
-  const found = await db.execute<{ id: string }>(sql`
+  const rows = await db.execute<{ id: string }>(sql`
     select ${users.discordId}::text as id from ${users} where ${eq(users.steamId64, steamId64)} and ${isNotNull(users.discordId)}
     union
     select ${formerId} from ${auditLog} where ${eq(auditLog.subject, steamId64)} and ${formerId} <> ''
     except
     select ${users.discordId}::text from ${users} where ${ne(users.steamId64, steamId64)}`);
-  return found.map(({ id }) => id);
+  return rows.map(({ id }) => id);
 }
 
 /** The entries about what members without a linked account did under one of these ids. */
@@ -114,7 +114,7 @@ export function discordEntriesCondition(discordIds: string[]): SQL | undefined {
 }
 
 /** Runs one step of an erasure in a transaction of its own, with a statement timeout. */
-export type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
+type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
 
 /** Rows of one step; it blocks all writers of penalties for a fraction of a second. */
 const STEP = 250;
@@ -124,7 +124,7 @@ const STEP = 250;
  * them. Each step is a transaction.
  * @returns how many penalties changed.
  */
-export async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
+async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
   let changed = 0;
   for (const table of [penalties, penaltyEvents] as const) {
     // One role after another: each has an index of its own.
@@ -136,7 +136,9 @@ export async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64)
     }
   }
   await runStep(async (tx) => {
-    await deleteTallies(tx, steamId64);
+    await lockPenalties(tx);
+    // Triggers have moved the counts to other tallies: only zeros are left in these.
+    await tx.delete(penaltyTallies).where(tallyCondition(steamId64));
     await tx.execute(sql`select pg_notify('changed', 'erasures')`);
   });
   return changed;
@@ -149,8 +151,8 @@ async function anonymiseStep(
   { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
 ): Promise<number> {
   await lockPenalties(tx);
-  const found = tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
-  const ids = (await found).map(({ id }) => id);
+  const rows = await tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
+  const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return 0;
   const without = (column: PgColumn, id: PgColumn, name: string): SQL =>
     sql`case when ${id} = ${steamId64} then ${name} else ${column} end`;
@@ -168,12 +170,6 @@ async function anonymiseStep(
     })
     .where(inArray(table.id, ids));
   return ids.length;
-}
-
-/** Triggers have moved the counts to other tallies: only zeros are left in these. */
-async function deleteTallies(tx: Db, steamId64: SteamId64): Promise<void> {
-  await lockPenalties(tx);
-  await tx.delete(penaltyTallies).where(tallyCondition(steamId64));
 }
 
 /**
