@@ -1,8 +1,7 @@
 import { afterAll } from 'bun:test';
 import { connectionOf, type Db } from '../../../src/db/client.ts';
 import { type Database, openDatabase } from '../../../src/db/database.ts';
-import { MIGRATED } from './cluster-template.ts';
-import { nameDatabase, openTestServer, runOnServer, type TestServer } from './test-server.ts';
+import { MIGRATED, nameDatabase, openTestServer, runOnServer, type TestServer } from './test-server.ts';
 
 /** The server that `test/main.ts` started for all files; without it, the files of this process start one. */
 const SERVER_URL = process.env.TEST_POSTGRES_URL;

@@ -1,11 +1,15 @@
 import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Glob } from 'bun';
 import pino from 'pino';
 import { connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
-import { copyClusterTemplate, MIGRATED } from './cluster-template.ts';
+import { migrateDatabase } from '../../../src/db/migrate.ts';
+
+const log = pino({ level: 'silent' });
 
 /** Memory as a folder, where writing the thousand files of a cluster takes a fraction of the time. */
 const IN_MEMORY = '/dev/shm';
@@ -21,11 +25,7 @@ export type TestServer = { url: string; stop: () => Promise<void> };
 export async function openTestServer(): Promise<TestServer> {
   const dataDir = mkdtempSync(join(findParent(), 'community-api-test-'));
   await copyClusterTemplate(dataDir);
-  const embedded = await startEmbeddedPostgres({
-    dataDir,
-    log: pino({ level: 'silent' }),
-    settings: FAST_SETTINGS,
-  });
+  const embedded = await startEmbeddedPostgres({ dataDir, log, settings: FAST_SETTINGS });
   // As if it had been migrated just now.
   await runOnServer(
     embedded.url,
@@ -59,4 +59,53 @@ function findParent(): string {
   if (!existsSync(IN_MEMORY)) return tmpdir();
   const { bavail, bsize } = statfsSync(IN_MEMORY);
   return bavail * bsize > MIN_FREE_BYTES ? IN_MEMORY : tmpdir();
+}
+
+/** Test files of this schema find it here, those of other schemas under another name. */
+const TEMPLATES = fileURLToPath(new URL('../../../node_modules/.cache/test-clusters', import.meta.url));
+/** What a template is made from, besides the programs of PostgreSQL. */
+const SOURCES = ['src/db/migrations/**/*', 'src/db/embedded/data-folder.ts', 'bun.lock'];
+
+/** The migrated, empty database of every template. */
+export const MIGRATED = 'template_migrated';
+
+/**
+ * Puts a stopped cluster with the database {@link MIGRATED} into a folder. Making one takes several times as long as
+ * copying it, and every test file needs one: it is made when there is none of this schema.
+ */
+export async function copyClusterTemplate(dataDir: string): Promise<void> {
+  const template = join(TEMPLATES, await nameTemplate());
+  if (!existsSync(template)) await makeTemplate(template);
+  await Bun.$`cp -a ${template}/. ${dataDir}`;
+}
+
+/** Processes that make one at the same time do not wait for one another: the first one is kept. */
+async function makeTemplate(template: string): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'community-api-test-'));
+  const embedded = await startEmbeddedPostgres({ dataDir, log, settings: ['fsync=off'] });
+  await runOnServer(embedded.url, `create database ${MIGRATED}`);
+  await migrateDatabase(nameDatabase(embedded.url, MIGRATED));
+  await embedded.stop();
+
+  const copy = `${template}.${process.pid}`;
+  await mkdir(TEMPLATES, { recursive: true });
+  await Bun.$`cp -a ${dataDir} ${copy}`;
+  await rm(dataDir, { recursive: true });
+  await rename(copy, template).catch(() => rm(copy, { recursive: true }));
+  const isOfOtherSchema = (name: string) => !name.startsWith(basename(template));
+  for (const name of (await readdir(TEMPLATES)).filter(isOfOtherSchema)) {
+    await rm(join(TEMPLATES, name), { recursive: true, force: true });
+  }
+}
+
+async function nameTemplate(): Promise<string> {
+  const hasher = new Bun.CryptoHasher('sha256');
+  hasher.update(`${process.platform} ${process.arch} ${process.getuid?.()}`);
+  const cwd = fileURLToPath(new URL('../../..', import.meta.url));
+  for (const source of SOURCES) {
+    for (const file of [...new Glob(source).scanSync({ cwd })].sort()) {
+      hasher.update(`${file}\n`).update(await readFile(join(cwd, file)));
+    }
+  }
+  return hasher.digest('hex').slice(0, 16);
 }
