@@ -145,7 +145,7 @@ export function openDrizzle(connection: Connection): Db {
 
 /**
  * A statement that is prepared once for each handle: the server parses it once per connection, Drizzle builds it once
- * (and once per transaction, since each transaction is a handle of its own).
+ * (and once per transaction, since each transaction is a new handle).
  * @param name unique in the program.
  * @returns a function that returns the statement for a handle.
  */

@@ -22,7 +22,7 @@ export type Database = {
   connection: Connection;
   /** Asks the primary for a response. */
   ping: () => Promise<unknown>;
-  /** The primary's address, for parts that need a connection of their own. */
+  /** The primary's address, for parts that need a separate connection. */
   url: string;
   /** Waits for running queries, at most `timeoutSeconds` (5 by default). */
   close: (options?: { timeoutSeconds?: number }) => Promise<void>;

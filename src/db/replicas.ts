@@ -154,7 +154,7 @@ type Position = {
   identity: string;
 };
 
-/** A connection of its own, on which a question waits for no other query. */
+/** A separate connection, on which the check does not wait for other queries. */
 const openProbe = (url: string): Connection => connect(url, { max: 1, applicationName: 'replica probe' });
 
 /** @returns undefined for a server that does not respond within {@link CHECK_MS}. */

@@ -166,7 +166,7 @@ export function isByConsole({ adminName, adminSteamId }: Admin): boolean {
   return adminSteamId === UNKNOWN_STEAM_ID && isUnnamed;
 }
 
-/** Whether an erased admin gave a penalty. The name alone does not tell: anybody may call themselves that. */
+/** Whether an erased admin gave a penalty. The name does not suffice: anybody may use it. */
 export function isByErasedAdmin({ adminName, adminSteamId }: Admin): boolean {
   return adminSteamId === UNKNOWN_STEAM_ID && adminName === FORMER_ADMIN;
 }

@@ -59,7 +59,7 @@ export function tryParseMessageId(text: string): { webhookId: number; cursor: Ev
   return match && cursor ? { webhookId: Number(match[1]), cursor } : undefined;
 }
 
-/** The `webhook-id` of a test; each test is a message of its own. */
+/** The `webhook-id` of a test; each test is a separate message. */
 export function generateTestMessageId(webhookId: number): string {
   return `msg_${webhookId}_test-${randomBytes(8).toString('hex')}`;
 }

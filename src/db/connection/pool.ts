@@ -95,7 +95,7 @@ const isStatement = (query: object | undefined): query is Statement =>
 
 /**
  * Cancels a statement that runs at two looks in a row. One that waits behind another is canceled in its turn, and one
- * that is about to end is left alone: a cancel request goes to the connection, and would hit the next statement there.
+ * that is about to end is not canceled: a cancel request goes to the connection, and would hit the next statement there.
  */
 function cancelWhenRunning(statement: Statement, isSettled: () => boolean): void {
   let wasRunning = false;

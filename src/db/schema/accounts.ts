@@ -18,7 +18,7 @@ export const users = pgTable(
     discordAvatar: text('discord_avatar').notNull().default(''),
     /** Their Discord account is shown only to themselves, admins and moderators. */
     hidesDiscord: boolean('hides_discord').notNull().default(false),
-    /** The flags follow `user_flags`, by triggers; a user who is inserted with flags has them by hand. */
+    /** Triggers derive the flags from `user_flags`; those of an inserted user are stored there with the source `hand`. */
     isAdmin: boolean('is_admin').notNull().default(false),
     isOwner: boolean('is_owner').notNull().default(false),
     isModerator: boolean('is_moderator').notNull().default(false),

@@ -27,7 +27,7 @@ const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;
 
 /**
  * Bans, mutes, gags, silences, warnings. `status` may lag behind the clock: an ACTIVE row whose `endsAt` has passed
- * is EXPIRED. Triggers update `penaltyTallies` and truncate times to whole seconds, whoever writes.
+ * is EXPIRED. Triggers update `penaltyTallies` and truncate times to whole seconds.
  */
 export const penalties = pgTable(
   'penalties',

@@ -26,7 +26,8 @@ export async function listActivePenalties(
   players: readonly SteamId64[],
   { limit, now }: { limit: number; now: Date },
 ): Promise<Map<SteamId64, ActivePenalties>> {
-  if (players.includes(UNKNOWN_STEAM_ID)) throw new Error('unknown players have no list of their own');
+  if (players.includes(UNKNOWN_STEAM_ID))
+    throw new Error('the unknown player has no list of active penalties');
   const rows = await selectFrom(db)(
     'active penalties of players',
     () => sql`

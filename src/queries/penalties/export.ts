@@ -41,7 +41,7 @@ export function exportRunning(): LimitReached {
 }
 
 /**
- * Opens an export of all penalties of a filter on a connection of its own.
+ * Opens an export of all penalties of a filter on a separate connection.
  * @param now the time at which statuses are computed, unless the events up to the cursor report later ends: then the
  * latest time that they cover.
  * @param ownerId who has one export at a time, in whichever process.

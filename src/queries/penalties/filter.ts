@@ -44,7 +44,7 @@ const VALUE_CONDITIONS = {
   // Not hidden: how long the period is decides which index is best.
   createdFrom: sql`${penalties.createdAt} >= ${sql.placeholder('createdFrom')}::timestamptz`,
   createdTo: sql`${penalties.createdAt} < ${sql.placeholder('createdTo')}::timestamptz`,
-  // Half the time of LIKE. The collation changes the letter case of ASCII letters alone.
+  // Half the time of LIKE. The collation changes the case of ASCII letters only.
   reason: sql`strpos(lower(${penalties.reason} collate "C"), ${hiddenPlaceholder('reason', 'text')}) > 0`,
 } satisfies Partial<Record<keyof PenaltyFilter, SQL>>;
 

@@ -14,8 +14,8 @@ type StoredPenalty = typeof penalties.$inferSelect;
 export type ImportedPenalty = SourceKey &
   Omit<StoredPenalty, 'id' | 'source' | 'sourceTable' | 'sourceId' | 'goneAt' | 'adminSteamId'> & {
     /**
-     * Null if the source no longer knows the admin: what is stored stays. If an UNBANNED penalty has no `liftedBySteamId`,
-     * whatever is stored of its lift stays likewise.
+     * Null if the source no longer knows the admin: the stored one stays. An UNBANNED penalty without `liftedBySteamId`
+     * also keeps the stored details of its lift.
      */
     adminSteamId: StoredPenalty['adminSteamId'] | null;
   };

@@ -136,7 +136,7 @@ async function listByTallies(db: Reads, filter: PenaltyFilter, options: PageOpti
 }
 
 /**
- * Tells the planner how many rows a page has at most. For a hidden limit alone it expects a tenth of all rows, which
+ * Tells the planner how many rows a page has at most. For a hidden limit it expects a tenth of all rows, which
  * from eleven million on is so many that a server with JIT would compile every query.
  */
 const MAX_PAGE_ROWS = 1000;
@@ -146,14 +146,14 @@ const OFFSET = hiddenPlaceholder('offset', 'bigint');
 /** Common table expressions, of which `counted` has the one row that comes with every row of the page. */
 type PageSql = { expressions: SQL; rows: SQL };
 
-/** The counts are part of every row, or come alone if there are no rows. */
+/** The counts are part of every row; without rows there is one with the counts only. */
 const LISTED_AND_COUNTED = selectionOf({
   ...columnsOf('listed', LISTED),
   counts: sql`counted.counts`,
   due: sql`counted.due`,
 });
 
-/** A way to find a page; `values` are those of its own placeholders. */
+/** A way to find a page; `values` are those of the placeholders that only it has. */
 type PageSearch = { name: string; build: () => PageSql; values: PlaceholderValues };
 
 /** One page and its counts in one statement. */

@@ -132,7 +132,7 @@ function addDue({ status }: PenaltyFilter, rows: SQL): SQL {
   return sql`${sql.raw(signOfDue(status) === 1 ? '+' : '-')} (${rows})`;
 }
 
-/** The days of the rows that are due, in order: `width_bucket` tells how many are up to a day. */
+/** The days of the rows that are due, in order: `width_bucket` counts those up to a day. */
 function dueDays({ types }: PenaltyFilter): SQL {
   return sql`
     select coalesce(array_agg((created_at at time zone 'UTC')::date order by created_at), '{}') as days

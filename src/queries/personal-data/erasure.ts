@@ -113,7 +113,7 @@ export function discordEntriesCondition(discordIds: string[]): SQL | undefined {
   );
 }
 
-/** Runs one step of an erasure in a transaction of its own, with a statement timeout. */
+/** Runs one step of an erasure in a separate transaction, with a statement timeout. */
 type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
 
 /** Rows of one step; it blocks all writers of penalties for a fraction of a second. */
@@ -127,7 +127,7 @@ const STEP = 250;
 async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
   let changed = 0;
   for (const table of [penalties, penaltyEvents] as const) {
-    // One role after another: each has an index of its own.
+    // One role after another: each has its index.
     for (const role of [table.playerSteamId, table.adminSteamId, table.liftedBySteamId]) {
       for (let count = STEP; count === STEP; ) {
         count = await runStep((tx) => anonymiseStep(tx, table, { role, steamId64 }));
@@ -174,7 +174,7 @@ async function anonymiseStep(
 
 /**
  * The tallies of an admin, those per server included. To use the primary key, whose second column is the server, it
- * lists the servers that have tallies of their own.
+ * lists the servers that have tallies.
  */
 export function tallyCondition(steamId64: SteamId64): SQL {
   const { scope, serverId, adminSteamId } = penaltyTallies;

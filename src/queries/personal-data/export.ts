@@ -32,7 +32,7 @@ const ROWS_AT_ONCE = 500;
 
 /**
  * Everything that is stored about a player, as in the tables, except secrets (hashes of tokens and sessions) and data
- * about others. From one snapshot, on a connection of its own; written to the audit log.
+ * about others. From one snapshot, on a separate connection; written to the audit log.
  * @param databases.db for the entry in the audit log.
  * @returns undefined when nothing is stored.
  * @throws {NotFound} when the acting user's account was deleted meanwhile · {Unavailable} when the database is slow.

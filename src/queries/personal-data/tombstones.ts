@@ -99,7 +99,6 @@ export async function countLostTombstones(db: Db): Promise<number> {
 
 /**
  * Loads a function that anonymises erased people in penalties. Erasures are blocked until the transaction ends.
- * When nobody was erased it returns penalties unchanged.
  */
 export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedPeople>(penalty: P) => P> {
   await tx`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`;

@@ -8,7 +8,7 @@ import { TOKEN_SCOPES, type TokenScope } from '../../domain/rights/token-scope.t
 import { hasVisibleCharacter } from '../../domain/text/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
-/** A token, with what is needed of its owner. */
+/** A token with its owner's SteamID and rights. */
 export type ApiToken = Omit<typeof apiTokens.$inferSelect, 'tokenHash'> &
   Pick<typeof users.$inferSelect, 'steamId64' | 'isAdmin' | 'isOwner'>;
 

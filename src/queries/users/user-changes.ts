@@ -134,7 +134,7 @@ export async function setDiscordHidden(
 }
 
 /**
- * Sets which flags a user has by hand; absent ones stay unchanged, and so does what other sources give.
+ * Sets the flags that a user has from the source `hand`; absent ones and those of other sources stay unchanged.
  * @throws {NotFound} when there is no such user.
  * @throws {Forbidden} when the actor is a user, but not an owner.
  */

@@ -27,7 +27,7 @@ export async function listGivenFlags(db: Db | Reads, steamId64: SteamId64): Prom
     .orderBy(asc(userFlags.flag), asc(userFlags.source));
 }
 
-/** Whether flags are given by hand; absent ones stay as they are. @param tx a transaction that has locked the user. */
+/** Adds or removes flags of the source `hand`; absent ones stay. @param tx a transaction that has locked the user. */
 export async function saveFlagsByHand(
   tx: Db,
   steamId64: SteamId64,
