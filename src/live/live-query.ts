@@ -42,10 +42,10 @@ export async function createLiveQuery<Rows, T>({
   let fingerprint = Bun.hash(JSON.stringify(first));
   let value = build(first);
   function update(rows: Rows): void {
-    const found = Bun.hash(JSON.stringify(rows));
-    if (found === fingerprint) return;
+    const rowsFingerprint = Bun.hash(JSON.stringify(rows));
+    if (rowsFingerprint === fingerprint) return;
     value = build(rows);
-    fingerprint = found;
+    fingerprint = rowsFingerprint;
     notifyAll(listeners, value, { what: name, log });
   }
 

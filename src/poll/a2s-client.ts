@@ -38,7 +38,7 @@ const MAX_DATAGRAMS = 256;
 /** What arrived instead of a response: no datagram, or others. */
 type NoResponse = 'nothing' | 'other';
 
-/** Speaks A2S over a socket of its own. */
+/** Creates a client over a socket that nothing else uses. */
 export function createA2sClient(socket: ServerSocket): A2sClient {
   const splitResponses = createSplitResponses();
   let challenge: number | undefined;
@@ -72,7 +72,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
     let challenges = 0;
     let sentAtMs = 0;
     let resending: ReturnType<typeof setInterval> | undefined;
-    const deadline = setTimeout(() => settle(received), leftUntil(untilMs));
+    const deadline = setTimeout(() => settle(received), remainingMs(untilMs));
 
     function settle(outcome: Buffer | NoResponse | QueryFailure): void {
       clearTimeout(deadline);
@@ -93,7 +93,7 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
           if (repeats === REPEATS) clearInterval(resending);
           send();
         },
-        leftUntil(untilMs) / (REPEATS + 1),
+        remainingMs(untilMs) / (REPEATS + 1),
       );
       send();
     }
@@ -112,16 +112,16 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
         settle(body.subarray(1));
         return;
       }
-      const given = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
+      const newChallenge = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
       // The same challenge again: a duplicate datagram, or a server that does not accept its own challenge.
-      if (given === undefined || given === challenge) {
+      if (newChallenge === undefined || newChallenge === challenge) {
         received = 'other';
         return;
       }
       challenges += 1;
       if (challenges > MAX_CHALLENGES) throw new QueryFailure('malformed');
       noteRoundTrip();
-      challenge = given;
+      challenge = newChallenge;
       sendWithRepeats();
     }
 
@@ -167,6 +167,6 @@ function readChallenge(body: Buffer): number {
 }
 
 /** Milliseconds, at least 1. */
-function leftUntil(momentMs: number): number {
+function remainingMs(momentMs: number): number {
   return Math.max(1, momentMs - performance.now());
 }

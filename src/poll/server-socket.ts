@@ -33,8 +33,8 @@ export async function openServerSocket(host: string, port: number): Promise<Serv
   let server: { address: string; port: number } | undefined;
   let isClosed = false;
 
-  const fail = (given: QueryFailure) => {
-    failure ??= given;
+  const fail = (firstFailure: QueryFailure) => {
+    failure ??= firstFailure;
     listener?.onFailure(failure);
   };
   const failWith = (cause: unknown) => fail(new QueryFailure(reasonOf(cause), { cause }));

@@ -39,7 +39,7 @@ const WAIT_MS = 9000;
 /** The pause after a failure, and for a player that a response left out. */
 const ASK_AGAIN_MS = 60_000;
 /** How many players that responses left out are remembered. */
-const MAX_MISSING = 10_000;
+const MAX_LEFT_OUT = 10_000;
 
 /** A larger count is treated as invalid. */
 const MAX_COUNT = 1_000_000;
@@ -51,8 +51,8 @@ const MAX_COUNT = 1_000_000;
  */
 export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpSteamBans {
   let backOffUntilMs = Number.NEGATIVE_INFINITY;
-  const missing = new LRUCache<SteamId64, true>({
-    max: MAX_MISSING,
+  const leftOut = new LRUCache<SteamId64, true>({
+    max: MAX_LEFT_OUT,
     ttl: ASK_AGAIN_MS,
     ttlResolution: 0,
     perf: { now: clockMs },
@@ -63,13 +63,13 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
 
   const loader = new DataLoader<SteamId64, SteamBans | undefined>(
     async (ids) => {
-      const found = await ask(ids);
-      return ids.map((id) => found.get(id));
+      const bans = await request(ids);
+      return ids.map((id) => bans.get(id));
     },
     { cache: false, maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
   );
 
-  async function ask(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
+  async function request(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
     try {
       if (clockMs() < backOffUntilMs) return new Map();
       if (!(await countSteamCall(db, { limit: CALLS_A_DAY }))) {
@@ -80,10 +80,10 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
         { steamids: ids.join(',') },
         { timeoutMs: CALL_TIMEOUT_MS },
       );
-      const found = readBans(body, ids, now());
-      for (const id of ids) if (!found.has(id)) missing.set(id, true);
-      await saveSteamBans(db, [...found.values()]);
-      return found;
+      const bans = readBans(body, ids, now());
+      for (const id of ids) if (!bans.has(id)) leftOut.set(id, true);
+      await saveSteamBans(db, [...bans.values()]);
+      return bans;
     } catch (error) {
       backOffUntilMs = clockMs() + ASK_AGAIN_MS;
       log.warn({ err: error }, "Steam's bans could not be loaded: retrying in a minute");
@@ -91,13 +91,13 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
     }
   }
 
-  const isBackingOff = (id: SteamId64) => clockMs() < backOffUntilMs || missing.has(id);
+  const isBackingOff = (id: SteamId64) => clockMs() < backOffUntilMs || leftOut.has(id);
 
   async function lookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
     if (!steam.hasKey) return undefined;
     const checkedAfter = new Date(now().getTime() - STEAM_BANS_KEPT_MS);
-    const kept = await findSteamBans(db, steamId64, { checkedAfter });
-    return kept || isBackingOff(steamId64) ? kept : loader.load(steamId64);
+    const savedBans = await findSteamBans(db, steamId64, { checkedAfter });
+    return savedBans || isBackingOff(steamId64) ? savedBans : loader.load(steamId64);
   }
 
   function joinLookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {

@@ -34,8 +34,8 @@ export async function fetchSteamProfile(
 
 function readProfile(body: unknown, steamId64: string): SteamProfile {
   const { players } = objectIn(body, 'response');
-  const found = Array.isArray(players) ? players.filter(isObject) : [];
-  const player = found.find(({ steamid }) => steamid === steamId64);
+  const profiles = Array.isArray(players) ? players.filter(isObject) : [];
+  const player = profiles.find(({ steamid }) => steamid === steamId64);
   const nickname = cleanNickname(player?.personaname);
   const avatarUrl = tryParseAvatarUrl(player?.avatarfull);
   const accountCreatedAt = tryParseSeconds(player?.timecreated);
@@ -49,8 +49,8 @@ function readProfile(body: unknown, steamId64: string): SteamProfile {
 /** Removes control characters (PostgreSQL refuses NUL) and cuts to the length in code points, as Steam counts. */
 function cleanNickname(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined;
-  const cleaned = name.replace(/\p{Cc}/gu, '').trim();
-  return [...cleaned].slice(0, MAX_NICKNAME_LENGTH).join('') || undefined;
+  const visibleName = name.replace(/\p{Cc}/gu, '').trim();
+  return [...visibleName].slice(0, MAX_NICKNAME_LENGTH).join('') || undefined;
 }
 
 function tryParseAvatarUrl(url: unknown): string | undefined {

@@ -5,7 +5,7 @@ export type SteamApi = {
   /** False without `STEAM_API_KEY`: then nothing is requested. */
   hasKey: boolean;
   /**
-   * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`; identical concurrent calls share one request.
+   * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`.
    * @returns the body as Steam sent it, not validated.
    * @param options.timeoutMs how long Steam may take, instead of the client's own limit.
    * @throws {Unavailable} without a key, and when the request fails; the key is in no message.
@@ -36,8 +36,6 @@ export function createSteamApi({
   fetch: fetchUrl = fetch,
   timeoutMs = 2500,
 }: Options): SteamApi {
-  const calls = new Map<string, Promise<unknown>>();
-
   async function send(method: string, query: string, limitMs: number): Promise<unknown> {
     if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
     const url = `${apiUrl}/${method}/?key=${encodeURIComponent(apiKey)}&${query}`;
@@ -55,15 +53,8 @@ export function createSteamApi({
 
   return {
     hasKey: apiKey !== undefined,
-    call: (method, parameters, options = {}) => {
-      const query = new URLSearchParams(parameters).toString();
-      const name = `${method}?${query}`;
-      const running = calls.get(name);
-      if (running) return running;
-      const call = send(method, query, options.timeoutMs ?? timeoutMs).finally(() => calls.delete(name));
-      calls.set(name, call);
-      return call;
-    },
+    call: (method, parameters, options = {}) =>
+      send(method, new URLSearchParams(parameters).toString(), options.timeoutMs ?? timeoutMs),
   };
 }
 

@@ -79,8 +79,8 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
       if (!queue) start({ ...webhook, deliveredUpTo: Math.min(webhook.deliveredUpTo, newestId) });
       else if (webhook.retryAt === null) queue.retryNow();
     }
-    const wanted = new Set(webhooks.map(({ id }) => id));
-    for (const [id, queue] of queues) if (!wanted.has(id)) queue.stop();
+    const ids = new Set(webhooks.map(({ id }) => id));
+    for (const [id, queue] of queues) if (!ids.has(id)) queue.stop();
   }
 
   function start(webhook: SigningWebhook): void {
@@ -186,7 +186,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   }
 
   /** How long to pause until the next attempt. A longer pause than any was stored while the clock was ahead: none. */
-  function leftMs(): number {
+  function remainingPauseMs(): number {
     const pauseMs = retryAt === null ? 0 : retryAt.getTime() - now().getTime();
     return pauseMs > 0 && pauseMs <= MAX_PAUSE_MS ? pauseMs : 0;
   }
@@ -194,7 +194,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   /** Delivers a batch of events up to the first failure. @returns whether there may be more. */
   async function deliverBatch(signal: AbortSignal): Promise<boolean> {
     const newestId = deps.newestId();
-    if (leftMs() > 0 || newestId <= deliveredUpTo) return false;
+    if (remainingPauseMs() > 0 || newestId <= deliveredUpTo) return false;
     const { events, isStale, readUpTo } = await readEventBatch(
       { afterId: deliveredUpTo, newestId, limit: BATCH },
       (range) => deps.listEvents(deliveredUpTo, { ...range, types: webhook.types }),
@@ -218,7 +218,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
       while (await deliverBatch(signal)) await saveIfDue();
       if (!signal.aborted) await saveIfDue();
     },
-    nextPauseMs: () => Math.min(unsaved.length > 0 ? SAVE_MS : leftMs() || checkMs, checkMs),
+    nextPauseMs: () => Math.min(unsaved.length > 0 ? SAVE_MS : remainingPauseMs() || checkMs, checkMs),
   });
 
   return {

@@ -160,8 +160,8 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
   const due = sql`${dueCondition(upTo)} and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
-  const found = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
-  if (found.length === 0) return 0;
+  const [firstDue] = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
+  if (!firstDue) return 0;
   return retryVictim(() =>
     db.transaction(async (transaction) => {
       await lockPenalties(transaction);

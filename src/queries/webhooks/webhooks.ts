@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
@@ -35,8 +35,8 @@ export async function createWebhook(
 ): Promise<SigningWebhook> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.newWebhook})`);
-    const [known] = await tx.select({ count: count() }).from(webhooks);
-    if ((known?.count ?? 0) >= MAX_WEBHOOKS) {
+    const existing = await tx.$count(webhooks);
+    if (existing >= MAX_WEBHOOKS) {
       throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);
     }
     const { newestId } = await readEventLog(tx);
@@ -111,7 +111,7 @@ export async function enableWebhook(db: Db, id: number, { actor }: { actor: Acto
   });
 }
 
-/** Records a message that was sent by hand in the audit log. */
+/** Records a message that somebody sent from a page or the CLI in the audit log. */
 export async function recordManualDelivery(
   db: Db,
   webhook: Pick<Webhook, 'id' | 'url'>,

@@ -60,7 +60,7 @@ describe('a live query', () => {
     expect(query.current()).toBe('b');
   });
 
-  test('tells every listener, even if one before it fails', async () => {
+  test('calls every listener, even if one before it fails', async () => {
     const query = await openQuery();
     const received: string[] = [];
     query.onChange(() => {
@@ -90,21 +90,21 @@ describe('a live query', () => {
     expect([query.current(), changes]).toEqual(['a+b', ['a+b']]);
   });
 
-  test('answers a burst of notifications by one read', async () => {
+  test('reads once for a burst of notifications', async () => {
     const query = await openQuery();
     for (let i = 0; i < 1000; i++) query.invalidate();
     await pass(100);
     expect(table.reads).toBe(2);
   });
 
-  test('sees a change soon even when nothing told it', async () => {
+  test('sees a change soon even without a notification', async () => {
     const query = await openQuery();
     table.rows = ['b'];
     await pass(REFRESH_MS);
     expect(query.current()).toBe('b');
   });
 
-  test('shows for an hour and longer what was read before the database went away, and says so once', async () => {
+  test('keeps what was read before an outage of the database, and logs the outage once', async () => {
     const query = await openQuery();
     table.isAway = true;
     for (let ms = 0; ms < 3_600_000; ms += REFRESH_MS) {

@@ -83,7 +83,7 @@ test('random and changed packets are read, or are misses, and nothing else', () 
   }
 });
 
-test('a server that sends them is answered or missed', async () => {
+test('a server that sends them has responded or is missed', async () => {
   const datagrams = fc.sample(datagram, { numRuns: 10_000, seed: 2 });
   let sent = 0;
   const server = await startRawServer(() =>

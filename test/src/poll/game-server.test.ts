@@ -29,8 +29,8 @@ function ask(server: { address: string }, timeoutMs = 5000) {
   return queryGameServer(server.address, { timeoutMs });
 }
 
-describe('a server that answers', () => {
-  test('tells host name, map, counts, ping, and players by score', async () => {
+describe('a server that responds', () => {
+  test('reports host name, map, counts, ping, and players by score', async () => {
     const server = await aServer({
       game: {
         hostname: '  [PL] Mirage 24/7 ★  ',
@@ -80,7 +80,7 @@ describe('a server that answers', () => {
     });
   });
 
-  test('keeps people apart from bots by what the server lists', async () => {
+  test('distinguishes people from bots by what the server lists', async () => {
     const server = await aServer({
       game: { bots: 2, players: [aPlayer('Ala', 1), aPlayer('Ola', 2)] },
     });
@@ -95,7 +95,7 @@ describe('a server that answers', () => {
     });
   });
 
-  test('loses control characters in its texts, NUL among them', async () => {
+  test('is shown without the control characters in its texts, NUL included', async () => {
     const server = await aServer({
       game: {
         hostname: '\u0001Red\u0007 server',
@@ -108,7 +108,7 @@ describe('a server that answers', () => {
     });
   });
 
-  test('that never tells its players is online with none', async () => {
+  test('that never sends its players is online with none', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
       respond: (response, { isInfo }) => (isInfo ? [response] : []),
@@ -119,7 +119,7 @@ describe('a server that answers', () => {
     });
   });
 
-  test('is asked again when a request got lost', async () => {
+  test('is asked again when a request was lost', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala', 4)] },
       respond: (response) => (server.requests.info === 1 ? [] : [response]),
@@ -151,7 +151,7 @@ describe('a poll is missed', () => {
     expect(server.requests.info).toBeGreaterThan(1);
   });
 
-  test('when the answer is too slow', async () => {
+  test('when the response is too slow', async () => {
     const server = await aServer({ delayMs: 700 });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
   });
@@ -170,12 +170,12 @@ describe('a poll is missed', () => {
     });
   });
 
-  test('when the server banned our address, told apart from a time-out', async () => {
+  test('when the server banned our address, which is not a time-out', async () => {
     const server = await aServer({ respond: () => [aBannedPacket()] });
     expect(await ask(server)).toEqual({ hasResponded: false, reason: 'banned-by-server' });
   });
 
-  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', ''])('when the answer is %p', async (answer) => {
+  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', ''])('when the response is %p', async (answer) => {
     const server = await aServer({ respond: () => [Buffer.from(answer)] });
     expect(await ask(server, 1000)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
@@ -206,12 +206,12 @@ describe('a poll is missed', () => {
     }
   });
 
-  test('when an answer that came in parts is cut', async () => {
+  test('when a split response is cut', async () => {
     const server = await aServer({ respond: (response) => splitIntoParts(response.subarray(0, 50)) });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
-  test('when the server has neither a map nor a place', async () => {
+  test('when the server has neither a map nor slots', async () => {
     const server = await aServer({ game: { map: '', maxPlayers: 0 } });
     expect(await ask(server)).toEqual({ hasResponded: false, reason: 'no-game' });
     server.game.maxPlayers = 10;
@@ -228,7 +228,7 @@ describe('a poll is missed', () => {
     },
   );
 
-  test('when we stop asking, at once', async () => {
+  test('when the query is aborted, at once', async () => {
     const server = await aServer({ respond: staySilent });
     const stopping = new AbortController();
     const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });

@@ -77,7 +77,7 @@ async function snapshotOf(serverId: number) {
   return row;
 }
 
-test('keeps what a server answers, and a sample of each poll', async () => {
+test('saves what a server reports, and a sample of each poll', async () => {
   const game = await aGameServer({
     game: {
       hostname: 'Arena',
@@ -146,7 +146,7 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
   expect(lines.find(({ msg }) => msg === 'server is offline')?.reason).toBe('malformed');
 });
 
-test('a server that banned our address is told apart, once', async () => {
+test('a server that banned our address is logged as such, once', async () => {
   const game = await aGameServer({ respond: () => [aBannedPacket()] });
   const { id, slug } = await aListedServer(game);
   const { messagesOf } = await startPoller();
@@ -215,7 +215,7 @@ test('one process polls; another takes over when it ends', async () => {
 });
 
 test.each(['cut', 'freeze'] as const)(
-  'survives a database that goes away (%s), and counts no miss for it',
+  'survives an outage of the database (%s), and counts no miss for it',
   async (how) => {
     const proxy = await startDatabaseProxy(database.url);
     stops.push(proxy.stop);

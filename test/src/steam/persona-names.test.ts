@@ -28,7 +28,7 @@ describe('the Steam profile', () => {
     });
   });
 
-  test('is not asked for without a key', async () => {
+  test('is not requested without a key', async () => {
     steamApi.requests = 0;
     expect(await fetchProfile(createSteamApi({ ...settings, apiKey: undefined }))).toEqual({});
     expect(steamApi.requests).toBe(0);
@@ -58,18 +58,10 @@ describe('the Steam profile', () => {
     expect(await fetchProfile()).toEqual({});
   });
 
-  test('of another account is not taken', async () => {
+  test('of another account is not used', async () => {
     steamApi.players = { '76561198000000002': { personaname: 'Somebody else' } };
     steamApi.answersForAnybody = true;
     expect(await fetchProfile()).toEqual({});
     steamApi.answersForAnybody = false;
-  });
-
-  test('is requested once by simultaneous calls, and again afterwards', async () => {
-    steamApi.requests = 0;
-    const [first, second] = await Promise.all([fetchProfile(), fetchProfile()]);
-    expect([second, steamApi.requests]).toEqual([first, 1]);
-    await fetchProfile();
-    expect(steamApi.requests).toBe(2);
   });
 });
