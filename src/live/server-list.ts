@@ -17,20 +17,9 @@ export async function createServerList(db: Db, log: Logger): Promise<ServerList>
     read: () => listServerStatuses(db),
     build: (statuses) => statuses,
   });
-  let index = indexOf(query.current());
-  query.onChange((statuses) => {
-    index = indexOf(statuses);
-  });
   return {
     ...query,
-    findBySlug: (slug) => index.bySlug.get(slug),
-    findById: (id) => index.byId.get(id),
-  };
-}
-
-function indexOf(statuses: readonly ServerStatus[]) {
-  return {
-    bySlug: new Map(statuses.map((status) => [status.server.slug, status])),
-    byId: new Map(statuses.map((status) => [status.server.id, status])),
+    findBySlug: (slug) => query.current().find(({ server }) => server.slug === slug),
+    findById: (id) => query.current().find(({ server }) => server.id === id),
   };
 }

@@ -98,23 +98,11 @@ export function parsePlayers(body: Buffer, { appId }: Pick<A2sInfo, 'appId'>): A
   return players;
 }
 
-/** Reads a packet from front to back, numbers in little-endian order. Every read past the end throws {@link QueryFailure} `malformed`. */
-type PacketReader = {
-  readByte: () => number;
-  readUint16: () => number;
-  readUint32: () => number;
-  readInt32: () => number;
-  /** Of four bytes; may be NaN or infinite. */
-  readFloat: () => number;
-  /** Up to the next NUL, as UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is left out. */
-  readText: () => string;
-  skip: (bytes: number) => void;
-  /** What has not been read yet. */
-  rest: () => Buffer;
-};
-
-/** Starts at the first byte of `packet`, which is not copied. */
-export function createPacketReader(packet: Buffer): PacketReader {
+/**
+ * Reads a packet, which is not copied, from front to back, numbers in little-endian order. Every read past the end throws
+ * {@link QueryFailure} `malformed`.
+ */
+export function createPacketReader(packet: Buffer) {
   let offset = 0;
   /** Advances by some bytes and returns the offset before. */
   const step = (bytes: number): number => {
@@ -128,7 +116,9 @@ export function createPacketReader(packet: Buffer): PacketReader {
     readUint16: () => packet.readUInt16LE(step(2)),
     readUint32: () => packet.readUInt32LE(step(4)),
     readInt32: () => packet.readInt32LE(step(4)),
+    /** May be NaN or infinite. */
     readFloat: () => packet.readFloatLE(step(4)),
+    /** Up to the next NUL, as UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is left out. */
     readText: () => {
       const end = packet.indexOf(0, offset);
       if (end === -1) throw new QueryFailure('malformed');
@@ -137,9 +127,10 @@ export function createPacketReader(packet: Buffer): PacketReader {
       // Servers cut names and host names at a number of bytes. A stream keeps an incomplete character for the next chunk.
       return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
     },
-    skip: (bytes) => {
+    skip: (bytes: number): void => {
       step(bytes);
     },
+    /** What has not been read yet. */
     rest: () => packet.subarray(offset),
   };
 }
@@ -201,22 +192,19 @@ export function createSplitResponses(): SplitResponses {
   };
 }
 
-/** Why a game server gave no usable response. */
-const QUERY_FAILURE_REASONS = [
-  'time-out',
-  /** The response is not A2S, or incomplete. */
-  'malformed',
-  /** The server has no map and no slots: it is starting, or is not a game server. */
-  'no-game',
-  'banned-by-server',
-  /** No process listens on the port. */
-  'refused',
-  'unreachable',
-  'host-unknown',
-  /** The query was aborted. */
-  'aborted',
-] as const;
-export type QueryFailureReason = (typeof QUERY_FAILURE_REASONS)[number];
+/**
+ * Why a game server gave no usable response. `malformed`: it is not A2S, or incomplete. `no-game`: the server has no map and
+ * no slots, so it is starting, or is not a game server. `refused`: no process listens on the port. `aborted`: by the caller.
+ */
+export type QueryFailureReason =
+  | 'time-out'
+  | 'malformed'
+  | 'no-game'
+  | 'banned-by-server'
+  | 'refused'
+  | 'unreachable'
+  | 'host-unknown'
+  | 'aborted';
 
 /** Thrown inside a query; `queryGameServer` turns it into a value. */
 export class QueryFailure extends Error {
