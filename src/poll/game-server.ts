@@ -1,5 +1,5 @@
 import type { ServerPlayer } from '../db/schema/servers.ts';
-import { type ServerAddress, tryParseServerAddress } from '../domain/server-address.ts';
+import { tryParseServerAddress } from '../domain/server-address.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import type { ServerState } from '../queries/servers/polls.ts';
 import { resolveHost } from '../runtime/resolve-host.ts';
@@ -30,8 +30,10 @@ export async function queryGameServer(
   let socket: ServerSocket | undefined;
   const abort = () => socket?.fail(new QueryFailure('aborted'));
   try {
-    const { host, port } = parseAddress(address);
-    socket = await openServerSocket(await resolveToOne(host, { timeoutMs }), port);
+    const parsed = tryParseServerAddress(address);
+    // A row that `addServer` did not write may have an invalid address.
+    if (!parsed) throw new QueryFailure('host-unknown');
+    socket = await openServerSocket(await resolveToOne(parsed.host, { timeoutMs }), parsed.port);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
     return { hasResponded: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
@@ -42,13 +44,6 @@ export async function queryGameServer(
     signal?.removeEventListener('abort', abort);
     socket?.close();
   }
-}
-
-/** @throws {QueryFailure} for an invalid address, which a row that `addServer` did not write may have. */
-function parseAddress(address: string): ServerAddress {
-  const parsed = tryParseServerAddress(address);
-  if (parsed) return parsed;
-  throw new QueryFailure('host-unknown');
 }
 
 /** Preferably an IPv4 address. @throws {QueryFailure} `host-unknown`. */

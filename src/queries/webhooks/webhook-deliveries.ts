@@ -66,17 +66,7 @@ export async function saveDeliveries(
   deliveries: readonly Delivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  await db.insert(webhookDeliveries).values(
-    deliveries.map(({ messageId, type, at, durationMs, status, failure }) => ({
-      webhookId,
-      messageId,
-      type,
-      at,
-      durationMs,
-      status,
-      failure,
-    })),
-  );
+  await db.insert(webhookDeliveries).values(deliveries.map((delivery) => ({ ...delivery, webhookId })));
   const oldest = db
     .select({ id: webhookDeliveries.id })
     .from(webhookDeliveries)
