@@ -61,7 +61,7 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
       return compareServer(previous, toServerView(status), { playersAtLeast, now: now() }) ?? [];
     });
   if (changed.length === 0) return false;
-  await saveFeedServers(db, feed.id, changed);
+  await saveFeedServers(db, feed, changed);
   return true;
 }
 

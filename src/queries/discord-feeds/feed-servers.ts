@@ -1,6 +1,6 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { discordFeedServers } from '../../db/schema/discord.ts';
+import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
 import { serverSnapshots } from '../../db/schema/servers.ts';
 import type { FeedChange } from '../../domain/discord-feed.ts';
 
@@ -18,24 +18,36 @@ export async function listFeedServers(db: Db, feedId: number): Promise<FeedServe
 
 /**
  * Records new states of servers, with what is to be posted about them, before it is posted. What another process recorded
- * in the meantime is kept.
+ * in the meantime is kept, and nothing is recorded if `playersAtLeast` has changed, with which the states were compared.
  */
-export async function saveFeedServers(db: Db, feedId: number, states: readonly FeedServer[]): Promise<void> {
+export async function saveFeedServers(
+  db: Db,
+  { id: feedId, playersAtLeast }: { id: number; playersAtLeast: number | null },
+  states: readonly FeedServer[],
+): Promise<void> {
   const { serverId, isOnline, hasPlayers, pending } = discordFeedServers;
-  await db
-    .insert(discordFeedServers)
-    .values(states.map((state) => ({ feedId, ...state })))
-    .onConflictDoUpdate({
-      target: [discordFeedServers.feedId, serverId],
-      set: {
-        isOnline: sql`excluded.is_online`,
-        hasPlayers: sql`excluded.has_players`,
-        calledAt: sql`excluded.called_at`,
-        pending: sql`excluded.pending`,
-        pendingSince: sql`excluded.pending_since`,
-      },
-      setWhere: sql`${pending} is null and (${isOnline}, ${hasPlayers}) <> (excluded.is_online, excluded.has_players)`,
-    });
+  await db.transaction(async (transaction) => {
+    const [feed] = await transaction
+      .select({ playersAtLeast: discordFeeds.playersAtLeast })
+      .from(discordFeeds)
+      .where(eq(discordFeeds.id, feedId))
+      .for('share');
+    if (feed?.playersAtLeast !== playersAtLeast) return;
+    await transaction
+      .insert(discordFeedServers)
+      .values(states.map((state) => ({ feedId, ...state })))
+      .onConflictDoUpdate({
+        target: [discordFeedServers.feedId, serverId],
+        set: {
+          isOnline: sql`excluded.is_online`,
+          hasPlayers: sql`excluded.has_players`,
+          calledAt: sql`excluded.called_at`,
+          pending: sql`excluded.pending`,
+          pendingSince: sql`excluded.pending_since`,
+        },
+        setWhere: sql`${pending} is null and (${isOnline}, ${hasPlayers}) <> (excluded.is_online, excluded.has_players)`,
+      });
+  });
 }
 
 /** Records that a change that was pending for these servers is posted. */

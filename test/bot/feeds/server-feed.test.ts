@@ -3,6 +3,8 @@ import { compareServer } from '../../../bot/feeds/server-feed.ts';
 import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
+import { saveFeedServers } from '../../../src/queries/discord-feeds/feed-servers.ts';
+import { listDiscordFeeds } from '../../../src/queries/discord-feeds/feeds.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
@@ -250,5 +252,16 @@ describe('players', () => {
     };
     const server = { id: 1, isOnline: true, playersCount: 10, updatedAt: now } as ServerView;
     expect(compareServer(before, server, { playersAtLeast: 10, now })?.pending).toBe(change as 'players');
+  });
+
+  test('a round that compared them with an earlier number records nothing', async () => {
+    await addServer('Retake', 5);
+    const { manager } = await startNoted({ what: 'servers', players: 10 });
+    const [feed] = await listDiscordFeeds(db);
+    const [state] = await db.select().from(discordFeedServers);
+    if (!feed || !state) throw new Error('the feed is missing');
+    await fake.command('feed start', { what: 'servers', players: 4 }, manager);
+    await saveFeedServers(db, feed, [{ ...state, hasPlayers: false }]);
+    expect(await db.select().from(discordFeedServers)).toMatchObject([{ hasPlayers: true }]);
   });
 });
