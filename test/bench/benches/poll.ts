@@ -18,7 +18,7 @@ export const poll: Bench = {
   title: 'a thousand game servers, simulated by another process, polled at once',
   run: async () => {
     using games = await startGameServers(SERVERS);
-    return measurePoller(games.addresses);
+    return await measurePoller(games.addresses);
   },
 };
 
