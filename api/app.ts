@@ -111,10 +111,12 @@ function version1(prefix: string, endpoints: readonly Endpoint[], pipeline: Pipe
     if (success.contentType)
       app.head(path, ({ request, server, params }) => handle({ request, server, params }));
   }
-  const known = endpoints.map(({ path }) => new RegExp(`^${prefix}${path.replace(/:[^/]+/g, '[^/]+')}/?$`));
+  const patterns = endpoints.map(
+    ({ path }) => new RegExp(`^${prefix}${path.replace(/:[^/]+/g, '[^/]+')}/?$`),
+  );
   const refuse = ({ request, server }: Incoming) => {
     const path = pathOf(request.url);
-    const isKnown = known.some((pattern) => pattern.test(path));
+    const isKnown = patterns.some((pattern) => pattern.test(path));
     if (request.method === 'OPTIONS' && (isKnown || isPreflight(request)))
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
     return pipeline.handlePublic({ request, server }, NO_OPERATION, () => {

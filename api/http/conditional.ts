@@ -13,8 +13,8 @@ const MAX_LIST_LENGTH = 8192;
  * takes precedence over `If-Modified-Since`.
  */
 export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators): boolean {
-  const known = headers.get('if-none-match');
-  if (known !== null) return matchesEtag(known, etag);
+  const list = headers.get('if-none-match');
+  if (list !== null) return matchesEtag(list, etag);
   const since = modifiedAt && headers.get('if-modified-since');
   return since ? modifiedAt.getTime() <= parseHttpDate(since) : false;
 }
@@ -24,8 +24,8 @@ export function isUnchanged(headers: Headers, { etag, modifiedAt }: Validators):
  * and 13.1.4. `If-Match` takes precedence over `If-Unmodified-Since`.
  */
 export function isOtherVersion(headers: Headers, { etag, modifiedAt }: Validators): boolean {
-  const wanted = headers.get('if-match');
-  if (wanted !== null) return wanted.trim() !== '*' && !splitTags(wanted).includes(etag);
+  const list = headers.get('if-match');
+  if (list !== null) return list.trim() !== '*' && !splitTags(list).includes(etag);
   const since = modifiedAt && headers.get('if-unmodified-since');
   return since ? modifiedAt.getTime() > parseHttpDate(since) : false;
 }

@@ -31,9 +31,9 @@ export function refuseNearMisses(
 ): void {
   const filters = parameters.filter(({ aliases }) => aliases !== undefined);
   if (filters.length === 0) return;
-  const known = new Set(parameters.map(({ name }) => name));
+  const names = new Set(parameters.map(({ name }) => name));
   for (const key of new Set(keys)) {
-    const meant = known.has(key) ? undefined : (findOther(key, others) ?? findMeant(foldName(key), filters));
+    const meant = names.has(key) ? undefined : (findOther(key, others) ?? findMeant(foldName(key), filters));
     if (meant) throw misspelled(key, meant.name);
   }
 }

@@ -57,7 +57,7 @@ export function parseParameters<P extends Parameters>(
   { parameters, otherKeys = [] }: { parameters: P; otherKeys?: readonly OtherKeys[] | undefined },
   { request, params = {} }: { request: Request; params?: Readonly<Record<string, string>> },
 ): Values<P> {
-  const given: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   let query: URLSearchParams | undefined;
   const lastOf = (name: string) => {
     requireShortQuery(request.url);
@@ -70,8 +70,8 @@ export function parseParameters<P extends Parameters>(
   };
   for (const [key, { in: place = 'query', name, ignoredBeside, parse }] of Object.entries(parameters)) {
     const isIgnored = ignoredBeside !== undefined && lastOf(ignoredBeside) !== undefined;
-    given[key] = parse(isIgnored ? undefined : textOf(place, name));
+    values[key] = parse(isIgnored ? undefined : textOf(place, name));
   }
   if (query) refuseNearMisses(Object.values(parameters), otherKeys, query.keys());
-  return given as Values<P>;
+  return values as Values<P>;
 }

@@ -120,9 +120,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     }
 
     const response = await respond()
-      .then((given) => {
+      .then((content) => {
         const headers = commonHeaders(policy, verdict, cacheControl);
-        return respondProtected(request, given, { headers, hasEtag });
+        return respondProtected(request, content, { headers, hasEtag });
       })
       .catch((error: unknown) => {
         // A guest's error is as private as the route's others.

@@ -42,21 +42,21 @@ export function integerParameter({
  */
 export function limitParameter(
   name: string,
-  { what, byDefault, maximum }: { what: string; byDefault: number; maximum: number },
+  { what, defaultLimit, maximum }: { what: string; defaultLimit: number; maximum: number },
 ): Parameter<number> {
   return {
     name,
-    description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${byDefault}.`,
-    schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
-    example: byDefault,
-    parse: (text) => Math.min(positiveOr(text, byDefault), maximum),
+    description: `${what}; more than ${maximum} counts as ${maximum}, anything but a positive whole number as ${defaultLimit}.`,
+    schema: { type: 'integer', minimum: 1, maximum, default: defaultLimit },
+    example: defaultLimit,
+    parse: (text) => Math.min(positiveOr(text, defaultLimit), maximum),
   };
 }
 
 /** A positive whole number; the default for any other text. */
-export function positiveOr(text: string | undefined, byDefault: number): number {
+export function positiveOr(text: string | undefined, fallback: number): number {
   const number = text !== undefined && /^\+?[0-9]+$/.test(text) ? Number(text) : 0;
-  return number < 1 ? byDefault : number;
+  return number < 1 ? fallback : number;
 }
 
 /** The error for an invalid parameter; quotes at most 64 characters of its value. */

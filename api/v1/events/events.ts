@@ -81,7 +81,7 @@ const CURSOR_PARAMETER = {
 
 const LIMIT_PARAMETER = limitParameter('limit', {
   what: 'Maximum number of changes',
-  byDefault: 100,
+  defaultLimit: 100,
   maximum: 500,
 });
 

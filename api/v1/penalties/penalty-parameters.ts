@@ -99,7 +99,7 @@ export const LIST_PARAMETERS = {
     ),
   },
   // Never rejected: anything but a positive whole number means the default.
-  perPage: limitParameter('per_page', { what: 'Records per page', byDefault: 50, maximum: MAX_PER_PAGE }),
+  perPage: limitParameter('per_page', { what: 'Records per page', defaultLimit: 50, maximum: MAX_PER_PAGE }),
   page: {
     name: 'page',
     description:
@@ -164,7 +164,7 @@ function parseTypes(text: string): readonly PenaltyType[] {
 type TimeOptions = {
   description: string;
   aliases: readonly string[];
-  read: (given: { time: Date; isDate: boolean }) => Date;
+  read: (moment: { time: Date; isDate: boolean }) => Date;
 };
 
 /** A date or a timestamp with offset. */
@@ -180,9 +180,9 @@ function timeParameter(
     aliases,
     parse: optional((text) => {
       // In a query, a `+` that is not encoded means a space.
-      const given = tryParseTime(text.replace(/ (?=[0-9:]*$)/, '+'));
-      return given && (given.isDate || given.hasZone) && hasCommonYear(given.time)
-        ? read(given)
+      const moment = tryParseTime(text.replace(/ (?=[0-9:]*$)/, '+'));
+      return moment && (moment.isDate || moment.hasZone) && hasCommonYear(moment.time)
+        ? read(moment)
         : refuse(name, text, 'a date (2026-11-21) or a timestamp with offset (2026-11-21T10:00:00+00:00)');
     }),
   };

@@ -72,9 +72,9 @@ export const getServerHistory = publicRoute({
   handle:
     ({ serverList, readHistory }: Deps) =>
     async ({ slug, hours }) => {
-      const found = serverList.findBySlug(slug);
-      if (!found) throw SERVER_NOT_FOUND.error();
-      const { points, stepSeconds, readAt } = await readHistory(found.server.id, hours);
+      const status = serverList.findBySlug(slug);
+      if (!status) throw SERVER_NOT_FOUND.error();
+      const { points, stepSeconds, readAt } = await readHistory(status.server.id, hours);
       const body: Static<typeof ServerHistoryModel> = {
         success: true,
         data: points.map(presentPoint),

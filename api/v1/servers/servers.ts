@@ -40,9 +40,9 @@ export const getServer = publicRoute({
   handle:
     ({ serverList, bodies, now }: Deps) =>
     ({ slug }) => {
-      const found = serverList.findBySlug(slug);
-      if (!found) throw SERVER_NOT_FOUND.error();
-      return bodies(`detail ${slug}`, () => presentServerDetail(found, now()));
+      const status = serverList.findBySlug(slug);
+      if (!status) throw SERVER_NOT_FOUND.error();
+      return bodies(`detail ${slug}`, () => presentServerDetail(status, now()));
     },
 });
 
@@ -58,8 +58,8 @@ export const listServerPlayers = publicRoute({
   handle:
     ({ serverList, bodies }: Omit<Deps, 'now'>) =>
     ({ id }) => {
-      const found = id === undefined ? undefined : serverList.findById(id);
-      if (!found) throw SERVER_NOT_FOUND.error();
-      return bodies(`players ${id}`, () => presentPlayerList(found));
+      const status = id === undefined ? undefined : serverList.findById(id);
+      if (!status) throw SERVER_NOT_FOUND.error();
+      return bodies(`players ${id}`, () => presentPlayerList(status));
     },
 });
