@@ -1,14 +1,37 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Bot, BotDeps } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
-import { startUnreliableBot, VANITY } from '../../support/bot/unreliable-bot.ts';
-import { aSteamId } from '../../support/database/builders.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { insertMany } from '../../support/bot/feeds.ts';
+import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
-const { fake, db, deps, startNext, bot, behaviour, moderator, lines, outcomes } = await startUnreliableBot();
+/** An option whose player is looked up at Steam, slower or broken on demand, as the history is. */
+const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
+const behaviour: { delayMs: number; error: Error | undefined } = { delayMs: 0, error: undefined };
+const harness = await startTestBot();
+const { fake, db, deps, startNext, lines, outcomes } = harness;
+const moderator = anActor({ isModerator: true });
+const { id: serverId } = await insertServer(db, { slug: 'one', name: 'One' });
+await harness.poll(serverId, {});
+await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
+await insertMany(db, 12);
+await harness.refreshServers();
+const bot = await startNext({
+  readHistory: async (serverId, hours) => {
+    await Bun.sleep(behaviour.delayMs);
+    return deps.readHistory(serverId, hours);
+  },
+  resolveVanity: async () => {
+    await Bun.sleep(behaviour.delayMs);
+    if (behaviour.error) throw behaviour.error;
+    return aSteamId(1);
+  },
+  timings: { deferAfterMs: 600 },
+});
 
 describe('a slow response', () => {
   test('is deferred in time, with the right visibility, and delivered when it is there', async () => {
