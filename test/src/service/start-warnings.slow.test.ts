@@ -68,8 +68,8 @@ test('a host name in another script is sent as punycode and shown as it is writt
 });
 
 /** Starts a service on a storage folder until it listens, and stops it. @returns what it logged. */
-async function runOnce(storage: string): Promise<string> {
-  const program = start({ STORAGE_DIR: join(folder.path, storage) });
+async function runOnce(databaseUrl: string, storage: string): Promise<string> {
+  const program = start({ DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder.path, storage) });
   await program.waitFor('HTTP server listening');
   program.kill('SIGINT');
   await program.exited;
@@ -78,13 +78,15 @@ async function runOnce(storage: string): Promise<string> {
 
 test('two processes on one database notice that their STORAGE_DIR differ', async () => {
   const MISMATCH = 'STORAGE_DIR is not the folder';
-  const together = await Promise.all([runOnce('shared'), runOnce('shared')]);
+  // The other tests have a storage folder on theirs.
+  const { url } = await createTestDatabase();
+  const together = await Promise.all([runOnce(url, 'shared'), runOnce(url, 'shared')]);
   expect(together.join()).not.toContain(MISMATCH);
-  const elsewhere = await runOnce('of-its-own');
+  const elsewhere = await runOnce(url, 'of-its-own');
   expect(elsewhere).toContain(MISMATCH);
   const { expected, file } = JSON.parse(
     elsewhere.split('\n').find((line) => line.includes(MISMATCH)) ?? '{}',
   );
   await Bun.write(file, expected);
-  expect(await runOnce('of-its-own')).not.toContain(MISMATCH);
+  expect(await runOnce(url, 'of-its-own')).not.toContain(MISMATCH);
 });
