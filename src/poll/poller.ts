@@ -107,8 +107,8 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
       const outcome = await queryGameServer(target.address, { timeoutMs, signal: stopping.signal });
       if (stopping.signal.aborted || !leadership?.isLeader() || !isTarget()) return;
       const state = outcome.hasResponded ? outcome.state : undefined;
-      const saved = await saving.load({ serverId: target.id, state, polledAt: new Date() });
-      if (saved) logChange(target, outcome, saved);
+      const polledServer = await saving.load({ serverId: target.id, state, polledAt: new Date() });
+      if (polledServer) logChange(target, outcome, polledServer);
     } catch (error) {
       log.error({ err: error, server: target.slug }, 'a poll failed');
     }

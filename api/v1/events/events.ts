@@ -189,12 +189,12 @@ export const streamEvents = protectedRoute({
   handle: ({ eventStreams, locateEvent }: StreamDeps) => {
     const limitWait = createWaitLimit(REQUEST_LIMITS);
     return async ({ types, lastEventId }, { token, isHead, sinceMs }) => {
-      const seen = typesFor(token, types);
+      const streamTypes = typesFor(token, types);
       const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
       if (isHead) return streamOf(unreadStream());
       const { id: tokenId, userId: owner, expiresAt } = token;
       if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();
-      return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: seen, afterId }));
+      return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: streamTypes, afterId }));
     };
   },
   guests: ({ eventStreams }) => ({

@@ -76,17 +76,17 @@ describe('a split response', () => {
   });
 
   test('is put together from parts that come twice, in any order, and among those of another', async () => {
-    const wanted = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), {
+    const parts = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), {
       id: 1,
       partBytes: 9,
     });
     const late = splitIntoParts(anInfoPacket({ hostname: 'Late, and never whole' }), { id: 2 });
     const server = await aServerWith([
       ...late.slice(1),
-      ...wanted.slice(2),
-      ...wanted.slice(2),
-      ...wanted.slice(0, 1),
-      ...wanted,
+      ...parts.slice(2),
+      ...parts.slice(2),
+      ...parts.slice(0, 1),
+      ...parts,
     ]);
     expect(await ask(server)).toMatchObject({ state: { hostname: 'Wanted, in several parts' } });
   });

@@ -227,8 +227,8 @@ test.each(['cut', 'freeze'] as const)(
     await waitFor(() => !poller.health().isPolling);
     expect(await snapshotOf(id)).toMatchObject({ isOnline: true, missedPolls: 0 });
     // Each failure is logged once.
-    const told = lines.filter(({ level }) => level >= 40).map(({ msg }) => msg);
-    expect(told).toEqual([...new Set(told)]);
+    const warnings = lines.filter(({ level }) => level >= 40).map(({ msg }) => msg);
+    expect(warnings).toEqual([...new Set(warnings)]);
     proxy.restore();
     const restoredAt = new Date();
     await waitFor(async () => ((await snapshotOf(id))?.polledAt ?? 0) > restoredAt);
@@ -261,8 +261,8 @@ test('thins samples older than a day', async () => {
   );
   await startPoller();
   const rows = await waitFor(async () => {
-    const found = await db.select().from(serverSamples).where(eq(serverSamples.serverId, server.id));
-    return found.length === 1 && found;
+    const samples = await db.select().from(serverSamples).where(eq(serverSamples.serverId, server.id));
+    return samples.length === 1 && samples;
   });
   expect(rows[0]).toMatchObject({
     periodSeconds: 300,

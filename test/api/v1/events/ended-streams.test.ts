@@ -75,16 +75,16 @@ test('a client that does not read is cut off from what it has not read, and the 
   await waitFor(async () => (await countStreams()) === 2);
   const reason = await insertLargePenalties();
   await waitFor(async () => (await countStreams()) === 1);
-  let told = '';
+  let received = '';
   lagging.on('data', (chunk) => {
-    told += chunk.toString('latin1');
+    received += chunk.toString('latin1');
   });
   lagging.on('error', () => {});
   const closed = new Promise((resolve) => lagging.on('close', resolve));
   lagging.resume();
   await closed;
-  expect(told).toStartWith('HTTP/1.1 200 OK\r\n');
-  expect(told.endsWith('0\r\n\r\n')).toBe(false);
+  expect(received).toStartWith('HTTP/1.1 200 OK\r\n');
+  expect(received.endsWith('0\r\n\r\n')).toBe(false);
   await connection`delete from penalties where reason = ${reason}`;
   await waitFor(() => stream.events.length === 1200);
   stream.leave();

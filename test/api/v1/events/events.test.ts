@@ -86,8 +86,8 @@ describe('GET /penalties/changes', () => {
       Array.from({ length: 620 }, () => ({ createdAt: now() })),
     );
     const sizes = async (limit: string) => {
-      const found = await page(`?cursor=${meta.cursor}${limit}`);
-      return [found.data.length, found.meta.has_more];
+      const changePage = await page(`?cursor=${meta.cursor}${limit}`);
+      return [changePage.data.length, changePage.meta.has_more];
     };
     expect(await sizes('')).toEqual([100, true]);
     expect(await sizes('&limit=7')).toEqual([7, true]);
