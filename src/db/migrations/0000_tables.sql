@@ -237,6 +237,7 @@ CREATE TABLE "round_sounds" (
 	"size_bytes" integer,
 	"voice_sha256" text,
 	"voice_size_bytes" integer,
+	"voice_attempts" smallint DEFAULT 0 NOT NULL,
 	"loudness_before_lufs" real,
 	"loudness_after_lufs" real,
 	"duration_ms" integer,
@@ -389,6 +390,7 @@ CREATE INDEX "penalty_events_lifter" ON "penalty_events" USING btree ("lifted_by
 CREATE INDEX "player_names_grams" ON "player_names" USING gin ("grams") WITH (gin_pending_list_limit=512);--> statement-breakpoint
 CREATE UNIQUE INDEX "round_sounds_ready" ON "round_sounds" USING btree ("steamid64") WHERE status = 'ready';--> statement-breakpoint
 CREATE INDEX "round_sounds_player" ON "round_sounds" USING btree ("steamid64","id");--> statement-breakpoint
+CREATE INDEX "round_sounds_voiceless" ON "round_sounds" USING btree ("id") WHERE status = 'ready' and voice_sha256 is null;--> statement-breakpoint
 CREATE INDEX "round_sounds_queue" ON "round_sounds" USING btree ("id") WHERE status in ('queued', 'measuring', 'rendering');--> statement-breakpoint
 CREATE INDEX "server_samples_raw" ON "server_samples" USING btree ("sampled_at") WHERE period_seconds = 0;--> statement-breakpoint
 CREATE INDEX "staff_notes_player" ON "staff_notes" USING btree ("steamid64","created_at");--> statement-breakpoint

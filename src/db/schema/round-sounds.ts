@@ -32,6 +32,8 @@ export const roundSounds = pgTable(
     /** The same of the voice rendition. */
     voiceSha256: text('voice_sha256'),
     voiceSizeBytes: integer('voice_size_bytes'),
+    /** Unused since 1.0.0; dropped a version later. */
+    voiceAttempts: smallint('voice_attempts').notNull().default(0),
     loudnessBeforeLufs: real('loudness_before_lufs'),
     loudnessAfterLufs: real('loudness_after_lufs'),
     durationMs: integer('duration_ms'),

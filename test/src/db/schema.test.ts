@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Connection } from '../../../src/db/client.ts';
+import { loadMigrationHashes } from '../../../src/db/migrate.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
@@ -25,6 +26,22 @@ test('drizzle-kit finds nothing that a migration is missing for', async () => {
   const before = await listSql(out);
   expect(await generate(out)).toContain('No schema changes');
   expect(await listSql(out)).toEqual(before);
+});
+
+/** The SHA-256 of the migrations of 1.0.0: an edited one would make the service refuse every existing database. */
+const RELEASED = [
+  '6c6375a43dcbf6087ac854a92b7d450ae52f60ee97eb6a99b1c584dabe11f31e',
+  'e24a1a51b96449a4850c349d8a2eeac12a3ae790f17f89948faeb0ea0a7feea9',
+  '7cae1a7c16acf41c130349570585e034e6a281d15fd45d925e3476269d72ee60',
+  'fff3db9846cc2b30d1b55e593a56f356a5f281b982e3bcbee01cd2eb6fa75540',
+  '7f69f13e9db7e9f03db8f400920c04b63a3e50a385f2f9e5b2d3eebb6e819853',
+  '704115b01e71ac9f74d92a140005d711627c36d356401e827f4f37d6fd8670a6',
+];
+
+test('released migrations are never edited', async () => {
+  const { connection } = await createTestDatabase();
+  const hashes = await loadMigrationHashes(connection);
+  expect(hashes.slice(0, RELEASED.length)).toEqual(RELEASED);
 });
 
 /** Runs `drizzle-kit generate`; @returns what it prints. */

@@ -1,0 +1,1 @@
+DROP INDEX "round_sounds_voiceless";
