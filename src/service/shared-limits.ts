@@ -24,8 +24,8 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     countRefusal({ limiter: name }, 0);
     return {
       ...limiter,
-      take: (key) => {
-        const verdict = limiter.take(key);
+      take: (...request) => {
+        const verdict = limiter.take(...request);
         return verdict instanceof Promise ? verdict.then(note) : note(verdict);
       },
     };
