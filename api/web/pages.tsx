@@ -124,17 +124,18 @@ export function pages(deps: PagesDeps) {
   const respond = createResponder({ ...shared, visits, secure, isDemo: demoPeople !== undefined });
   const respondPublicly = createPublicResponse(site.assets);
 
+  // Handlers name what they use of Elysia's context: given all of it, Elysia parses the query and every cookie first.
   const app = new Elysia({ name: 'pages' })
-    .get('/account', (incoming) => respond(incoming, showAccount))
-    .get('/account/sign-in', (incoming) =>
-      respond(incoming, async (visit) => {
-        await enforceLimit(limits.attempts, clientKey(incoming));
+    .get('/account', ({ request, server }) => respond({ request, server }, showAccount))
+    .get('/account/sign-in', ({ request, server }) =>
+      respond({ request, server }, async (visit) => {
+        await enforceLimit(limits.attempts, clientKey({ request, server }));
         return visit.session ? redirect(visit, visit.next ?? '/account') : startSignIn(signIn, visit);
       }),
     )
-    .get('/account/sign-in/return', (incoming) =>
-      respond(incoming, async (visit) => {
-        await enforceLimit(limits.attempts, clientKey(incoming));
+    .get('/account/sign-in/return', ({ request, server }) =>
+      respond({ request, server }, async (visit) => {
+        await enforceLimit(limits.attempts, clientKey({ request, server }));
         return finishSignIn(signIn, visit);
       }),
     )
@@ -142,30 +143,35 @@ export function pages(deps: PagesDeps) {
       const response = site.assets.respond(params.file, request) ?? site.logo.respond(params.file);
       return response ? secure(response) : respond({ request, server }, notFound);
     })
-    .all('/account/*', (incoming) => respond(incoming, notFound), { parse: 'none' })
-    .get('/servers/:slug/banner.png', (incoming) => respondWithServerBanner(incoming, incoming.params.slug));
+    .all('/account/*', ({ request, server }) => respond({ request, server }, notFound), { parse: 'none' })
+    .get('/servers/:slug/banner.png', ({ request, server, params }) =>
+      respondWithServerBanner({ request, server }, params.slug),
+    );
   for (const route of publicRoutes) {
-    app.get(route.path, (incoming) => respondToVisitor(incoming, route, incoming.params));
+    app.get(route.path, ({ request, server, params }) =>
+      respondToVisitor({ request, server }, route, params),
+    );
   }
   for (const route of memberRoutes) {
     app.route(
       route.method,
       `/account${route.path}`,
-      (incoming) => respondToMember(incoming, route, incoming.params),
+      ({ request, server, params }) => respondToMember({ request, server }, route, params),
       { parse: 'none' },
     );
   }
   if (demoPeople) {
     app.post(
       DEMO_SIGN_IN_PATH,
-      (incoming) => respond(incoming, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit)),
+      ({ request, server }) =>
+        respond({ request, server }, (visit) => signInToDemo({ ...visits, people: demoPeople }, visit)),
       { parse: 'none' },
     );
   }
   for (const [path, routes] of Map.groupBy(app.routes, (route) => route.path)) {
     const methods = routes.map(({ method }) => method);
     if (methods.includes('ALL')) continue;
-    app.all(path, (incoming) => refuseMethod(incoming, methods), { parse: 'none' });
+    app.all(path, ({ request, server }) => refuseMethod({ request, server }, methods), { parse: 'none' });
   }
   return { app, site, toErrorPage };
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
@@ -86,4 +86,15 @@ test('a visitor who opens the address of a form is shown the way to it, in their
   expect(visitor.text).not.toContain('Try again');
   const posted = await browser.post('/servers/one');
   expect(posted.text).toContain('This page does not receive forms. Nothing has changed.');
+});
+
+test('no header is parsed before the limits: many cookies would take longer than the page', async () => {
+  // Elysia converts the headers, then parses query and cookies, for a handler that it gives its whole context.
+  using parsing = spyOn(Headers.prototype, 'toJSON');
+  for (const path of [...READ_ONLY, ...FORMS, ...BOTH, '/account/nope']) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT']) {
+      await fetch(service.origin + path, { method, redirect: 'manual' });
+      expect([method, path, parsing.mock.calls.length]).toEqual([method, path, 0]);
+    }
+  }
 });
