@@ -19,13 +19,13 @@ const REFUSED_LINK = /components\[(\d+)\]\.components\[(\d+)\]\.url\[URL_TYPE/g;
 export function createLinkFallback(log: Logger): SendWithLinkFallback {
   const refusedHosts = new Set<string>();
   return async (view, send) => {
-    const sent = withoutLinks(view, refusedHosts);
+    const message = withoutLinks(view, refusedHosts);
     try {
-      return await send(sent);
+      return await send(message);
     } catch (error) {
       if (!isDiscordError(error, RESTJSONErrorCodes.InvalidFormBodyOrContentType)) throw error;
       const hosts = [...error.message.matchAll(REFUSED_LINK)].flatMap(([, row, child]) => {
-        const button = sent.components[Number(row)]?.components[Number(child)];
+        const button = message.components[Number(row)]?.components[Number(child)];
         return button && 'url' in button ? new URL(button.url).host : [];
       });
       if (hosts.length === 0) throw error;
@@ -34,7 +34,7 @@ export function createLinkFallback(log: Logger): SendWithLinkFallback {
         { err: error, hosts },
         'Discord refuses link buttons to these hosts, so the buttons are left out: set PUBLIC_URL and APPEAL_URL to addresses that Discord accepts',
       );
-      return send(withoutLinks(sent, refusedHosts));
+      return send(withoutLinks(message, refusedHosts));
     }
   };
 }

@@ -98,9 +98,9 @@ export async function findUnmoved(
   const unmoved: Rendition[] = [];
   if (sound.sha256 === null) return undefined;
   for (const rendition of RENDITIONS) {
-    const expected = rendition === 'voice' ? sound.voiceSha256 : sound.sha256;
-    if ((await hashFile(partialPath(folders, sound.id, rendition))) === expected) unmoved.push(rendition);
-    else if ((await hashFile(publishedPath(folders, sound.steamId64, rendition))) !== expected)
+    const sha256 = rendition === 'voice' ? sound.voiceSha256 : sound.sha256;
+    if ((await hashFile(partialPath(folders, sound.id, rendition))) === sha256) unmoved.push(rendition);
+    else if ((await hashFile(publishedPath(folders, sound.steamId64, rendition))) !== sha256)
       return undefined;
   }
   return unmoved;

@@ -102,7 +102,7 @@ export async function removeSound(
   folders: SoundFolders,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  const removed = await db.transaction(async (tx) => {
+  const sounds = await db.transaction(async (tx) => {
     await lockPlayer(tx, steamId64);
     const rows = await removeRoundSounds(tx, steamId64, { actor });
     await removePublished(folders, steamId64);
@@ -110,7 +110,7 @@ export async function removeSound(
   });
   await removeUploads(
     folders,
-    removed.map(({ uploadKey }) => uploadKey),
+    sounds.map(({ uploadKey }) => uploadKey),
   );
 }
 

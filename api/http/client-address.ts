@@ -46,9 +46,9 @@ function lastHops(forwardedFor: string): string[] {
 export function rateLimitKey(address: string): string {
   if (!address.includes(':')) return address;
   if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return `${parsed
+  const ip = ipaddr.process(address);
+  if (ip.kind() === 'ipv4') return ip.toString();
+  return `${ip
     .toByteArray()
     .slice(0, 8)
     .map((byte) => byte.toString(16).padStart(2, '0'))

@@ -47,9 +47,11 @@ const FIXED: Record<string, string> = {
   'Access-Control-Expose-Headers': 'Headers that pages of other origins may read.',
 };
 
-/** Headers as the document describes them. @param sent names and values as they are sent. */
-export function describeHeaders(sent: Record<string, string>): Record<string, DocumentedHeader> {
-  return Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, describeHeader(name, value)]));
+/** Headers as the document describes them. @param headers names and values as they are sent. */
+export function describeHeaders(headers: Record<string, string>): Record<string, DocumentedHeader> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, describeHeader(name, value)]),
+  );
 }
 
 /** @throws when a header has no description: it would be sent but not documented. */

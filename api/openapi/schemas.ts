@@ -15,9 +15,9 @@ export function collectSchemas(models: readonly TSchema[]): Record<string, objec
   const collected = new Map<string, TSchema>();
   const collect = (model: TSchema): { $ref: string } => {
     const { $id: name = '', ...root } = model;
-    const known = collected.get(name);
-    if (known && known !== model) throw new Error(`two models are called ${name}`);
-    if (!known) {
+    const namesake = collected.get(name);
+    if (namesake && namesake !== model) throw new Error(`two models are called ${name}`);
+    if (!namesake) {
       collected.set(name, model);
       schemas[name] = JSON.parse(JSON.stringify(root, replace));
     }

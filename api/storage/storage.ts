@@ -84,13 +84,13 @@ function headersOf({ hash, etag, modifiedAt }: SoundFile, version: string | null
 }
 
 function respondToPreflight(): Response {
-  const allowed = {
+  const corsHeaders = {
     'Access-Control-Allow-Methods': METHODS,
     'Access-Control-Allow-Headers': 'Range, If-Match, If-None-Match, If-Range',
   };
   return new Response(null, {
     status: 204,
-    headers: { ...HEADERS, ...allowed, 'Access-Control-Max-Age': '86400' },
+    headers: { ...HEADERS, ...corsHeaders, 'Access-Control-Max-Age': '86400' },
   });
 }
 

@@ -38,8 +38,8 @@ export const OPTIONAL_DISCORD_IDS_PARAMETER = {
 } as const satisfies Parameter<AskedId[] | undefined>;
 
 /** The ids alone, for a query. */
-export function idsOf<Id extends string>(asked: readonly AskedId<Id>[]): Id[] {
-  return asked.map(({ id }) => id);
+export function idsOf<Id extends string>(entries: readonly AskedId<Id>[]): Id[] {
+  return entries.map(({ id }) => id);
 }
 
 /**
@@ -52,13 +52,13 @@ function parseIds<Id extends string>(
   text: string,
   parse: (name: string, text: string) => Id,
 ): AskedId<Id>[] {
-  const asked = new Map<Id, AskedId<Id>>();
+  const entries = new Map<Id, AskedId<Id>>();
   for (const query of splitList(text)) {
     const id = parse(name, query);
-    if (!asked.has(id)) asked.set(id, { id, query });
+    if (!entries.has(id)) entries.set(id, { id, query });
   }
-  if (asked.size === 0)
+  if (entries.size === 0)
     throw new InvalidInput(`${name} has no ids: use 1 to ${MAX_IDS}, separated by commas`);
-  if (asked.size > MAX_IDS) throw new InvalidInput(`${name} has ${asked.size} ids: use 1 to ${MAX_IDS}`);
-  return [...asked.values()];
+  if (entries.size > MAX_IDS) throw new InvalidInput(`${name} has ${entries.size} ids: use 1 to ${MAX_IDS}`);
+  return [...entries.values()];
 }

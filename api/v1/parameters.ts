@@ -60,8 +60,8 @@ export function positiveOr(text: string | undefined, fallback: number): number {
 }
 
 /** The error for an invalid parameter; quotes at most 64 characters of its value. */
-export function notAllowed(name: string, text: string, allowed: string): InvalidInput {
-  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${allowed}`);
+export function notAllowed(name: string, text: string, format: string): InvalidInput {
+  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${format}`);
 }
 
 /** A SteamID in any notation. @throws {InvalidInput} that names the parameter. */

@@ -111,24 +111,24 @@ async function editOne(
   { db, messenger, pages, log, now }: PenaltyFeedDeps,
   feed: DiscordFeed,
 ): Promise<boolean> {
-  const due = await findDueEdit(db, feed.id);
-  if (!due) return false;
+  const edit = await findDueEdit(db, feed.id);
+  if (!edit) return false;
   const { texts } = localizationOf(feed.locale);
   let isThere = true;
   try {
     // The event has been deleted by retention, so there is nothing to show.
-    if (due.event) {
-      const view = feedPenalty(due.event, { texts, pages, now: now() });
-      await editMessage(messenger, { channelId: feed.channelId, messageId: due.messageId }, view);
+    if (edit.event) {
+      const view = feedPenalty(edit.event, { texts, pages, now: now() });
+      await editMessage(messenger, { channelId: feed.channelId, messageId: edit.messageId }, view);
     }
   } catch (error) {
     if (isMessageGone(error)) isThere = false;
     else if (!isMessageRefused(error)) throw error;
     else
-      log.error({ err: error, feed: feed.id, penalty: due.penaltyId }, 'Discord refused an edit of a feed');
+      log.error({ err: error, feed: feed.id, penalty: edit.penaltyId }, 'Discord refused an edit of a feed');
   }
-  if (isThere && !due.event?.isDeleted) await finishEdit(db, feed.id, due);
-  else await forgetFeedPost(db, feed.id, due);
+  if (isThere && !edit.event?.isDeleted) await finishEdit(db, feed.id, edit);
+  else await forgetFeedPost(db, feed.id, edit);
   return true;
 }
 
@@ -142,11 +142,11 @@ function feedPenalty(
   { texts, pages, now }: { texts: Texts; pages: SitePages; now: Date },
 ): MessageView {
   const { feed: words } = texts;
-  const removed = {
+  const removalEmbed = {
     title: `🗑️ ${texts.record.entry(penalty)} · ${texts.record.statusOf(penalty.type, 'REMOVED')}`,
     color: COLOURS.offline,
   };
-  if (isDeleted) return { embeds: [removed], components: [] };
+  if (isDeleted) return { embeds: [removalEmbed], components: [] };
   const { playerName, playerSteamId, serverId } = penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);
   const endsAt = knownEnd({ ...penalty, status }, now);
@@ -163,7 +163,7 @@ function feedPenalty(
     embeds: [
       {
         ...embed,
-        ...(isRemoved && removed),
+        ...(isRemoved && removalEmbed),
         fields: [{ name: words.player, value: player, inline: true }, ...(embed.fields ?? [])],
       },
     ],

@@ -53,15 +53,15 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
   }
   const byId = new Map(states.map((state) => [state.serverId, state]));
   const { playersAtLeast } = feed;
-  const changed = servers
+  const changes = servers
     .current()
     .filter(({ server }) => feed.serverId === null || feed.serverId === server.id)
     .flatMap((status) => {
       const previous = byId.get(status.server.id);
       return compareServer(previous, toServerView(status), { playersAtLeast, now: now() }) ?? [];
     });
-  if (changed.length === 0) return false;
-  await saveFeedServers(db, feed, changed);
+  if (changes.length === 0) return false;
+  await saveFeedServers(db, feed, changes);
   return true;
 }
 
@@ -72,15 +72,15 @@ async function post(
   change: FeedChange,
   states: readonly FeedServer[],
 ): Promise<void> {
-  const changed = states.filter(({ pending }) => pending === change);
+  const changedServers = states.filter(({ pending }) => pending === change);
   // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
-  const views = changed.flatMap(({ serverId }) => {
+  const views = changedServers.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
     const view = status && toServerView(status);
     return view && stillHolds(change, view, feed) ? [view] : [];
   });
   const { texts } = localizationOf(feed.locale);
-  const places = changed.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
+  const places = changedServers.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
   try {
     const [first, ...others] = views;
     if (first) {
@@ -92,7 +92,7 @@ async function post(
     if (!isMessageRefused(error)) throw error;
     log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
   }
-  await finishFeedServers(db, feed.id, { change, serverIds: changed.map(({ serverId }) => serverId) });
+  await finishFeedServers(db, feed.id, { change, serverIds: changedServers.map(({ serverId }) => serverId) });
 }
 
 /**

@@ -23,7 +23,7 @@ export type Delivery = {
 /** Creates a delivery that sends each message through the fallback for links. */
 export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Delivery {
   const deliver: Delivery['deliver'] = (interaction, view, kind) =>
-    sendWithLinkFallback(view, (shown) => send(interaction, shown, kind));
+    sendWithLinkFallback(view, (message) => send(interaction, message, kind));
   return {
     defer: async (interaction, kind) => {
       if (kind === 'update' && interaction.isMessageComponent()) await interaction.deferUpdate();
@@ -35,8 +35,8 @@ export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Deli
       if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
       // Everyone would see the notice if it replaced the deferred public response.
       if (kind === 'public') await interaction.deleteReply();
-      await sendWithLinkFallback(notice, (shown) =>
-        interaction.followUp({ ...toPayload(shown), flags: MessageFlags.Ephemeral }),
+      await sendWithLinkFallback(notice, (message) =>
+        interaction.followUp({ ...toPayload(message), flags: MessageFlags.Ephemeral }),
       );
     },
   };

@@ -76,7 +76,7 @@ export function createMemberRoles(
   { guildId, flags, gives }: Settings,
 ): MemberRoles {
   /** By Discord id: roles that interactions told, until they are saved. */
-  const seen = new Map<string, { state: MemberState; at: Date }>();
+  const notes = new Map<string, { state: MemberState; at: Date }>();
   const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
   const startedAt = now();
   let botId = '';
@@ -98,26 +98,26 @@ export function createMemberRoles(
   async function runRound(signal: AbortSignal): Promise<void> {
     refusal = undefined;
     await checkGuild(signal);
-    let due: DueMember[];
+    let dueMembers: DueMember[];
     do {
       const sweptAt = new Date(now().getTime() - sweepMs);
-      const noted = [...seen.keys()];
-      due = await listDueMembers(db, {
+      const notedIds = [...notes.keys()];
+      dueMembers = await listDueMembers(db, {
         gives: guild.gives,
         readBefore: sweptAt > startedAt ? sweptAt : startedAt,
-        seen: noted,
+        seen: notedIds,
         now: now(),
         limit: LISTED,
       });
       // Others who sent interactions are not linked.
-      const isDue = new Set(due.map(({ discordId }) => discordId));
-      if (due.length < LISTED) for (const id of noted) if (!isDue.has(id)) seen.delete(id);
+      const dueIds = new Set(dueMembers.map(({ discordId }) => discordId));
+      if (dueMembers.length < LISTED) for (const id of notedIds) if (!dueIds.has(id)) notes.delete(id);
       // New links and changes, of which bans come and end without a notification, do not wait for a long sweep.
       const listAgainMs = performance.now() + intervalMs;
-      for (let first = 0; first < due.length && performance.now() < listAgainMs; first += BATCH) {
-        await update(due.slice(first, first + BATCH), signal);
+      for (let first = 0; first < dueMembers.length && performance.now() < listAgainMs; first += BATCH) {
+        await update(dueMembers.slice(first, first + BATCH), signal);
       }
-    } while (due.length > 0);
+    } while (dueMembers.length > 0);
     await forgetMembers(db, gives);
     if (refusal) throw refusal;
   }
@@ -132,13 +132,13 @@ export function createMemberRoles(
   }
 
   /** Reads the roles of some people, saves what follows from them, and then gives and takes roles. */
-  async function update(due: readonly DueMember[], signal: AbortSignal): Promise<void> {
+  async function update(dueMembers: readonly DueMember[], signal: AbortSignal): Promise<void> {
     const read: (ReadMember & {
       changes: RoleChanges;
       rolesAfter: () => string[];
       note: object | undefined;
     })[] = [];
-    for (const member of due) {
+    for (const member of dueMembers) {
       signal.throwIfAborted();
       const { discordId, steamId64, roles } = member;
       if (steamId64 === undefined) {
@@ -146,33 +146,33 @@ export function createMemberRoles(
         await saveMemberRoles(db, discordId, { roles: roles.filter((id) => !isGivable(id)), readAt: now() });
         continue;
       }
-      const note = seen.get(discordId);
+      const note = notes.get(discordId);
       const readAt = note?.at ?? now();
       const state = note ? note.state : await findMember(discordId, signal);
       const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
       // These flags are about to be saved, whether or not another source gives them already.
       const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
-      const wanted = [...new Set([...member.wanted, ...byFlags.map(({ roleId }) => roleId)])];
-      const changes = state ? compareRoles(wanted, state) : NO_CHANGES;
+      const wantedRoles = [...new Set([...member.wanted, ...byFlags.map(({ roleId }) => roleId)])];
+      const changes = state ? compareRoles(wantedRoles, state) : NO_CHANGES;
       const isDone = changes.give.length + changes.take.length === 0;
       read.push({
         discordId,
         steamId64,
         grants,
         // Whatever happens from now on, the given roles are taken when the account is unlinked.
-        roles: isDone ? rolesAfter({ wanted, roles }) : [...new Set([...wanted, ...roles])],
+        roles: isDone ? rolesAfter({ wanted: wantedRoles, roles }) : [...new Set([...wantedRoles, ...roles])],
         isDone,
         readAt,
-        rolesAfter: () => rolesAfter({ wanted, roles }),
+        rolesAfter: () => rolesAfter({ wanted: wantedRoles, roles }),
         changes,
         note,
       });
     }
     if (read.length === 0) return;
-    const saved = await saveMembers(db, read, now());
-    for (const { discordId, note } of read) if (seen.get(discordId) === note) seen.delete(discordId);
+    const savedIds = await saveMembers(db, read, now());
+    for (const { discordId, note } of read) if (notes.get(discordId) === note) notes.delete(discordId);
     for (const { discordId, isDone, changes, rolesAfter, readAt } of read) {
-      if (isDone || !saved.has(discordId)) continue;
+      if (isDone || !savedIds.has(discordId)) continue;
       await changeRoles(discordId, changes, signal);
       await saveMemberRoles(db, discordId, { roles: rolesAfter(), readAt });
     }
@@ -188,10 +188,10 @@ export function createMemberRoles(
     }
   }
 
-  function compareRoles(wanted: readonly string[], { roles }: MemberState): RoleChanges {
-    const unwanted = guild.gives.map(({ roleId }) => roleId).filter((id) => !wanted.includes(id));
+  function compareRoles(wantedRoles: readonly string[], { roles }: MemberState): RoleChanges {
+    const unwanted = guild.gives.map(({ roleId }) => roleId).filter((id) => !wantedRoles.includes(id));
     return {
-      give: wanted.filter((id) => isGivable(id) && !roles.includes(id)),
+      give: wantedRoles.filter((id) => isGivable(id) && !roles.includes(id)),
       take: [...new Set(unwanted)].filter((id) => roles.includes(id)),
     };
   }
@@ -230,7 +230,7 @@ export function createMemberRoles(
       return rounds.lead(signal);
     },
     note: (id, discordId, member) => {
-      if (id === guildId) seen.set(discordId, { state: member, at: now() });
+      if (id === guildId) notes.set(discordId, { state: member, at: now() });
     },
     wake: rounds.wake,
     health: () => ({ ...rounds.health(), missing: guild.missing.length > 0 ? guild.missing : undefined }),
@@ -277,26 +277,26 @@ async function readGuildRoles(
   const own = roles.filter(({ id }) => id === guildId || bot.roles.includes(id));
   const permissions = own.reduce((bits, role) => bits | BigInt(role.permissions), 0n);
   const [highest] = own.toSorted((one, other) => compareRank(other, one));
-  const missing = new Set<string>();
+  const problems = new Set<string>();
 
   function canGive(roleId: string): boolean {
     const role = roles.find(({ id }) => id === roleId);
-    if (!role) missing.add(`role ${roleId} does not exist`);
-    else if (role.managed || roleId === guildId) missing.add(`role ${roleId} cannot be given by bots`);
+    if (!role) problems.add(`role ${roleId} does not exist`);
+    else if (role.managed || roleId === guildId) problems.add(`role ${roleId} cannot be given by bots`);
     else if (!highest || compareRank(role, highest) >= 0) {
-      missing.add(`role ${roleId} is not below the highest role of the bot`);
+      problems.add(`role ${roleId} is not below the highest role of the bot`);
     } else return true;
     return false;
   }
 
   const givable = gives.filter(({ roleId }) => canGive(roleId));
   for (const id of flags.flatMap((flag) => flag.permissions)) {
-    if (id !== BOOST && !roles.some((role) => role.id === id)) missing.add(`role ${id} does not exist`);
+    if (id !== BOOST && !roles.some((role) => role.id === id)) problems.add(`role ${id} does not exist`);
   }
   const { Administrator, ManageRoles } = PermissionFlagsBits;
   const mayManage = (permissions & (Administrator | ManageRoles)) !== 0n;
-  if (gives.length > 0 && !mayManage) missing.add('the bot lacks the permission Manage Roles');
-  return { gives: mayManage ? givable : [], missing: [...missing] };
+  if (gives.length > 0 && !mayManage) problems.add('the bot lacks the permission Manage Roles');
+  return { gives: mayManage ? givable : [], missing: [...problems] };
 }
 
 /** Of two roles at one position, the older one is higher. */

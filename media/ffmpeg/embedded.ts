@@ -117,10 +117,10 @@ function throwFailure({ failure, message = '', code }: EmbeddedResult): void {
 type OpenFile = { name: string; handle: FileHandle };
 
 async function openFiles({ directory, input, output, sideOutputs = [] }: FfmpegJob): Promise<OpenFile[]> {
-  const written = output.name === undefined ? sideOutputs : [output.name, ...sideOutputs];
+  const outputNames = output.name === undefined ? sideOutputs : [output.name, ...sideOutputs];
   const files: OpenFile[] = [];
   try {
-    for (const name of [input.name, ...written]) {
+    for (const name of [input.name, ...outputNames]) {
       const handle = await open(join(directory, name), name === input.name ? 'r' : 'w+', 0o600);
       files.push({ name, handle });
     }

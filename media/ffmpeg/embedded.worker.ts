@@ -63,9 +63,9 @@ function exposeFile(
       readSync(descriptor, buffer, offset, length, position),
     write(_stream, buffer, offset, length, position) {
       if (position + length > maxBytes) throw new Error(`${name} would exceed ${maxBytes} bytes`);
-      const written = writeSync(descriptor, buffer, offset, length, position);
-      node.usedBytes = Math.max(node.usedBytes, position + written);
-      return written;
+      const byteCount = writeSync(descriptor, buffer, offset, length, position);
+      node.usedBytes = Math.max(node.usedBytes, position + byteCount);
+      return byteCount;
     },
   };
   Object.assign(node, { usedBytes: fstatSync(descriptor).size, stream_ops: operations });

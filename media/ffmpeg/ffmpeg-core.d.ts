@@ -32,8 +32,8 @@ declare module '@ffmpeg/core' {
   ) => number;
   type Done = (instance: WebAssembly.Instance, compiled: WebAssembly.Module) => void;
   const createCore: (options: {
-    /** Replaces fetching and compiling; calls `done` with the instance later. */
-    instantiateWasm(imports: WebAssembly.Imports, done: Done): object;
+    /** Replaces fetching and compiling; calls `callback` with the instance later. */
+    instantiateWasm(imports: WebAssembly.Imports, callback: Done): object;
   }) => Promise<FfmpegCore>;
   export default createCore;
 }

@@ -120,10 +120,10 @@ function startThrough(command: FfmpegCommand, [program = '', ...words]: readonly
   if (typeof spawn !== 'function') return;
   const nothing = { get: () => '' };
   Reflect.set(command, '_spawnFfmpeg', (args: string[], ...others: unknown[]) => {
-    const done = others.at(-1);
-    if (typeof done !== 'function') throw new Error('fluent-ffmpeg starts ffmpeg without a callback');
+    const callback = others.at(-1);
+    if (typeof callback !== 'function') throw new Error('fluent-ffmpeg starts ffmpeg without a callback');
     const guarded = (error: unknown, stdout: unknown = nothing, stderr: unknown = nothing) =>
-      done(error, stdout, stderr);
+      callback(error, stdout, stderr);
     try {
       return spawn.call(command, [...words, ...args], ...others.slice(0, -1), guarded);
     } catch (error) {

@@ -41,11 +41,11 @@ export async function renderSound(
 ): Promise<RenderedSound> {
   const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
   if (demuxer === undefined) throw new SoundRefused('not-audio');
-  const kept = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
+  const excerpt = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
   const source = await measureLoudness(ffmpeg, directory, {
     input: KEPT_INPUT,
     format: DECODED_FORMAT,
-    ...kept,
+    ...excerpt,
   });
   if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
   await onRendering?.();
@@ -53,7 +53,7 @@ export async function renderSound(
     input: KEPT_INPUT,
     mix: 'both',
     source,
-    frames: kept.frames,
+    frames: excerpt.frames,
     format: SOUND_FORMAT,
     targetLufs,
   });

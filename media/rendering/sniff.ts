@@ -128,6 +128,6 @@ function hasAscii(bytes: Uint8Array, offset: number, text: string): boolean {
   );
 }
 
-function hasBytes(bytes: Uint8Array, offset: number, expected: readonly number[]): boolean {
-  return expected.every((byte, index) => bytes[offset + index] === byte);
+function hasBytes(bytes: Uint8Array, offset: number, signature: readonly number[]): boolean {
+  return signature.every((byte, index) => bytes[offset + index] === byte);
 }

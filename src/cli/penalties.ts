@@ -122,8 +122,8 @@ async function runImport(
       onReport: (kind, { table, id, reason }) => {
         if (kind === 'warning') warnings += 1;
         if (kind === 'warning' && warnings > WARNINGS_SHOWN) return;
-        const shown = kind === 'outdated' ? 'set aside, stays as it was' : kind;
-        progress.line(`${shown}: ${table} ${id}: ${reason}`);
+        const label = kind === 'outdated' ? 'set aside, stays as it was' : kind;
+        progress.line(`${label}: ${table} ${id}: ${reason}`);
       },
     },
   ).finally(progress.end);

@@ -20,9 +20,9 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const steamId64 = await loadSteamId(session, id);
       const { db, url: databaseUrl } = await session.database();
       const options = { actor: 'operator', now: new Date() } as const;
-      const opened = await openPersonExport({ databaseUrl, db }, steamId64, options);
-      if (!opened) throw nothingKept(id);
-      const chunks = await Array.fromAsync(opened.chunks).finally(opened.close);
+      const personExport = await openPersonExport({ databaseUrl, db }, steamId64, options);
+      if (!personExport) throw nothingKept(id);
+      const chunks = await Array.fromAsync(personExport.chunks).finally(personExport.close);
       session.output.print(Buffer.concat(chunks).toString());
     });
   users

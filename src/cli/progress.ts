@@ -35,8 +35,8 @@ export function showProgress(output: Output, clockMs: () => number): ProgressDis
     update: (progress) => show((seconds) => describeProgress(progress, seconds)),
     share: (share) => show(() => `${Math.floor(share * 100)} %`),
     line(text) {
-      const shown = escapeUnprintable(text);
-      output.write(isTerminal ? `${CLEAR_LINE}${shown}\n${current}` : `${shown}\n`);
+      const line = escapeUnprintable(text);
+      output.write(isTerminal ? `${CLEAR_LINE}${line}\n${current}` : `${line}\n`);
     },
     end() {
       if (isTerminal) output.write(CLEAR_LINE);

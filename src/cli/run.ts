@@ -35,8 +35,10 @@ export async function runCommand(args: readonly string[], { interrupted, ...call
       program.outputHelp();
       return 0;
     }
-    const done = program.parseAsync(args, { from: 'user' }).then(() => (session.hasFailed() ? FAILURE : 0));
-    return await Promise.race([done, interrupted]);
+    const outcome = program
+      .parseAsync(args, { from: 'user' })
+      .then(() => (session.hasFailed() ? FAILURE : 0));
+    return await Promise.race([outcome, interrupted]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     call.output.warn(explain(error));

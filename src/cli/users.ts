@@ -164,14 +164,14 @@ function describeListedUser(user: ListedUser): string[] {
 }
 
 /** A user as lines of names and values. */
-function describeUser(user: User & { isBanned: boolean }, given: readonly GivenFlag[]): string {
+function describeUser(user: User & { isBanned: boolean }, grants: readonly GivenFlag[]): string {
   const { discordId, discordUsername, hidesDiscord } = user;
   const lines: [string, string][] = [
     ['Name', user.nickname || '-'],
     ['SteamID64', user.steamId64],
     ['Profile', steamProfileUrl(user.steamId64)],
     ['Flags', flagsOf(user)],
-    ...given.map((each): [string, string] => ['', describeGivenFlag(each)]),
+    ...grants.map((each): [string, string] => ['', describeGivenFlag(each)]),
     [
       'Discord',
       discordId === null

@@ -93,17 +93,17 @@ export function openLeaders(
   let doubtSinceMs: number | undefined;
 
   async function openSession(): Promise<Connection> {
-    const opened = connect(url, {
+    const connection = connect(url, {
       max: 1,
       applicationName: 'leader',
       owner,
       keepsSession: true,
       // The driver would reconnect by itself: only this says that the locks are gone.
-      onClose: () => session === opened && void closeSession(),
+      onClose: () => session === connection && void closeSession(),
     });
-    session = opened;
-    await opened.unsafe(BEGIN_SESSION).simple();
-    return opened;
+    session = connection;
+    await connection.unsafe(BEGIN_SESSION).simple();
+    return connection;
   }
 
   async function closeSession(): Promise<void> {
@@ -137,8 +137,8 @@ export function openLeaders(
       const rows = await current.unsafe(TRY_LOCKS, [arrayLiteral(lacking.map(({ part }) => part))]);
       if (session !== current) throw new Error('the session was lost');
       if (rows.some(({ isHeld }) => isHeld === null)) throw new Error('the server is a standby');
-      const held = new Set(rows.filter(({ isHeld }) => isHeld).map(({ part }) => part));
-      for (const candidate of lacking) settle(candidate, held.has(candidate.part));
+      const heldParts = new Set(rows.filter(({ isHeld }) => isHeld).map(({ part }) => part));
+      for (const candidate of lacking) settle(candidate, heldParts.has(candidate.part));
       doubtSinceMs = undefined;
       isFailing = false;
     } catch (error) {

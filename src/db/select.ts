@@ -16,7 +16,11 @@ export type Selection<Name extends string> = {
 export type PlaceholderValues = Record<string, string | number | undefined>;
 
 /** Runs a select that is built once per process; the caller reads the rows. */
-export type Select = (name: string, build: () => SQL, given: PlaceholderValues) => Promise<readonly Values[]>;
+export type Select = (
+  name: string,
+  build: () => SQL,
+  values: PlaceholderValues,
+) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
 
@@ -30,7 +34,7 @@ const statements = new Map<string, Statement>();
  */
 export function selectFrom(db: Reads): Select {
   const connection = connectionOf(db);
-  return async (name, build, given) => {
+  return async (name, build, values) => {
     let statement = statements.get(name);
     if (!statement) {
       statement = dialect.sqlToQuery(build());
@@ -38,7 +42,7 @@ export function selectFrom(db: Reads): Select {
       // The part after a colon distinguishes statements of one kind, and is left out of the metrics.
       nameStatement(statement.sql, name.split(':', 1)[0] ?? name);
     }
-    const params = fillPlaceholders(statement.params, given).map(String);
+    const params = fillPlaceholders(statement.params, values).map(String);
     return await connection.unsafe(statement.sql, params, { prepare: true }).values();
   };
 }
@@ -47,9 +51,9 @@ export function selectFrom(db: Reads): Select {
 export async function selectOnce(
   db: Reads,
   query: SQL,
-  given: PlaceholderValues,
+  values: PlaceholderValues,
 ): Promise<readonly Values[]> {
-  const { text, parameters } = buildStatement(query, given);
+  const { text, parameters } = buildStatement(query, values);
   return await connectionOf(db).unsafe(text, parameters).values();
 }
 
@@ -99,9 +103,12 @@ export function columnsOf<Name extends string>(subquery: string, { at }: Selecti
 }
 
 /** A query as the driver takes it. */
-export function buildStatement(query: SQL, given: PlaceholderValues): { text: string; parameters: string[] } {
+export function buildStatement(
+  query: SQL,
+  values: PlaceholderValues,
+): { text: string; parameters: string[] } {
   const { sql: text, params } = dialect.sqlToQuery(query);
-  return { text, parameters: fillPlaceholders(params, given).map(String) };
+  return { text, parameters: fillPlaceholders(params, values).map(String) };
 }
 
 /** The shortest text that the index of names can find, in characters. */

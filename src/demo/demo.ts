@@ -54,14 +54,14 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
   let address: DatabaseAddress | undefined;
   try {
     const port = await probePort(config.host, { setting: 'PORT', port: config.port });
-    const opened = await openMigratedDatabase(config, {
+    const opening = await openMigratedDatabase(config, {
       log,
       onClose: (_, close) => stack.defer(close),
       signal,
       pool: { max: 2 },
     });
-    const { db } = opened.database;
-    address = opened.address;
+    const { db } = opening.database;
+    address = opening.address;
     const session = connect(address.url, { max: 1, applicationName: 'demo', keepsSession: true });
     stack.defer(() => session.end({ timeout: 1 }));
     const [lock] = await session`select pg_try_advisory_lock(${LOCKS.demo}) as "isHeld"`;
@@ -112,8 +112,8 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
 /** The demo stores its token next to its database, so that it stays the same across restarts. */
 async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<string> {
   const now = new Date();
-  const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
-  if (stored !== '' && (await findLiveApiToken(db, hashApiToken(stored), now))) return stored;
+  const storedToken = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (storedToken !== '' && (await findLiveApiToken(db, hashApiToken(storedToken), now))) return storedToken;
   const user = await saveUser(db, owner.steamId64, { actor: 'operator' });
   const { token } = await createApiToken(db, user.id, { name: 'demo', now, actor: 'operator' });
   await writeFile(file, `${token}\n`, { mode: 0o600 });

@@ -52,7 +52,7 @@ export const POLISH_STATUSES = {
 } as const satisfies Record<PenaltyStatus, string>;
 
 /**
- * What is accepted for a status. No letter of these words has two forms in Unicode: `ł` does not decompose. Without the
+ * Patterns of the words for each status. No letter of these words has two forms in Unicode: `ł` does not decompose. Without the
  * flag `u`, a letter that is not ASCII never matches one that is, such as `ı` the `I`.
  */
 const STATUS_WORDS = PENALTY_STATUSES.map((status) => {
@@ -74,19 +74,19 @@ export function parsePenaltyStatus(text: string): PenaltyStatus {
 
 /**
  * Reads a penalty type in any letter case.
- * @param allowed the types that the caller accepts, all by default.
+ * @param types those that the caller accepts, all by default.
  * @param name what the caller calls the value, for the message.
  * @throws {InvalidInput} for anything else.
  */
 export function parsePenaltyType(
   text: string,
-  allowed: readonly PenaltyType[] = PENALTY_TYPES,
+  types: readonly PenaltyType[] = PENALTY_TYPES,
   name = 'type',
 ): PenaltyType {
   const folded = text.toLowerCase();
-  const type = allowed.find((known) => known === folded);
+  const type = types.find((choice) => choice === folded);
   if (type) return type;
-  throw new InvalidInput(`${name} ${quote(text)} is not known: use ${allowed.join(', ')}`);
+  throw new InvalidInput(`${name} ${quote(text)} is not known: use ${types.join(', ')}`);
 }
 
 /**
@@ -103,10 +103,10 @@ export function isPenaltyTime(time: Date): boolean {
 
 /**
  * The status a record has at `now`: an ACTIVE one whose end has passed is EXPIRED.
- * @param stored what the row says, which may lag behind the clock.
+ * @param storedStatus what the row says, which may lag behind the clock.
  */
-export function statusAt(stored: PenaltyStatus, endsAt: Date | null, now: Date): PenaltyStatus {
-  return stored === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : stored;
+export function statusAt(storedStatus: PenaltyStatus, endsAt: Date | null, now: Date): PenaltyStatus {
+  return storedStatus === 'ACTIVE' && endsAt !== null && endsAt <= now ? 'EXPIRED' : storedStatus;
 }
 
 type Ending = {

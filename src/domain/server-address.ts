@@ -13,8 +13,8 @@ export function tryParseServerAddress(address: string): ServerAddress | undefine
 
 /** The same as {@link tryParseServerAddress}. @throws {InvalidInput} for anything else. */
 export function parseServerAddress(address: string): ServerAddress {
-  const parsed = tryParseServerAddress(address);
-  if (parsed) return parsed;
+  const serverAddress = tryParseServerAddress(address);
+  if (serverAddress) return serverAddress;
   throw new InvalidInput(
     `address ${JSON.stringify(address.slice(0, 128))} isn't valid: use HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015`,
   );

@@ -187,10 +187,10 @@ export async function importPages<Item>(
   const { listener, summary } = run;
   let writing: Promise<void> = Promise.resolve();
   for await (const page of pages) {
-    const parsed = await parsePage(run, page, parser);
+    const parsedPage = await parsePage(run, page, parser);
     await writing;
     listener.onProgress?.({ read: summary.read, share: share() });
-    writing = writePage(run, parsed);
+    writing = writePage(run, parsedPage);
     // Awaited above or below; this only prevents an unhandled rejection until then.
     writing.catch(() => {});
   }
@@ -229,7 +229,7 @@ async function parsePage<Item>(
 ): Promise<ParsedPage> {
   const { summary, signal } = run;
   signal?.throwIfAborted();
-  const parsed: ParsedPage = { rows: [], unreadable: [], merged: [] };
+  const parsedPage: ParsedPage = { rows: [], unreadable: [], merged: [] };
   const mark = await loadExpiryMark(run.db, run.now());
   for (const item of page) {
     const ids = idsOf(item);
@@ -246,18 +246,18 @@ async function parsePage<Item>(
       if ([playerName, adminName, reason].some(looksLikeWindows1251)) {
         countAssumption(summary, LOOKS_LIKE_WINDOWS_1251);
       }
-      parsed.merged.push(...keys.slice(1));
-      parsed.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
+      parsedPage.merged.push(...keys.slice(1));
+      parsedPage.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const end = tryParse(() => toEnd(parseState(item)));
       for (const [index, id] of ids.entries()) {
         const key = keyOf ? tryParse(() => keyOf(item)) : keys[index];
-        parsed.unreadable.push({ table, id, reason: error.message, key, end });
+        parsedPage.unreadable.push({ table, id, reason: error.message, key, end });
       }
     }
   }
-  return parsed;
+  return parsedPage;
 }
 
 const LOOKS_LIKE_WINDOWS_1251 =
@@ -287,9 +287,9 @@ function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
 
 function checkTime(name: string, time: Date): Date {
   if (isPenaltyTime(time)) return new Date(Math.floor(time.getTime() / 1000) * 1000);
-  const shown = Number.isNaN(time.getTime()) ? 'is not a valid time, or' : time.toISOString();
+  const description = Number.isNaN(time.getTime()) ? 'is not a valid time, or' : time.toISOString();
   throw new InvalidInput(
-    `its ${name} ${shown} lies outside the years ${PENALTY_YEARS.first} to ${PENALTY_YEARS.last}`,
+    `its ${name} ${description} lies outside the years ${PENALTY_YEARS.first} to ${PENALTY_YEARS.last}`,
   );
 }
 
@@ -323,12 +323,12 @@ async function setRowsAside(
   unreadable: readonly UnreadableRow[],
 ): Promise<ImportedPenalty[]> {
   const keys = unreadable.flatMap(({ key }) => key ?? []);
-  const stored = new Map(
+  const penaltyByKey = new Map(
     (await listImportedPenalties(run.db, run.source.name, keys)).map((penalty) => [textOf(penalty), penalty]),
   );
   const ended: ImportedPenalty[] = [];
   for (const { key, end, ...row } of unreadable) {
-    const penalty = key && stored.get(textOf(key));
+    const penalty = key && penaltyByKey.get(textOf(key));
     if (penalty && end) {
       ended.push({ ...penalty, ...end });
       report(run, 'warning', { ...row, reason: `only that it is over was imported: ${row.reason}` });

@@ -130,8 +130,8 @@ export function createMirror(
     signal.throwIfAborted();
     isMissingAdmins = false;
     const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
-    const changed = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
-    if (changed.given + changed.taken > 0) log.info(changed, `flags of ${name} changed`);
+    const changes = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
+    if (changes.given + changes.taken > 0) log.info(changes, `flags of ${name} changed`);
   }
 
   /** Logs a row once, since it is read again in every round. */

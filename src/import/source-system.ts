@@ -232,7 +232,7 @@ export function findType(
   const entries = Object.entries(types);
   const type = entries.find(([each]) => each === code)?.[1];
   if (type) return type;
-  const shown = JSON.stringify(code?.slice(0, 64) ?? null);
+  const quotedCode = JSON.stringify(code?.slice(0, 64) ?? null);
   const list = entries.map((entry) => entry.join(' ')).join(', ');
-  throw new InvalidInput(`the ${column} ${shown} is not known: ${list}`);
+  throw new InvalidInput(`the ${column} ${quotedCode} is not known: ${list}`);
 }

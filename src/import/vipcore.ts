@@ -30,8 +30,8 @@ export function createVipMirror(
       async run(signal) {
         const grants = await readSource(url, (database) => readVips(database, flags));
         signal.throwIfAborted();
-        const changed = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
-        if (changed.given + changed.taken > 0) log.info(changed, 'flags of VIPCore changed');
+        const changes = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
+        if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');
       },
     },
   );

@@ -30,10 +30,10 @@ export async function queryGameServer(
   let socket: ServerSocket | undefined;
   const abort = () => socket?.fail(new QueryFailure('aborted'));
   try {
-    const parsed = tryParseServerAddress(address);
+    const target = tryParseServerAddress(address);
     // A row that `addServer` did not write may have an invalid address.
-    if (!parsed) throw new QueryFailure('host-unknown');
-    socket = await openServerSocket(await resolveToOne(parsed.host, { timeoutMs }), parsed.port);
+    if (!target) throw new QueryFailure('host-unknown');
+    socket = await openServerSocket(await resolveToOne(target.host, { timeoutMs }), target.port);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
     return { hasResponded: true, state: await ask(socket, { timeoutMs, deadlineMs }) };

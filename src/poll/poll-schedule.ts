@@ -65,7 +65,7 @@ export function createPollSchedule<T extends Scheduled>({
     isStarting = true;
     setImmediate(() => {
       isStarting = false;
-      for (let started = 0; started < STARTS_PER_ITERATION && running.size < maxRunning; started++) {
+      for (let startCount = 0; startCount < STARTS_PER_ITERATION && running.size < maxRunning; startCount++) {
         const entry = waiting.shift();
         if (!entry) return;
         if (isTarget(entry)) start(entry);

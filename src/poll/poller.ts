@@ -73,8 +73,8 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
   /** Saves what has arrived together; undefined for polls that were dropped, or whose servers were removed. */
   const saving = new DataLoader<ServerPoll, PolledServer | undefined>(
     async (polls) => {
-      const saved = await save(polls);
-      return polls.map(({ serverId }) => saved.find((server) => server.serverId === serverId));
+      const servers = await save(polls);
+      return polls.map(({ serverId }) => servers.find((server) => server.serverId === serverId));
     },
     { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: (write) => setTimeout(write, GATHER_MS) },
   );
@@ -85,11 +85,11 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
    */
   async function save(polls: readonly ServerPoll[]): Promise<PolledServer[]> {
     try {
-      const saved = await saveServerPolls(db, polls, { missesApartMs: intervalMs / 2 });
+      const servers = await saveServerPolls(db, polls, { missesApartMs: intervalMs / 2 });
       if (isSavingFailing) log.info('polls are written again');
       isSavingFailing = false;
       lastSavedAt = new Date();
-      return saved;
+      return servers;
     } catch (error) {
       // One poll that cannot be written must not keep the others from being written.
       if (polls.length > 1 && !isDatabaseOutage(error)) {
@@ -114,9 +114,9 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     }
   }
 
-  function logChange({ slug, address }: PollTarget, outcome: PollOutcome, saved: PolledServer): void {
+  function logChange({ slug, address }: PollTarget, outcome: PollOutcome, polledServer: PolledServer): void {
     const server = { server: slug, address };
-    const { wasOnline, isOnline, missedPolls } = saved;
+    const { wasOnline, isOnline, missedPolls } = polledServer;
     if (outcome.hasResponded) {
       if (wasOnline !== true) log.info(server, 'server is online');
       return;

@@ -19,8 +19,8 @@ export async function saveLiveStatusMessage(
   { actor }: { actor: Actor },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const saved = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing().returning();
-    if (saved.length === 0) return;
+    const rows = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing().returning();
+    if (rows.length === 0) return;
     const subject = channelSubject(message.channelId);
     await recordAudit(tx, { actor, action: 'live-message.posted', subject });
   });

@@ -89,16 +89,16 @@ export async function deleteStaffNote(
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
     const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
-    const stored = await findStaffNote(tx, note);
-    if (!stored) return;
-    if (!mayDeleteNote(user, stored))
+    const storedNote = await findStaffNote(tx, note);
+    if (!storedNote) return;
+    if (!mayDeleteNote(user, storedNote))
       throw new Forbidden('a note is deleted by its author or an administrator');
-    await tx.delete(staffNotes).where(eq(staffNotes.id, stored.id));
+    await tx.delete(staffNotes).where(eq(staffNotes.id, storedNote.id));
     await recordAudit(tx, {
       actor: { userId },
       action: 'note.deleted',
       subject: note.steamId64,
-      details: { noteId: stored.id },
+      details: { noteId: storedNote.id },
     });
   });
 }

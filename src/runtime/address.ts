@@ -7,11 +7,11 @@ type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
  * result: behind a proxy every request has the same address, and parsing it would take a quarter of the response time.
  */
 export function createAddressMatcher(networks: readonly string[]): (address: string) => boolean {
-  const parsed = networks.map(toNetwork);
+  const parsedNetworks = networks.map(toNetwork);
   let last = { address: '', isInside: false };
   return (address) => {
-    if (parsed.length === 0) return false;
-    if (address !== last.address) last = { address, isInside: isInOneOf(parsed, address) };
+    if (parsedNetworks.length === 0) return false;
+    if (address !== last.address) last = { address, isInside: isInOneOf(parsedNetworks, address) };
     return last.isInside;
   };
 }

@@ -59,13 +59,13 @@ export function parseConfig(variables: Variables, defaults: Variables = {}): Con
 
 function readSettings(env: Env) {
   const secrets = secretsOf(env);
-  const port = number(env, 'PORT', { byDefault: 3000, min: 0, max: 65_535 });
+  const port = number(env, 'PORT', { fallback: 3000, min: 0, max: 65_535 });
   const publicUrl = publicOrigin(env) ?? `http://localhost:${port}`;
   return {
     host: env.read('HOST') ?? '0.0.0.0',
     port,
     /** The port of health and metrics in a process without the role `api`. */
-    healthPort: number(env, 'HEALTH_PORT', { byDefault: 3001, min: 0, max: 65_535 }),
+    healthPort: number(env, 'HEALTH_PORT', { fallback: 3001, min: 0, max: 65_535 }),
     isHealthPortSet: env.read('HEALTH_PORT') !== undefined,
     /** An origin as browsers send it: lower case, punycode, no default port. */
     publicUrl,
@@ -113,19 +113,19 @@ function readSettings(env: Env) {
     redisUrl: url(secrets, 'REDIS_URL', ['redis', 'rediss', 'valkey']),
     trustedProxies: networks(env, 'TRUSTED_PROXIES'),
     rateLimit: {
-      publicPerMinute: number(env, 'RATE_LIMIT_PUBLIC', { byDefault: 30, min: 1, max: 1_000_000_000 }),
-      protectedPerMinute: number(env, 'RATE_LIMIT_PROTECTED', { byDefault: 60, min: 1, max: 1_000_000_000 }),
+      publicPerMinute: number(env, 'RATE_LIMIT_PUBLIC', { fallback: 30, min: 1, max: 1_000_000_000 }),
+      protectedPerMinute: number(env, 'RATE_LIMIT_PROTECTED', { fallback: 60, min: 1, max: 1_000_000_000 }),
     },
     /** Networks that may read `/metrics`, besides this machine while `publicUrl` is loopback. */
     metricsAllow: networks(env, 'METRICS_ALLOW'),
     /** Networks in which webhooks may be delivered although they are not public, and without TLS. */
     webhookAllow: networks(env, 'WEBHOOK_ALLOW'),
-    pollIntervalSeconds: number(env, 'POLL_INTERVAL_SECONDS', { byDefault: 15, min: 1, max: 3600 }),
+    pollIntervalSeconds: number(env, 'POLL_INTERVAL_SECONDS', { fallback: 15, min: 1, max: 3600 }),
     sound: {
-      maxSeconds: number(env, 'SOUND_MAX_SECONDS', { byDefault: 10, min: 1, max: 60 }),
-      maxUploadBytes: number(env, 'SOUND_MAX_UPLOAD_MB', { byDefault: 20, min: 1, max: 512 }) * 1024 * 1024,
+      maxSeconds: number(env, 'SOUND_MAX_SECONDS', { fallback: 10, min: 1, max: 60 }),
+      maxUploadBytes: number(env, 'SOUND_MAX_UPLOAD_MB', { fallback: 20, min: 1, max: 512 }) * 1024 * 1024,
       loudnessLufs: number(env, 'SOUND_LOUDNESS_LUFS', {
-        byDefault: -18,
+        fallback: -18,
         min: -30,
         max: -10,
         isWhole: false,
@@ -157,7 +157,7 @@ function readSettings(env: Env) {
     },
     sessionSecret: sessionSecret(secrets),
     /** How long HTTP keeps serving after SIGTERM. */
-    drainSeconds: number(env, 'DRAIN_SECONDS', { byDefault: 3, min: 0, max: 300 }),
+    drainSeconds: number(env, 'DRAIN_SECONDS', { fallback: 3, min: 0, max: 300 }),
     roles: roles(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   };
@@ -172,7 +172,7 @@ function penaltySource(env: Env, name: string, url: RegExp, form: string) {
     url: matching(secretsOf(env), `${name}_URL`, url, form),
     /** The source name that is part of the key of its penalties. */
     source: matching(env, `${name}_SOURCE`, SOURCE_NAME, SOURCE_NAME_RULE) ?? name.toLowerCase(),
-    intervalSeconds: number(env, `${name}_INTERVAL_SECONDS`, { byDefault: 60, min: 1, max: 86_400 }),
+    intervalSeconds: number(env, `${name}_INTERVAL_SECONDS`, { fallback: 60, min: 1, max: 86_400 }),
     /** Which rights in its games give which flags; unset: none. */
     flags: flagMapping(env, `${name}_FLAGS`),
   };

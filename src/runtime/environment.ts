@@ -46,15 +46,15 @@ function readFile(name: string, path: string): string {
   }
 }
 
-/** A value that `tryParse` understands; `allowed` describes such values in the error message. */
+/** A value that `tryParse` understands; `format` describes such values in the error message. */
 export function parsed<T>(
   env: Env,
   name: string,
   tryParse: (value: string) => T | undefined,
-  allowed: string,
+  format: string,
 ): T | undefined {
   const value = env.read(name);
-  return value === undefined ? undefined : parseOne(env, name, value, { tryParse, allowed });
+  return value === undefined ? undefined : parseOne(env, name, value, { tryParse, format });
 }
 
 /** The values between commas, without empty ones, of which `tryParse` understands each. */
@@ -62,44 +62,44 @@ export function parsedList<T>(
   env: Env,
   name: string,
   tryParse: (value: string) => T | undefined,
-  allowed: string,
+  format: string,
 ): T[] {
-  return splitList(env.read(name) ?? '').map((value) => parseOne(env, name, value, { tryParse, allowed }));
+  return splitList(env.read(name) ?? '').map((value) => parseOne(env, name, value, { tryParse, format }));
 }
 
 function parseOne<T>(
   env: Env,
   name: string,
   value: string,
-  { tryParse, allowed }: { tryParse: (value: string) => T | undefined; allowed: string },
+  { tryParse, format }: { tryParse: (value: string) => T | undefined; format: string },
 ): T {
   const result = tryParse(value);
   if (result !== undefined) return result;
-  throw refusal(name, env.show(value), allowed);
+  throw refusal(name, env.show(value), format);
 }
 
 /** A whole number of at most 15 digits, or one such as `-18.5`; `min` and `max` included. */
 export function number(
   env: Env,
   name: string,
-  options: { byDefault: number; min: number; max: number; isWhole?: boolean },
+  options: { fallback: number; min: number; max: number; isWhole?: boolean },
 ): number {
-  const { byDefault, min, max, isWhole = true } = options;
+  const { fallback, min, max, isWhole = true } = options;
   const form = isWhole ? /^-?[0-9]{1,15}$/ : /^-?[0-9]{1,9}(\.[0-9]{1,9})?$/;
   const tryParse = (value: string) =>
     form.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined;
-  const allowed = `a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`;
-  return parsed(env, name, tryParse, allowed) ?? byDefault;
+  const format = `a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`;
+  return parsed(env, name, tryParse, format) ?? fallback;
 }
 
 /** One of a closed set of words. */
-export function oneOf<T extends string>(env: Env, name: string, allowed: readonly T[]): T | undefined {
-  return parsed(env, name, (value) => allowed.find((item) => item === value), `one of ${allowed.join(', ')}`);
+export function oneOf<T extends string>(env: Env, name: string, choices: readonly T[]): T | undefined {
+  return parsed(env, name, (value) => choices.find((item) => item === value), `one of ${choices.join(', ')}`);
 }
 
-/** A text that matches `pattern`; `allowed` describes the pattern in the error message. */
-export function matching(env: Env, name: string, pattern: RegExp, allowed: string): string | undefined {
-  return parsed(env, name, (value) => (pattern.test(value) ? value : undefined), allowed);
+/** A text that matches `pattern`; `format` describes the pattern in the error message. */
+export function matching(env: Env, name: string, pattern: RegExp, format: string): string | undefined {
+  return parsed(env, name, (value) => (pattern.test(value) ? value : undefined), format);
 }
 
 /** A URL as it was given. @param schemes the allowed ones, without colon. */
@@ -124,8 +124,8 @@ function urlsWith(schemes: readonly string[]): string {
 
 /** Addresses and networks in CIDR notation. */
 export function networks(env: Env, name: string): string[] {
-  const allowed = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
-  return parsedList(env, name, tryNormalizeNetwork, allowed);
+  const format = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
+  return parsedList(env, name, tryNormalizeNetwork, format);
 }
 
 /** A name of the IANA time zone database. */
@@ -145,7 +145,7 @@ export function withoutPassword(value: string): string {
   return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
 }
 
-/** The error of a value that is not allowed. @param allowed what to give instead. */
-function refusal(name: string, value: string, allowed: string, options?: ErrorOptions): InvalidInput {
-  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`, options);
+/** The error of a value that is not allowed. @param format what to give instead. */
+function refusal(name: string, value: string, format: string, options?: ErrorOptions): InvalidInput {
+  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${format}`, options);
 }

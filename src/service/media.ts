@@ -55,10 +55,10 @@ export async function checkStorageIdentity(db: Db, storageDir: string, log: Logg
     return undefined;
   });
   if (storageId === undefined) return;
-  const expected = await findOrSaveSetting(db, STORAGE_ID_SETTING, storageId);
-  if (storageId === expected) return;
+  const expectedId = await findOrSaveSetting(db, STORAGE_ID_SETTING, storageId);
+  if (storageId === expectedId) return;
   log.error(
-    { file, found: storageId, expected },
+    { file, found: storageId, expected: expectedId },
     'STORAGE_DIR is not the folder that other processes on this database use: their sounds are missing here. ' +
       'Give all processes the same folder; if this is it, write the expected id into the file',
   );

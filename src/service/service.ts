@@ -62,9 +62,9 @@ export async function runService(
       ...createReplicaReports(log, metrics),
       onQuery: createQueryRecorder(metrics),
     };
-    const opened = await openMigratedDatabase(config, { log, onClose: shutdown.onStop, signal, pool });
-    const { database } = opened;
-    address = opened.address;
+    const opening = await openMigratedDatabase(config, { log, onClose: shutdown.onStop, signal, pool });
+    const { database } = opening;
+    address = opening.address;
     const context = await openContext({ ...shutdown, config, log, now, clockMs, database, metrics });
 
     if (has('api') || has('media')) {

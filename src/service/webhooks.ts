@@ -51,7 +51,7 @@ export function startWebhooks(context: Context): void {
           ...options,
         }),
       save: (id, progress, deliveries) => saveProgress(db, id, { progress, deliveries }),
-      onSent: (sent) => onSent(isDelivered(sent)),
+      onSent: (delivery) => onSent(isDelivered(delivery)),
     });
     await once(signal, 'abort');
     await delivery.stop();

@@ -113,14 +113,14 @@ export function openRedisLimits({
 
   const createLimiter: RedisLimits['createLimiter'] = (name, limit, { windowMs = 60_000 } = {}) => {
     const local = createMemoryRateLimiter(limit, { clockMs, windowMs });
-    const given = [limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String);
+    const windowArguments = [limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String);
     const judge = async (key: string, isCounted: boolean) => {
       const slot = `community-api:${name}:${key}`;
       const [allowed, total, oldestAgeMs] = await client.send('EVAL', [
         SCRIPT,
         '1',
         slot,
-        ...given,
+        ...windowArguments,
         isCounted ? '1' : '0',
       ]);
       return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });

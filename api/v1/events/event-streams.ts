@@ -182,7 +182,7 @@ export function createEventStreams({
   /** Sends to the streams in groups, so that other requests are served in between. */
   function sendLive(send: (stream: Stream) => void, isMeant = isLive): void {
     sending = sending.then(async () => {
-      let sent = 0;
+      let streamCount = 0;
       for (const stream of streams) {
         if (!isMeant(stream)) continue;
         try {
@@ -195,8 +195,8 @@ export function createEventStreams({
           stream.isCatchingUp = true;
           void catchUp(stream);
         }
-        sent += 1;
-        if (sent % GROUP === 0) await setImmediate();
+        streamCount += 1;
+        if (streamCount % GROUP === 0) await setImmediate();
       }
     });
   }

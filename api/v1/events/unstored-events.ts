@@ -53,9 +53,9 @@ export function soundEvents(
   const keys = new Set(before.map(keyOf));
   const published = after.filter((sound) => sound.isServed && !keys.has(keyOf(sound)));
   const players = new Set(after.map(({ steamId64 }) => steamId64));
-  const removed = before.filter(({ steamId64, isServed }) => isServed && !players.has(steamId64));
+  const removedSounds = before.filter(({ steamId64, isServed }) => isServed && !players.has(steamId64));
   return [
     ...published.map(({ steamId64, sha256 }) => event(steamId64, sha256 && soundVersion(sha256))),
-    ...removed.map(({ steamId64 }) => event(steamId64, undefined)),
+    ...removedSounds.map(({ steamId64 }) => event(steamId64, undefined)),
   ];
 }

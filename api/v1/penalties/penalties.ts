@@ -123,10 +123,11 @@ function formatPageLinks(address: string, query: PenaltyListQuery, lastPage: num
 }
 
 function formatQuery(query: PenaltyListQuery): URLSearchParams {
-  const written = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const [key, { name }] of Object.entries(LIST_PARAMETERS)) {
     const value = query[key as keyof PenaltyListQuery];
-    if (value !== undefined) written.set(name, value instanceof Date ? value.toISOString() : String(value));
+    if (value !== undefined)
+      parameters.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
-  return written;
+  return parameters;
 }

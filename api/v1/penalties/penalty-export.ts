@@ -122,20 +122,20 @@ export function createPenaltyExports({ openExport, limiter, listLiveTokenIds }: 
   ): Promise<ReadableStream> {
     if (owners.has(ownerId)) throw EXPORT_RUNNING.error();
     owners.add(ownerId);
-    let opened: PenaltyExport | undefined;
+    let penaltyExport: PenaltyExport | undefined;
     try {
       // The owner's own limit is reported before the limit of the process.
       refuseSpent(await limiter.check(`user ${ownerId}`));
       if (owners.size > MAX_AT_ONCE) throw EXPORTS_BUSY.error();
-      opened = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
+      penaltyExport = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
       // Counted only once it has started: one that the database refuses does not count.
       refuseSpent(await limiter.take(`user ${ownerId}`));
     } catch (error) {
       owners.delete(ownerId);
-      await opened?.close();
+      await penaltyExport?.close();
       throw error;
     }
-    const stream = streamExport({ chunks: readLines(opened), close: opened.close }, () => {
+    const stream = streamExport({ chunks: readLines(penaltyExport), close: penaltyExport.close }, () => {
       running.delete(stream);
       owners.delete(ownerId);
     });

@@ -54,9 +54,9 @@ export const searchPlayers = protectedRoute({
   handle:
     ({ reads }: { reads: Reads }) =>
     async ({ name }, { now }) => {
-      const found = await search(reads, name, { limit: MAX_FOUND, now });
+      const players = await search(reads, name, { limit: MAX_FOUND, now });
       return {
-        json: { success: true, data: found.map(present) } satisfies Static<typeof FoundPlayersModel>,
+        json: { success: true, data: players.map(present) } satisfies Static<typeof FoundPlayersModel>,
       };
     },
 });
@@ -78,7 +78,7 @@ function parseName(text = ''): string {
   const { length } = [...name];
   const isLongEnough = length >= MIN_LENGTH && [...foldText(name).trim()].length >= MIN_LENGTH;
   if (isLongEnough && length <= MAX_LENGTH && !name.includes('\0')) return name;
-  const allowed = `a part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters`;
-  if (text === '') throw new InvalidInput(`name is missing: give ${allowed}`);
-  throw notAllowed('name', text, name.includes('\0') ? `${allowed}, without NUL` : allowed);
+  const format = `a part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters`;
+  if (text === '') throw new InvalidInput(`name is missing: give ${format}`);
+  throw notAllowed('name', text, name.includes('\0') ? `${format}, without NUL` : format);
 }

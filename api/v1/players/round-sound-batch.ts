@@ -81,8 +81,8 @@ export const listRoundSounds = publicRoute({
   handle:
     ({ listPublishedSounds, publicUrl, now }: Deps) =>
     async ({ players }) => {
-      const found = await listPublishedSounds(idsOf(players));
-      const sounds = new Map(found.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
+      const publishedSounds = await listPublishedSounds(idsOf(players));
+      const sounds = new Map(publishedSounds.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
       const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
       const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
       return encodeJson({ success: true, data, meta });

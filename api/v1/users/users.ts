@@ -123,8 +123,8 @@ export const lookupUser = protectedRoute({
     async ({ discordId, steamId64 }, { token, now }) => {
       const who = discordId ? { discordId } : steamId64 && { steamId64 };
       if (!who) throw NOBODY_NAMED.error();
-      const found = await findUser(reads, who, now);
-      const user = found && toVisible(found, token, 'discordId' in who);
+      const storedUser = await findUser(reads, who, now);
+      const user = storedUser && toVisible(storedUser, token, 'discordId' in who);
       if (!user) throw USER_NOT_FOUND.error();
       return { json: { success: true, user: presentUser(user) } };
     },
@@ -151,13 +151,13 @@ export const lookupUsers = protectedRoute({
     ({ reads }: { reads: Reads }) =>
     async ({ steamIds, discordIds }, { token, now }) => {
       if (steamIds && !discordIds) {
-        const found = await listUsersBySteamId(reads, idsOf(steamIds), now);
-        const visible = found.flatMap((user) => toVisible(user, token, false) ?? []);
+        const users = await listUsersBySteamId(reads, idsOf(steamIds), now);
+        const visible = users.flatMap((user) => toVisible(user, token, false) ?? []);
         return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
       }
       if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
-      const found = await listUsersByDiscordId(reads, idsOf(discordIds), now);
-      const visible = found.flatMap((user) => toVisible(user, token, true) ?? []);
+      const users = await listUsersByDiscordId(reads, idsOf(discordIds), now);
+      const visible = users.flatMap((user) => toVisible(user, token, true) ?? []);
       return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
     },
 });
@@ -173,8 +173,8 @@ function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): L
 }
 
 /** An entry for each requested id, whether it belongs to a user or not. */
-function listed<Id extends string>(asked: readonly AskedId<Id>[], byId: ReadonlyMap<Id, LookedUpUser>) {
-  const data = asked.map(({ id, query }) => {
+function listed<Id extends string>(entries: readonly AskedId<Id>[], byId: ReadonlyMap<Id, LookedUpUser>) {
+  const data = entries.map(({ id, query }) => {
     const user = byId.get(id);
     return { query, user: user ? presentUser(user) : null };
   });

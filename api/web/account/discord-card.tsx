@@ -143,8 +143,8 @@ async function finishLink(
   const { state } = (await finishAttempt(deps, 'discord-link', visit, options)) ?? {};
   if (state === undefined) throw new PageError('link-refused', 400);
   try {
-    const expected = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
-    const account = await fetchDiscordAccount(discord, visit.url.search, expected);
+    const attempt = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
+    const account = await fetchDiscordAccount(discord, visit.url.search, attempt);
     // Meanwhile the session may have ended, or the user may have been blocked.
     const { user } = await identifyAgain();
     await linkDiscord(deps.db, user, account);

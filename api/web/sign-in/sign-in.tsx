@@ -141,8 +141,8 @@ async function verifySteamId(deps: SignInDeps, visit: Visit, state: string): Pro
     claimNonce: (nonce: string, at: Date) => claimNonce(deps.db, `steam:${nonce}`, at),
   };
   try {
-    const expected = { returnTo: returnAddress(deps.site.publicUrl, state), state };
-    return await verifyAssertion(steam, visit.url.search, expected);
+    const expectedReturn = { returnTo: returnAddress(deps.site.publicUrl, state), state };
+    return await verifyAssertion(steam, visit.url.search, expectedReturn);
   } catch (error) {
     if (error instanceof SignInCancelled) return undefined;
     if (error instanceof Unavailable) {

@@ -164,9 +164,9 @@ function readAssertion(query: string): Assertion {
   return { pairs, fields: new Map(pairs.toReversed()) };
 }
 
-function isCancelled({ pairs, fields }: Assertion, expected: ExpectedReturn): boolean {
+function isCancelled({ pairs, fields }: Assertion, expectedReturn: ExpectedReturn): boolean {
   const isPlain = pairs.length === fields.size;
-  return isPlain && fields.get('openid.mode') === 'cancel' && fields.get('state') === expected.state;
+  return isPlain && fields.get('openid.mode') === 'cancel' && fields.get('state') === expectedReturn.state;
 }
 
 /** Steam's claimed ids are `{origin}/openid/id/{SteamID64}`, next to the login address `{origin}/openid/login`. */

@@ -39,10 +39,10 @@ const LOOK_EVERY_MS = 50;
  */
 export function createPool(connection: Connection, max: number): Pool {
   const waiting = new Set<() => void>();
-  let sent = 0;
+  let sentQueries = 0;
 
   const settle = (): void => {
-    sent -= 1;
+    sentQueries -= 1;
     const [begin] = waiting;
     if (!begin) return;
     waiting.delete(begin);
@@ -55,7 +55,7 @@ export function createPool(connection: Connection, max: number): Pool {
       let query: PromiseLike<T> | undefined;
       let isSettled = false;
       const begin = () => {
-        sent += 1;
+        sentQueries += 1;
         query = work(connection);
         query.then(
           (result) => {
@@ -70,7 +70,7 @@ export function createPool(connection: Connection, max: number): Pool {
           },
         );
       };
-      if (sent < max * SENT_AT_ONCE) begin();
+      if (sentQueries < max * SENT_AT_ONCE) begin();
       else waiting.add(begin);
       return {
         promise,
@@ -82,8 +82,8 @@ export function createPool(connection: Connection, max: number): Pool {
       };
     },
     load: () => {
-      const inUse = Math.min(sent, max);
-      return { inUse, waiting: sent - inUse + waiting.size, max };
+      const inUse = Math.min(sentQueries, max);
+      return { inUse, waiting: sentQueries - inUse + waiting.size, max };
     },
   };
 }

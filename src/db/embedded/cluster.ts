@@ -224,10 +224,10 @@ async function ensureRunning(
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-t', '60', '-s', '-D', dir, '-l', logFile, '-o', options];
   const { output } = await runAs(cluster, cluster.pg_ctl, args);
-  const started = await findRunningServer(dir);
-  if (started) {
-    log.debug(started, 'embedded PostgreSQL is running');
-    return started;
+  const server = await findRunningServer(dir);
+  if (server) {
+    log.debug(server, 'embedded PostgreSQL is running');
+    return server;
   }
   const logged = await Bun.file(logFile).slice(logBytesBefore).text();
   if (logged.includes('pre-existing shared memory block')) return undefined;

@@ -19,7 +19,7 @@ export function parseSoundAudience(names: readonly string[]): SoundAudience {
   const groups = names
     .filter((name) => name !== 'everyone')
     .map((name) => {
-      const group = SOUND_GROUPS.find((known) => known === name);
+      const group = SOUND_GROUPS.find((candidate) => candidate === name);
       if (group) return group;
       throw new InvalidInput(
         `SOUND_FOR=${JSON.stringify(name)} isn't valid: use everyone, or any of ${SOUND_GROUPS.join(', ')}, separated by commas`,

@@ -9,12 +9,12 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
  * @throws {InvalidInput} for an unknown name and for an empty list.
  */
 export function parseTokenScopes(names: readonly string[]): TokenScope[] {
-  const allowed = TOKEN_SCOPES.join(', ');
+  const scopeList = TOKEN_SCOPES.join(', ');
   const unknown = names.find((name) => !TOKEN_SCOPES.some((scope) => scope === name));
   if (unknown !== undefined) {
-    throw new InvalidInput(`${JSON.stringify(unknown)} is not a scope: use any of ${allowed}`);
+    throw new InvalidInput(`${JSON.stringify(unknown)} is not a scope: use any of ${scopeList}`);
   }
   const scopes = TOKEN_SCOPES.filter((scope) => names.includes(scope));
-  if (scopes.length === 0) throw new InvalidInput(`A token needs a scope: use any of ${allowed}`);
+  if (scopes.length === 0) throw new InvalidInput(`A token needs a scope: use any of ${scopeList}`);
   return scopes;
 }

@@ -42,9 +42,9 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
     entry: { action: 'webhook.tested' | 'webhook.resent'; actor: Actor },
   ): Promise<Sent> {
     await recordManualDelivery(db, webhook, { ...entry, messageId: message.id });
-    const sent = await sendMessage(post, webhook, message, { now });
-    await saveDeliveries(db, webhook.id, [sent]);
-    return sent;
+    const delivery = await sendMessage(post, webhook, message, { now });
+    await saveDeliveries(db, webhook.id, [delivery]);
+    return delivery;
   }
 
   async function loadMessage(webhook: SigningWebhook, messageId: string): Promise<Message> {

@@ -34,7 +34,7 @@ export type QueueDeps = {
   ) => Promise<Sent>;
   /** @returns false when the webhook was removed or switched off meanwhile. */
   save: (id: number, progress: Progress, deliveries: readonly Sent[]) => Promise<boolean>;
-  onSent: (sent: Sent) => void;
+  onSent: (delivery: Sent) => void;
   now: () => Date;
   log: Logger;
   /** The pause when there is nothing to deliver; {@link CHECK_MS} by default. */
@@ -147,13 +147,13 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   }
 
   async function deliver(event: StoredEvent, signal: AbortSignal): Promise<void> {
-    const sent = await deps.send(webhook, event, { failures, signal });
-    if (signal.aborted && !isDelivered(sent)) return;
-    deps.onSent(sent);
-    unsaved.push(sent);
+    const delivery = await deps.send(webhook, event, { failures, signal });
+    if (signal.aborted && !isDelivered(delivery)) return;
+    deps.onSent(delivery);
+    unsaved.push(delivery);
     // Older ones would be deleted anyway.
     if (unsaved.length > KEPT_DELIVERIES) unsaved.shift();
-    if (!isDelivered(sent)) return fail(sent);
+    if (!isDelivered(delivery)) return fail(delivery);
     if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
     deliveredUpTo = event.id;
     failures = 0;

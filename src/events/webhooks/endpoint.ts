@@ -59,10 +59,10 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-function refusal(text: string, allowed: string): InvalidInput {
-  const shown = text
+function refusal(text: string, format: string): InvalidInput {
+  const printable = text
     .trim()
     .slice(0, 200)
     .replace(/\/\/.*@/s, '//…@');
-  return new InvalidInput(`The webhook address ${JSON.stringify(shown)} isn't valid: use ${allowed}`);
+  return new InvalidInput(`The webhook address ${JSON.stringify(printable)} isn't valid: use ${format}`);
 }

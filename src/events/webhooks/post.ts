@@ -73,8 +73,8 @@ export function createPost({
     const all = await resolve(host).catch((cause: unknown) => {
       throw new PostFailure('name-unresolved', `${host} has no address`, { cause });
     });
-    const allowed = all.filter(({ address }) => mayConnect(address, protocol));
-    if (allowed.length > 0) return allowed;
+    const reachable = all.filter(({ address }) => mayConnect(address, protocol));
+    if (reachable.length > 0) return reachable;
     const addresses = all.map(({ address }) => address).join(', ');
     throw new PostFailure(
       'address-refused',

@@ -62,16 +62,16 @@ export async function importNdjson(
  * written.
  */
 function createLineParser(): ItemParser<Line>['parse'] {
-  const parsed = new Map<string, { number: number; penalty: ImportedPenalty }>();
+  const firstByKey = new Map<string, { number: number; penalty: ImportedPenalty }>();
   return ({ number, text }, { warn }) => {
     if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
     const penalty = parseNdjsonLine(text, warn);
     const key = `${penalty.sourceTable} ${penalty.sourceId}`;
-    const earlier = parsed.get(key);
+    const earlier = firstByKey.get(key);
     if (earlier && !Bun.deepEquals(earlier.penalty, penalty)) {
       warn(`it replaces line ${earlier.number}, which is the same penalty with other content`);
     }
-    parsed.set(key, { number, penalty });
+    firstByKey.set(key, { number, penalty });
     return penalty;
   };
 }

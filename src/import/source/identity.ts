@@ -38,11 +38,11 @@ export async function claimSource(
   source: PenaltySource,
   { isDryRun, replaces }: { isDryRun: boolean; replaces: boolean },
 ): Promise<void> {
-  const saved = await findPenaltySource(db, source.name);
-  if (saved && isSame(saved, source)) return;
-  if (saved && !replaces) {
+  const savedSource = await findPenaltySource(db, source.name);
+  if (savedSource && isSame(savedSource, source)) return;
+  if (savedSource && !replaces) {
     if (await hasPenaltiesOf(db, source.name)) {
-      throw new OtherSource(describe(saved), describe(source), source.name);
+      throw new OtherSource(describe(savedSource), describe(source), source.name);
     }
     // Server ids of another database stand for other servers.
     if (!isDryRun) await forgetPenaltySource(db, source.name);

@@ -58,9 +58,9 @@ function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
   for (const name of parameters.keys()) {
     if (!PARAMETERS.includes(name)) {
       // Without a value it may be a part of the password.
-      const shown = parameters.get(name) === '' ? '' : ` ${JSON.stringify(name.slice(0, 64))}`;
+      const quotedName = parameters.get(name) === '' ? '' : ` ${JSON.stringify(name.slice(0, 64))}`;
       throw new InvalidInput(
-        `unknown parameter${shown} in the address of a source: use ${PARAMETERS.join(' or ')}`,
+        `unknown parameter${quotedName} in the address of a source: use ${PARAMETERS.join(' or ')}`,
       );
     }
     if (parameters.getAll(name).length > 1)

@@ -36,15 +36,15 @@ export async function searchAdmins(
   const pattern = likePart(folded);
   const { scope, period, adminSteamId, counts } = penaltyTallies;
   const rows = await db.execute<PenaltyAdmin>(sql`
-    select ${adminSteamId}::text as "steamId64", newest.name, given.penalties::integer
+    select ${adminSteamId}::text as "steamId64", newest.name, totals.penalties::integer
     from ${penaltyTallies}
-    cross join lateral (select sum(count) as penalties from unnest(${counts}) as count) as given
+    cross join lateral (select sum(count) as penalties from unnest(${counts}) as count) as totals
     cross join lateral (${newestNameOf(adminSteamId)}) as newest
     where ${scope} = ${TALLY_SCOPES.admin} and ${period} = ${TALLY_PERIODS.ever} and ${adminSteamId} <> 0
       and (fold_text(newest.name) like ${pattern} or exists (
         select from ${playerNames} where ${playerNames.steamId64} = ${adminSteamId} and ${playerNames.folded} like ${pattern}
       ))
-    order by given.penalties desc, ${adminSteamId} limit ${limit}`);
+    order by totals.penalties desc, ${adminSteamId} limit ${limit}`);
   return [...rows];
 }
 
@@ -74,7 +74,7 @@ export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStati
     counts: string;
     lifted: string;
   }>(sql`
-    with given as (
+    with totals as (
       select ${adminSteamId} as id, period.days, ${countsByType(sql`${penalties.type}`)} as counts,
         count(*) filter (where ${status} = 'UNBANNED') as lifted, count(*) as amount
       from ${penalties}
@@ -85,9 +85,9 @@ export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStati
       where ${createdAt} > ${since(Math.max(...ADMIN_PERIODS))}::timestamptz and ${createdAt} <= ${now.toISOString()}::timestamptz
       group by ${adminSteamId}, period.days
     )
-    select given.id::text as id, given.days, given.counts, given.lifted, newest.name
-    from given left join lateral (${newestNameOf(sql`given.id`)}) as newest on given.id <> 0
-    order by max(given.amount) over (partition by given.id) desc, given.id`);
+    select totals.id::text as id, totals.days, totals.counts, totals.lifted, newest.name
+    from totals left join lateral (${newestNameOf(sql`totals.id`)}) as newest on totals.id <> 0
+    order by max(totals.amount) over (partition by totals.id) desc, totals.id`);
   return [...Map.groupBy(rows, ({ id }) => id)].map(([id, ofAdmin]) => {
     const countsOf = (days: AdminPeriod) => {
       const row = ofAdmin.find((each) => each.days === days);

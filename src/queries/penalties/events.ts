@@ -158,9 +158,9 @@ export function toPenaltyEvent({
 export async function recordExpiredPenalties(db: Db, now: Date): Promise<number> {
   await resetFutureMark(db);
   const upTo = sql`least(${now.toISOString()}::timestamptz, now())`;
-  const due = sql`${dueCondition(upTo)} and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
+  const isDue = sql`${dueCondition(upTo)} and ${penalties.endsAt} > (select ${penaltyEventState.expiredUpTo} from ${penaltyEventState})`;
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
-  const [firstDue] = await db.select({ id: penalties.id }).from(penalties).where(due).limit(1);
+  const [firstDue] = await db.select({ id: penalties.id }).from(penalties).where(isDue).limit(1);
   if (!firstDue) return 0;
   return retryVictim(() =>
     db.transaction(async (transaction) => {
@@ -175,7 +175,7 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
             or is_old_penalty(created_at, ends_at, lifted_at, now()),
           id, type, 'EXPIRED', player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id,
           created_at, ends_at, lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
-        from penalties where ${due} order by ends_at, id`);
+        from penalties where ${isDue} order by ends_at, id`);
       await transaction.execute(
         sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
       );

@@ -26,19 +26,19 @@ export async function loadExpiryMark(db: Db, now: Date): Promise<Date> {
  * @returns how many were marked.
  */
 export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Promise<number> {
-  const due = () =>
+  const selectDue = () =>
     db
       .select({ id: penalties.id })
       .from(penalties)
       .where(dueCondition(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
   // An update waits for other writers, such as an import, so it only runs when there is something to do.
-  if ((await due().limit(1)).length === 0) return 0;
+  if ((await selectDue().limit(1)).length === 0) return 0;
   const marked = await retryVictim(() =>
     db
       .update(penalties)
       .set({ status: 'EXPIRED' })
-      .where(and(inArray(penalties.id, due().limit(limit)), eq(penalties.status, 'ACTIVE')))
+      .where(and(inArray(penalties.id, selectDue().limit(limit)), eq(penalties.status, 'ACTIVE')))
       .returning({ id: penalties.id }),
   );
   return marked.length;

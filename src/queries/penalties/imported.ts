@@ -55,8 +55,8 @@ export async function writeImportedPenalties(
   const statement = isDryRun ? COMPARE : WRITE;
   const { added, changed } = await retryVictim(() =>
     session.begin(async (tx) => {
-      const kept = unique.map(await loadAnonymiser(tx));
-      const columns = COLUMNS.map((column) => arrayLiteral(kept.map((row) => row[column])));
+      const anonymised = unique.map(await loadAnonymiser(tx));
+      const columns = COLUMNS.map((column) => arrayLiteral(anonymised.map((row) => row[column])));
       const run = async () => {
         const values = [source, ...columns, keepsReplaced];
         const [row] = await tx.unsafe(statement, values, { prepare: true });
@@ -205,14 +205,14 @@ const SETTLED = COLUMNS.map((column) => {
   switch (column) {
     case 'adminName':
     case 'adminSteamId':
-      return `case when incoming.admin_steamid is null then coalesce(known.${name}, ${column === 'adminName' ? "''" : 0})
+      return `case when incoming.admin_steamid is null then coalesce(previous.${name}, ${column === 'adminName' ? "''" : 0})
         else incoming.${name} end`;
     case 'liftedAt':
     case 'liftedByName':
     case 'liftedBySteamId':
     case 'liftReason':
       return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
-        then coalesce(incoming.${name}, known.${name}) else incoming.${name} end`;
+        then coalesce(incoming.${name}, previous.${name}) else incoming.${name} end`;
     default:
       return `incoming.${name}`;
   }
@@ -227,12 +227,12 @@ const COMPARED = `incoming as materialized (
     select * from unnest(${types.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
       with ordinality as incoming(${list('', names)}, position)
   ), compared as materialized (
-    select settled.*, position, known.id as known_id, known.gone_at is not null
-      or (${list('known.', values)}) is distinct from (${list('settled.', values)}) as differs,
-      coalesce($${COLUMNS.length + 2}::boolean and known.player_steamid <> incoming.player_steamid
-        and known.created_at <> incoming.created_at, false) as replaces
-    from incoming left join penalties known
-      on known.source = $1::text and known.source_table = incoming.source_table and known.source_id = incoming.source_id
+    select settled.*, position, previous.id as previous_id, previous.gone_at is not null
+      or (${list('previous.', values)}) is distinct from (${list('settled.', values)}) as differs,
+      coalesce($${COLUMNS.length + 2}::boolean and previous.player_steamid <> incoming.player_steamid
+        and previous.created_at <> incoming.created_at, false) as replaces
+    from incoming left join penalties previous
+      on previous.source = $1::text and previous.source_table = incoming.source_table and previous.source_id = incoming.source_id
     cross join lateral (select ${SETTLED}) as settled(${list('', names)})
   )`;
 
@@ -247,8 +247,8 @@ const COMPARE = `with ${COMPARED}, hashed as materialized (
     insert into import_seen select source_table, source_id, content from hashed
     on conflict (source_table, source_id) do update set content = excluded.content
   )
-  select count(*) filter (where earlier is null and (known_id is null or replaces)) as added,
-    count(*) filter (where case when earlier is null then known_id is not null and differs and not replaces
+  select count(*) filter (where earlier is null and (previous_id is null or replaces)) as added,
+    count(*) filter (where case when earlier is null then previous_id is not null and differs and not replaces
       else earlier <> content end) as changed, null as replaced
   from hashed`;
 
@@ -256,13 +256,13 @@ const WRITE = `with ${COMPARED}, seen as (
     insert into import_seen select source_table, source_id from incoming
   ), added as (
     insert into penalties (source, ${list('', names)}) select $1, ${list('', names)} from compared
-      where known_id is null order by position returning 1
+      where previous_id is null order by position returning 1
   ), changed as (
     update penalties set (gone_at, ${list('', values)}) = row(null, ${list('compared.', values)})
-    from compared where penalties.id = compared.known_id and compared.differs and not compared.replaces returning 1
+    from compared where penalties.id = compared.previous_id and compared.differs and not compared.replaces returning 1
   )
   select (select count(*) from added) as added, (select count(*) from changed) as changed,
-    (select array_agg(known_id)::text from compared where replaces) as replaced`;
+    (select array_agg(previous_id)::text from compared where replaces) as replaced`;
 
 /** Keeps the last of rows with the same key: one statement would insert both. */
 function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {

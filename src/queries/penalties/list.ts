@@ -169,14 +169,14 @@ async function selectPage(
     return sql`with ${expressions} select ${columns} from counted left join (${rows}) as listed on true`;
   };
   const allValues = { ...filterValues(filter, now), ...values };
-  const found = isFrequent(filter, sort)
+  const records = isFrequent(filter, sort)
     ? await selectFrom(db)(`penalties ${name}: ${shapeOf(filter)}`, buildStatement, allValues)
     : await selectOnce(db, buildStatement(), allValues);
-  const hasRows = found[0]?.[at.id] !== null;
-  const rows = hasRows ? found.map((row) => readPenalty(row, at, now)) : [];
+  const hasRows = records[0]?.[at.id] !== null;
+  const rows = hasRows ? records.map((row) => readPenalty(row, at, now)) : [];
   // A join promises no order, and sorting a page here is cheaper.
   rows.sort(comparePenalties(sort));
-  return { rows, counted: { counts: found[0]?.[at.counts], due: found[0]?.[at.due] } };
+  return { rows, counted: { counts: records[0]?.[at.counts], due: records[0]?.[at.due] } };
 }
 
 /** Whether the statement of a list is kept: those of all lists would fill the memory of the database. */

@@ -56,7 +56,8 @@ export async function loadPlayerRecord(
       (type === undefined || group.type === type) && (status === undefined || group.status === status),
   );
   const lastPage = Math.max(1, Math.ceil(total / perPage));
-  const shown = Math.min(Math.max(1, page), lastPage);
+  const shownPage = Math.min(Math.max(1, page), lastPage);
+  const offset = (shownPage - 1) * perPage;
   const select = async (part: {
     type: PenaltyType | null;
     status: PenaltyStatus | null;
@@ -71,16 +72,14 @@ export async function loadPlayerRecord(
   const active = byType((group) => group.status === 'ACTIVE');
   const hasActive = Object.values(active).some((amount) => amount > 0);
   const [rows, activeRows] = await Promise.all([
-    total === 0
-      ? []
-      : select({ type: type ?? null, status: status ?? null, limit: perPage, offset: (shown - 1) * perPage }),
+    total === 0 ? [] : select({ type: type ?? null, status: status ?? null, limit: perPage, offset }),
     hasActive ? select({ type: null, status: 'ACTIVE', limit: MAX_ACTIVE, offset: 0 }) : [],
   ]);
   const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
   return {
     rows,
     activeRows,
-    page: shown,
+    page: shownPage,
     lastPage,
     total,
     counts: byType(() => true),

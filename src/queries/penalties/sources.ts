@@ -25,12 +25,12 @@ export async function savePenaltySource(db: Db, { name, ...identity }: PenaltySo
 
 /** Whether there is any penalty from this source. */
 export async function hasPenaltiesOf(db: Db, source: string): Promise<boolean> {
-  const found = await db
+  const firstRows = await db
     .select({ id: penalties.id })
     .from(penalties)
     .where(eq(penalties.source, source))
     .limit(1);
-  return found.length > 0;
+  return firstRows.length > 0;
 }
 
 /**

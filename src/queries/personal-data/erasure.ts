@@ -125,13 +125,13 @@ const STEP = 250;
  * @returns how many penalties changed.
  */
 async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
-  let changed = 0;
+  let changedCount = 0;
   for (const table of [penalties, penaltyEvents] as const) {
     // One role after another: each has its index.
     for (const role of [table.playerSteamId, table.adminSteamId, table.liftedBySteamId]) {
       for (let count = STEP; count === STEP; ) {
         count = await runStep((tx) => anonymiseStep(tx, table, { role, steamId64 }));
-        if (table === penalties) changed += count;
+        if (table === penalties) changedCount += count;
       }
     }
   }
@@ -141,7 +141,7 @@ async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promi
     await tx.delete(penaltyTallies).where(tallyCondition(steamId64));
     await tx.execute(sql`select pg_notify('changed', 'erasures')`);
   });
-  return changed;
+  return changedCount;
 }
 
 /** @returns how many rows changed: fewer than {@link STEP} once no row names the player in this role. */

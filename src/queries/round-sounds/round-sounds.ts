@@ -157,11 +157,11 @@ export async function removeRoundSounds(
   steamId64: SteamId64,
   { actor }: { actor: Actor },
 ): Promise<RoundSound[]> {
-  const removed = await tx.delete(roundSounds).where(eq(roundSounds.steamId64, steamId64)).returning();
-  if (removed.length === 0) throw new NotFound(`${steamId64} has no round-end sound`);
-  const details = { title: removed[0]?.title ?? '' };
+  const sounds = await tx.delete(roundSounds).where(eq(roundSounds.steamId64, steamId64)).returning();
+  if (sounds.length === 0) throw new NotFound(`${steamId64} has no round-end sound`);
+  const details = { title: sounds[0]?.title ?? '' };
   await recordAudit(tx, { actor, action: 'sound.removed', subject: steamId64, details });
-  return removed;
+  return sounds;
 }
 
 /** Removes a player's failed upload, if there is one. A published sound stays. */

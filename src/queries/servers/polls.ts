@@ -41,14 +41,14 @@ export async function saveServerPolls(
   polls: readonly ServerPoll[],
   { missesApartMs = 0 }: { missesApartMs?: number } = {},
 ): Promise<PolledServer[]> {
-  const missed = sql`known.missed_polls
-    + (excluded.polled_at >= known.polled_at + ${missesApartMs}::integer * interval '1 millisecond')::integer`;
-  const staysOnline = sql`(known.is_online and ${missed} < ${MISSES_BEFORE_OFFLINE})`;
+  const missed = sql`previous.missed_polls
+    + (excluded.polled_at >= previous.polled_at + ${missesApartMs}::integer * interval '1 millisecond')::integer`;
+  const staysOnline = sql`(previous.is_online and ${missed} < ${MISSES_BEFORE_OFFLINE})`;
   /** The polled value; after a miss the last one while the server counts as online, and `otherwise` when it goes offline. */
   const keptWhileOnline = (column: 'players_count' | 'ping_ms' | 'players', otherwise: SQL) => {
     const name = sql.identifier(column);
     return sql`case when excluded.is_online then excluded.${name}
-      when ${staysOnline} then known.${name} else ${otherwise} end`;
+      when ${staysOnline} then previous.${name} else ${otherwise} end`;
   };
   const rows = polls.map(({ serverId, state, polledAt }) => ({
     server_id: serverId,
@@ -61,17 +61,17 @@ export async function saveServerPolls(
     players: state?.players ?? [],
     polled_at: polledAt.toISOString(),
   }));
-  const saved = await db.execute<PolledServer>(sql`
+  const savedServers = await db.execute<PolledServer>(sql`
     with poll as materialized (
-      select given.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as given(
+      select input.* from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as input(
         server_id integer, has_response boolean, hostname text, map text, players_count integer, max_players integer,
         ping_ms integer, players jsonb, polled_at timestamptz
       )
-      join servers on servers.id = given.server_id
-      order by given.server_id
+      join servers on servers.id = input.server_id
+      order by input.server_id
       for key share of servers
     ), saved as (
-      insert into server_snapshots as known (
+      insert into server_snapshots as previous (
         server_id, is_online, hostname, map, players_count, max_players, ping_ms, players, missed_polls, polled_at, seen_at,
         full_since
       )
@@ -81,23 +81,23 @@ export async function saveServerPolls(
       from poll
       on conflict (server_id) do update set
         is_online = excluded.is_online or ${staysOnline},
-        hostname = case when excluded.is_online then excluded.hostname else known.hostname end,
-        map = case when excluded.is_online then excluded.map else known.map end,
-        max_players = case when excluded.is_online then excluded.max_players else known.max_players end,
+        hostname = case when excluded.is_online then excluded.hostname else previous.hostname end,
+        map = case when excluded.is_online then excluded.map else previous.map end,
+        max_players = case when excluded.is_online then excluded.max_players else previous.max_players end,
         players_count = ${keptWhileOnline('players_count', sql`0`)},
         ping_ms = ${keptWhileOnline('ping_ms', sql`0`)},
         players = ${keptWhileOnline('players', sql`'[]'::jsonb`)},
         missed_polls = case when excluded.is_online then 0 else least(${missed}, 1000000) end,
         polled_at = excluded.polled_at,
-        seen_at = coalesce(excluded.seen_at, known.seen_at),
+        seen_at = coalesce(excluded.seen_at, previous.seen_at),
         full_since = case
-          when not excluded.is_online and ${staysOnline} then known.full_since
-          when excluded.full_since is not null and known.polled_at > excluded.polled_at - ${CONTINUES_WITHIN}
-            then coalesce(known.full_since, excluded.full_since)
+          when not excluded.is_online and ${staysOnline} then previous.full_since
+          when excluded.full_since is not null and previous.polled_at > excluded.polled_at - ${CONTINUES_WITHIN}
+            then coalesce(previous.full_since, excluded.full_since)
           else excluded.full_since end
-      where excluded.polled_at > known.polled_at
+      where excluded.polled_at > previous.polled_at
         -- Written while the poller's clock was ahead.
-        or known.polled_at > now() + interval '1 minute'
+        or previous.polled_at > now() + interval '1 minute'
       returning server_id, is_online, players_count, max_players, missed_polls, polled_at
     ), sampled as (
       insert into server_samples (server_id, sampled_at, players_average, players_maximum, max_players, online_share)
@@ -107,9 +107,9 @@ export async function saveServerPolls(
     ), continued as (
       -- server_snapshots still has the rows from before this statement.
       update server_map_periods as period set ended_at = poll.polled_at
-      from poll join saved using (server_id) join server_snapshots known using (server_id)
-      where poll.has_response and known.is_online and known.map = poll.map
-        and known.polled_at between poll.polled_at - ${CONTINUES_WITHIN} and poll.polled_at
+      from poll join saved using (server_id) join server_snapshots previous using (server_id)
+      where poll.has_response and previous.is_online and previous.map = poll.map
+        and previous.polled_at between poll.polled_at - ${CONTINUES_WITHIN} and poll.polled_at
         and period.server_id = poll.server_id and period.map = poll.map
         and period.started_at = (
           -- Later ones are from a clock that was ahead.
@@ -126,5 +126,5 @@ export async function saveServerPolls(
     select server_id as "serverId", saved.is_online as "isOnline", before.is_online as "wasOnline",
       saved.missed_polls as "missedPolls"
     from saved left join server_snapshots as before using (server_id)`);
-  return [...saved];
+  return [...savedServers];
 }

@@ -84,7 +84,7 @@ function buildDueMembers() {
     from (select * from ${users} where ${isLinked}) as ${users}
     full join ${discordMembers} on ${discordMembers.discordId} = ${users.discordId}
     cross join lateral (select
-      array(select distinct role_id from unnest(${sql.placeholder('facts')}::text[], ${roles}) as given (fact, role_id)
+      array(select distinct role_id from unnest(${sql.placeholder('facts')}::text[], ${roles}) as gives (fact, role_id)
         where ${isLinked} and case fact
           when 'linked' then true
           when 'is_banned' then exists (select from ${penalties} where ${activeBanOf(users.steamId64)})

@@ -147,10 +147,10 @@ export async function setUserFlags(
     const before = await lockUserFor(tx, steamId64, { actor, mayAct: ({ isOwner }) => isOwner });
     const byHand = (await listGivenFlags(tx, steamId64)).filter(({ source }) => source === 'hand');
     const isByHand = (column: UserFlagColumn) => byHand.some(({ flag }) => USER_FLAGS[flag] === column);
-    const changed = USER_FLAG_COLUMNS.filter((flag) => (flags[flag] ?? isByHand(flag)) !== isByHand(flag));
-    if (changed.length === 0) return;
+    const changes = USER_FLAG_COLUMNS.filter((flag) => (flags[flag] ?? isByHand(flag)) !== isByHand(flag));
+    if (changes.length === 0) return;
     if (flags.isOwner) await liftBlock(tx, before, actor);
-    const details: Partial<UserFlags> = Object.fromEntries(changed.map((flag) => [flag, flags[flag]]));
+    const details: Partial<UserFlags> = Object.fromEntries(changes.map((flag) => [flag, flags[flag]]));
     await updateUser(tx, steamId64, details);
     await recordAudit(tx, { actor, action: 'user.flags-set', subject: steamId64, details });
   });
@@ -238,11 +238,11 @@ export async function saveConfiguredFlags(db: Db, people: ConfiguredPeople, now:
   );
   await db.transaction(async (tx) => {
     await saveFlagRound(tx, 'configuration', { grants, now });
-    const given = await tx
+    const holders = await tx
       .selectDistinct({ steamId64: userFlags.steamId64 })
       .from(userFlags)
       .where(inArray(userFlags.steamId64, named));
-    if (given.length > 0) await tx.insert(users).values(given).onConflictDoNothing();
+    if (holders.length > 0) await tx.insert(users).values(holders).onConflictDoNothing();
     const isBlockedOwner = and(
       inArray(users.steamId64, [...people.ownerSteamIds]),
       isNotNull(users.blockedAt),

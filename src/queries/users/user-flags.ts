@@ -82,27 +82,27 @@ export async function saveFlagRound(
     [...longest.values()].map(({ steamId64, flag, endsAt }) => ({ id: steamId64, flag, ends: endsAt })),
   );
   const round = sql`(select id as steamid64, flag, ends as ends_at
-    from jsonb_to_recordset(${rows}::text::jsonb) as given (id bigint, flag text, ends timestamptz(3)))`;
+    from jsonb_to_recordset(${rows}::text::jsonb) as grants (id bigint, flag text, ends timestamptz(3)))`;
   const isOnlySource = sql`not exists (select from user_flags as other
     where other.steamid64 = changed.steamid64 and other.flag = changed.flag and other.source <> ${source})`;
   const wasRead = among ? sql`steamid64 = any(${arrayLiteral(among)})` : sql`true`;
-  const taken = await tx.execute<FlagChange>(sql`
+  const lostFlags = await tx.execute<FlagChange>(sql`
     with changed as (
       delete from user_flags where source = ${source} and ${wasRead}
-        and not exists (select from ${round} as given where given.steamid64 = user_flags.steamid64 and given.flag = user_flags.flag)
+        and not exists (select from ${round} as grants where grants.steamid64 = user_flags.steamid64 and grants.flag = user_flags.flag)
       returning steamid64, flag
     ) select steamid64::text as "steamId64", flag from changed where ${isOnlySource}`);
-  const given = await tx.execute<FlagChange>(sql`
+  const newFlags = await tx.execute<FlagChange>(sql`
     with changed as (
       insert into user_flags (steamid64, flag, source, ends_at, seen_at)
-      select steamid64, flag, ${source}, ends_at, ${now.toISOString()}::timestamptz from ${round} as given
+      select steamid64, flag, ${source}, ends_at, ${now.toISOString()}::timestamptz from ${round} as grants
       on conflict (steamid64, flag, source) do update set ends_at = excluded.ends_at, seen_at = excluded.seen_at
         where user_flags.ends_at is distinct from excluded.ends_at
           or user_flags.seen_at < excluded.seen_at - interval '1 hour'
       returning steamid64, flag, xmax = 0 as is_new
     ) select steamid64::text as "steamId64", flag from changed where is_new and ${isOnlySource}`);
-  await recordChanges(tx, source, { given, taken });
-  return { given: given.length, taken: taken.length };
+  await recordChanges(tx, source, { given: newFlags, taken: lostFlags });
+  return { given: newFlags.length, taken: lostFlags.length };
 }
 
 type FlagChange = { steamId64: SteamId64; flag: UserFlag };
@@ -111,10 +111,10 @@ type FlagChange = { steamId64: SteamId64; flag: UserFlag };
 async function recordChanges(
   tx: Db,
   source: FlagSource,
-  { given, taken }: { given: readonly FlagChange[]; taken: readonly FlagChange[] },
+  { given: newFlags, taken: lostFlags }: { given: readonly FlagChange[]; taken: readonly FlagChange[] },
 ): Promise<void> {
   const byPerson = new Map<SteamId64, Partial<Record<UserFlagColumn, boolean>>>();
-  for (const [changes, value] of [[taken, false] as const, [given, true] as const]) {
+  for (const [changes, value] of [[lostFlags, false] as const, [newFlags, true] as const]) {
     for (const { steamId64, flag } of changes) {
       byPerson.set(steamId64, { ...byPerson.get(steamId64), [USER_FLAGS[flag]]: value });
     }
@@ -174,7 +174,7 @@ async function listErasedWithoutAccount(
   return erased.difference(new Set(accounts.map(({ steamId64 }) => steamId64)));
 }
 
-function endsLater(kept: FlagGrant | undefined, { endsAt }: FlagGrant): boolean {
-  if (!kept) return false;
-  return kept.endsAt === null || (endsAt !== null && kept.endsAt >= endsAt);
+function endsLater(grant: FlagGrant | undefined, { endsAt }: FlagGrant): boolean {
+  if (!grant) return false;
+  return grant.endsAt === null || (endsAt !== null && grant.endsAt >= endsAt);
 }

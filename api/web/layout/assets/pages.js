@@ -116,10 +116,10 @@ function openConfirmDialog(link) {
 }
 
 function element(name, attributes, text = '') {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.textContent = text;
+  return node;
 }
 
 // Disable submit buttons while a form is being sent, so that a second click does not submit it again.

@@ -30,14 +30,14 @@ async function refresh() {
     const next = page.querySelector('[data-live]');
     if (!next) throw new Error('the response is another page');
     const focused = live.contains(document.activeElement) ? placeOf(document.activeElement) : undefined;
-    const opened = [...live.querySelectorAll('details[open]')].map(placeOf);
+    const openPlaces = [...live.querySelectorAll('details[open]')].map(placeOf);
     update(live, served, next);
     served = next;
     refreshedAt = Date.now();
     document.querySelector('.live-lost')?.remove();
     useSteamLinks();
     document.dispatchEvent(new Event('content-changed'));
-    for (const place of opened) find(place)?.setAttribute('open', '');
+    for (const place of openPlaces) find(place)?.setAttribute('open', '');
     // Last: a button cannot be focused before pages.js has shown it.
     if (focused && !live.contains(document.activeElement)) find(focused)?.focus({ preventScroll: true });
   } catch {
