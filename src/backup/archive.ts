@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMap } from 'node:util';
 import { createGunzip, createGzip } from 'node:zlib';
+import { outageCodeOf } from '../db/client.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
 import { isUploadKey, type SoundFolders, tryParseSoundFileName, UPLOAD_NAME } from '../domain/round-sound.ts';
 import { syncToDisk } from '../runtime/folder.ts';
@@ -94,9 +95,10 @@ export async function writeArchive(
   }
 }
 
-/** What the system calls a failure, such as "permission denied"; undefined for other errors. */
+/** What the system calls a failure of a file, such as "permission denied"; undefined for other errors. */
 function systemMessage(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('syscall' in error)) return undefined;
+  const isOfFile = error instanceof Error && 'syscall' in error && outageCodeOf(error) === undefined;
+  if (!isOfFile) return undefined;
   return [...getSystemErrorMap().values()].find(([code]) => code === errorCode(error))?.[1];
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { readArchive, writeArchive } from '../../../src/backup/archive.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { listTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
@@ -115,4 +116,37 @@ test('the same archive without a change is restored', async () => {
   await writeFile(repacked, gzipSync(packArchive(unpackArchive(gunzipSync(await readFile(file))))));
   await restoreBackup(repacked, place, REPLACING);
   expect((await readAll()).sound).toBe('a sound');
+});
+
+test('names of tables in a manifest are no SQL, and triggers work again whatever it lists', async () => {
+  const odd = join(root.path, 'odd.tar.gz');
+  const rename = manifest(
+    /"tables": \[[^\]]*\]/,
+    JSON.stringify({
+      tables: [{ name: 'users" enable trigger user; drop table staff_notes; --', rows: 0 }],
+    }).slice(1, -1),
+  );
+  await writeFile(odd, gzipSync(packArchive(rename(unpackArchive(gunzipSync(await readFile(file)))))));
+  await restoreBackup(odd, place, REPLACING);
+  expect(await listTables(connection)).toContain('staff_notes');
+  const disabled = await connection`select tgname from pg_trigger where not tgisinternal and tgenabled = 'D'`;
+  expect([...disabled]).toEqual([]);
+});
+
+test('a connection that is lost meanwhile is not reported as a failure of the file', async () => {
+  const loss = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' });
+  const about = {
+    takenAt: '',
+    productVersion: '',
+    postgresVersion: '',
+    migrations: [],
+    tables: [],
+    sequences: [],
+  };
+  // biome-ignore lint/correctness/useYield: it fails before its first entry.
+  async function* entries() {
+    throw loss;
+  }
+  await expect(writeArchive(join(root.path, 'lost.tar.gz'), entries(), about)).rejects.toBe(loss);
+  await expect(readArchive(file, { onEntry: () => Promise.reject(loss) })).rejects.toBe(loss);
 });
