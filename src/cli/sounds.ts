@@ -126,6 +126,14 @@ function describe(sound: RoundSound): string {
 }
 
 function toJson(sound: RoundSound) {
-  const { uploadKey: _, claimedUntil: __, attempts: ___, failures: ____, waveform: _____, ...shown } = sound;
+  const {
+    uploadKey: _,
+    claimedUntil: __,
+    attempts: ___,
+    failures: ____,
+    voiceAttempts: _____,
+    waveform: ______,
+    ...shown
+  } = sound;
   return shown;
 }
