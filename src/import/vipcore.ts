@@ -60,8 +60,8 @@ export async function readVips(
     for (const { account_id, vip_group, expires } of page) {
       // Steam's own number of the account.
       const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
-      // 0 is for ever.
-      const endsAt = tryParse(() => parseUnixSeconds(expires) ?? null);
+      // 0 is for ever; without a value nobody knows.
+      const endsAt = expires ? tryParse(() => parseUnixSeconds(expires) ?? null) : undefined;
       const group = vip_group?.trim();
       if (!steamId64 || endsAt === undefined || !group) continue;
       grants.push(

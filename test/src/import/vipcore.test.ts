@@ -17,6 +17,13 @@ test('reads the VIPs of all servers', async () => {
   expect(await readVipFlags(createSource(VIP_USERS))).toEqual(VIP_FLAGS);
 });
 
+test('a row without an end gives nothing, since only 0 is for ever', async () => {
+  const url =
+    createSource(`create table vip_users (account_id bigint, sid bigint, "group" text, expires bigint);
+    insert into vip_users values (39734273, 0, 'VIP', null), (39734274, 0, 'VIP', ''), (39734275, 0, 'VIP', 0)`);
+  expect(await readVipFlags(url)).toEqual([`has_svip ${aSteamId(3)} null`]);
+});
+
 test('gives VIPs flags until they end; without the table everybody keeps theirs, and it is said once', async () => {
   const url = createSource(VIP_USERS);
   const warnings: string[] = [];
