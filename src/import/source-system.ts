@@ -175,6 +175,8 @@ function createParser(
       const [row = {}, ...others] = rows;
       const admin = toJoinedAdmin(row.admin_name, row.admin_steamid, row.admin_id === '0' && consoleName);
       const playerSteamId = parsePlayerSteamId(row.player_steamid);
+      // First what may throw: a row that is set aside causes no warning about its server.
+      const terms = { ...parseState(rows), ...parseTerms([row, ...others], report) };
       if (row.ban_type === '1' && playerSteamId !== UNKNOWN_STEAM_ID) report.assume(BAN_BY_ADDRESS);
       return {
         sourceTable: name,
@@ -185,8 +187,7 @@ function createParser(
         adminSteamId: admin.steamId,
         reason: cleanText(row.reason, MAX_REASON_LENGTH),
         serverId: findServerId(serverIds, row.server_id, report.warn),
-        ...parseState(rows),
-        ...parseTerms([row, ...others], report),
+        ...terms,
       };
     },
   };

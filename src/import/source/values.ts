@@ -35,7 +35,7 @@ export function toJoinedAdmin(
   steamId: string | null | undefined,
   consoleName?: string | false,
 ): Admin {
-  if ((name === null || name === undefined) && !consoleName) return { name: null, steamId: null };
+  if ((name ?? steamId ?? null) === null && !consoleName) return { name: null, steamId: null };
   return {
     name: cleanText(name, MAX_NAME_LENGTH) || consoleName || '',
     steamId: toAdminSteamId(steamId),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
-import { SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
+import { NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
 
 const { db, deps, createFile } = await openImports();
 const ADDRESS = '10.0.0.7:27015';
@@ -35,6 +35,14 @@ describe.each(Object.entries(SYSTEMS))('%s', (_, system) => {
     ]);
   });
 });
+
+test.each(Object.entries(SYSTEMS))(
+  '%s: a row that is set aside causes no warning about its server',
+  async (_, { schema, add, run }) => {
+    const url = createFile(`${schema}; ${add('ban', { id: 1, serverId: 99, created: NOW, ends: NOW - 60 })}`);
+    expect(await run(deps, { url })).toMatchObject({ setAside: 1, warnings: 0 });
+  },
+);
 
 test('a dry run names a server of several ids once, as the import does', async () => {
   const url = createSource(iks, [0, 1], [0, 1]);

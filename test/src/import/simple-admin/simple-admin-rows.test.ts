@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { importSimpleAdmin } from '../../../support/import/importers.ts';
 import { openImports, storedPenalties, storedPenalty } from '../../../support/import/penalty-rows.ts';
 import {
+  ADMIN,
   aRow,
   createSimpleAdminFiles,
   insertRows,
@@ -46,6 +47,16 @@ describe('a row of CS2-SimpleAdmin', () => {
   test.each(['Console', '0', '', 'Konsola', 'BOT'])('the admin %p is the console', async (steamId) => {
     const { row } = await importBan({ admin_steamid: steamId });
     expect(row?.adminSteamId as string).toBe('0');
+  });
+
+  test('an admin without a name keeps the SteamID', async () => {
+    const url = createFile(11, (file) => {
+      file.run('alter table sa_bans drop column admin_name');
+      const { admin_name: _, ...row } = aRow();
+      insertRows(file, 'sa_bans', [row]);
+    });
+    await importSimpleAdmin(deps, { url });
+    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ adminName: '', adminSteamId: ADMIN });
   });
 
   test('a permanent row has no end, whatever its end says', async () => {
