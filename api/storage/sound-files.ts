@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { errorCode } from '../../src/domain/errors.ts';
@@ -32,26 +32,36 @@ export function createSoundFiles(folder: string): SoundFiles {
     sizeCalculation: ({ blob }) => Math.max(blob.size, 1),
   });
 
+  /** By version: however many ask for a sound that is not cached, it is read once. */
+  const reads = new Map<string, Promise<SoundFile | undefined>>();
+
+  async function read(path: string): Promise<SoundFile | undefined> {
+    const stats = await lstat(path, { bigint: true });
+    if (!stats.isFile()) return undefined;
+    const version = versionOf(path, stats);
+    return (
+      cache.get(version) ??
+      reads.getOrInsertComputed(version, () => readVersion(path).finally(() => reads.delete(version)))
+    );
+  }
+
   /** From one file handle, so that bytes and metadata are of one version even if the file is replaced meanwhile. */
   async function readVersion(path: string): Promise<SoundFile | undefined> {
     // Symbolic links are not followed: they could lead out of the folder.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     const stats = await handle.stat({ bigint: true });
     if (!stats.isFile()) return undefined;
-    const version = versionOf(path, stats);
-    const cached = cache.get(version);
-    if (cached) return cached;
     const bytes = await handle.readFile();
     const hash = new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
     const modifiedAt = new Date(Number(stats.mtimeMs / 1000n) * 1000);
     const file = { blob: new Blob([bytes]), hash, etag: `"${hash.slice(0, 32)}"`, modifiedAt };
-    cache.set(version, file);
+    cache.set(versionOf(path, stats), file);
     return file;
   }
 
   return {
     read: (name) =>
-      readVersion(join(folder, name)).catch((error: unknown) => {
+      read(join(folder, name)).catch((error: unknown) => {
         if (NO_FILE_CODES.has(errorCode(error))) return undefined;
         throw error;
       }),
