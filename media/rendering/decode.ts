@@ -14,7 +14,7 @@ import {
 } from './pcm.ts';
 import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
-import { decideTrim, fadeEnds, findFirstSound, type Trim } from './trim.ts';
+import { decideTrim, fadeEnds, findFirstSound, isTrimCertain, type Trim } from './trim.ts';
 import { toFrames } from './units.ts';
 
 const DECODED_NAME = 'decoded.f32';
@@ -52,31 +52,50 @@ export type DecodeOptions = {
  * Decodes an upload, and cuts the kept part out as {@link KEPT_INPUT}.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
-export async function decodeUpload(
+export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
+  const { start, ...others } = options;
+  const trim = start?.startMs
+    ? await decodeFromStart(ffmpeg, directory, { ...others, start })
+    : await decodeFromFirstSound(ffmpeg, directory, others);
+  return cut(directory, trim);
+}
+
+/** Decodes a little more than can be kept; if that does not determine the kept part, decodes much more. */
+async function decodeFromFirstSound(
   ffmpeg: Ffmpeg,
   directory: string,
-  { demuxer, maxSeconds, start }: DecodeOptions,
-): Promise<Kept> {
+  { demuxer, maxSeconds }: DecodeOptions,
+): Promise<Trim> {
+  const firstSeconds = Math.min(MAX_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
+  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds }));
+  let scan = await scanDecoded(directory);
+  const isWhole = scan.frames < firstSeconds * SAMPLE_RATE;
+  if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
+    await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
+    scan = await scanDecoded(directory);
+  }
+  const trim = decideTrim(scan, { maxSeconds });
+  if (trim === undefined) throw new SoundRefused('silent');
+  return trim;
+}
+
+/** Finds the first audible sound, then decodes from the start of the excerpt, wherever that is in the upload. */
+async function decodeFromStart(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  { demuxer, maxSeconds, start }: DecodeOptions & { start: SoundStart },
+): Promise<Trim> {
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
   const scan = await scanDecoded(directory);
   const firstSound = findFirstSound(scan);
   if (firstSound === undefined) throw new SoundRefused('silent');
-  if (!start?.startMs) return cut(directory, keepFrom(scan, { maxSeconds }));
   const frames = toFrames(start.startMs / 1000, SAMPLE_RATE);
   const startFrame = start.startFrom === 'file' ? Math.max(firstSound, frames) : firstSound + frames;
-  return cut(directory, await decodeFrom(ffmpeg, directory, { scan, demuxer, maxSeconds, startFrame }));
-}
-
-/** Decodes again from the start of the excerpt, if what was searched for the first sound ends too early. */
-async function decodeFrom(
-  ffmpeg: Ffmpeg,
-  directory: string,
-  { scan, demuxer, maxSeconds, startFrame }: DecodeOptions & { scan: PcmScan; startFrame: number },
-): Promise<Trim> {
-  const seconds = maxSeconds + SECONDS_AFTER_CUT;
-  if (startFrame + seconds * SAMPLE_RATE <= scan.frames) return keepFrom(scan, { maxSeconds, startFrame });
+  const neededFrames = startFrame + toFrames(maxSeconds + SECONDS_AFTER_CUT, SAMPLE_RATE);
+  if (neededFrames <= scan.frames) return keepFrom(scan, { maxSeconds, startFrame });
   const [decoded, searched] = [join(directory, DECODED_NAME), join(directory, SEARCHED_NAME)];
   await rename(decoded, searched);
+  const seconds = maxSeconds + SECONDS_AFTER_CUT;
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds, startFrame }));
   const rest = await scanDecoded(directory, { mayBeEmpty: true });
   // Only this tells whether the upload goes on: the search may end early, since time stamps may have gaps.
@@ -85,7 +104,7 @@ async function decodeFrom(
   return keepFrom(scan, { maxSeconds, startFrame });
 }
 
-function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame?: number }): Trim {
+function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Trim {
   const trim = decideTrim(scan, options);
   if (trim === undefined) throw new SoundRefused('start-after-end');
   return trim;

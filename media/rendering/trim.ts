@@ -5,6 +5,8 @@ import { toFrames, toRatio } from './units.ts';
 
 const SILENCE_BELOW_PEAK_DB = 45;
 const SILENCE_FLOOR_DBFS = -60;
+/** Assumed maximum of floating-point files, which may exceed full scale; see {@link isTrimCertain}. */
+const LOUDEST_PEAK_DBFS = 6;
 const KEEP_BEFORE_SECONDS = 0.01;
 const KEEP_AFTER_SECONDS = 0.15;
 const START_FADE_SECONDS = 0.003;
@@ -45,6 +47,21 @@ export function decideTrim(scan: PcmScan, { maxSeconds, startFrame }: TrimOption
 export function findFirstSound(scan: PcmScan): number | undefined {
   const first = scan.blockPeaks.findIndex(isAudibleIn(scan));
   return first === -1 ? undefined : first * FRAMES_PER_BLOCK;
+}
+
+/**
+ * Whether {@link decideTrim} would give the same result for the whole clip as for this beginning of it: however loud the
+ * rest is, the start stays the same, and the sound continues after the cut.
+ */
+export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): boolean {
+  const trim = decideTrim(scan, options);
+  if (!trim?.isCut) return false;
+  const isLoudInAnyClip = (value: number): boolean =>
+    value > toRatio(LOUDEST_PEAK_DBFS - SILENCE_BELOW_PEAK_DB);
+  const loudFirst = scan.blockPeaks.findIndex(isLoudInAnyClip);
+  const loudLast = scan.blockPeaks.findLastIndex(isLoudInAnyClip);
+  const loudStart = Math.max(0, loudFirst * FRAMES_PER_BLOCK - frames(KEEP_BEFORE_SECONDS));
+  return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
 }
 
 /**
