@@ -53,14 +53,14 @@ export type ComponentPress = {
   values: readonly string[];
   /** The message that the component belongs to. */
   messageId: string;
-  /** Who invoked the command that the message responds to; undefined for a message the bot posted by itself. */
+  /** Who invoked the command that the message responds to; undefined for a message the bot posts unprompted. */
   messageOwnerId: string | undefined;
   isEphemeral: boolean;
 };
 
 /**
  * The response to an interaction. Its kind is decided before any query, so that a slow response can be deferred with the
- * right visibility: a new message for everyone in the channel, a new one for the invoker alone, or an update of the
+ * right visibility: a new message for everyone in the channel, a new one that only the invoker sees, or an update of the
  * message that the component belongs to.
  */
 export type CommandResponse = {
@@ -99,7 +99,7 @@ export type Components<Deps> = Readonly<Record<string, HandlePress<Deps>>>;
 
 type Explain = (texts: Texts, mention: MentionCommand) => string | MessageView;
 
-/** A refused command: tells the invoker why, in their language, visible to them alone. */
+/** A refused command: tells the invoker why, in their language, visible only to them. */
 export class Refusal extends Error {
   override name = 'Refusal';
   readonly explain: Explain;

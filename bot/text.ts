@@ -3,8 +3,8 @@ import { isolate } from '../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
 
 /**
- * Control and formatting characters: NUL, right-to-left marks, zero-width characters. The group holds what is kept: an emoji
- * with its joiner (U+200D) to another emoji, or with the tags that make it the flag of a region.
+ * Control and formatting characters: NUL, right-to-left marks, zero-width characters. The group is kept: an emoji with
+ * its joiner (U+200D) to another emoji, or with the tags that make it the flag of a region.
  * @see https://www.unicode.org/reports/tr51/#Emoji_Sequences
  */
 const INVISIBLE =

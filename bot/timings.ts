@@ -17,7 +17,7 @@ export const TIMINGS = {
   feedIntervalMs: 15_000,
   /** The presence changes at most this often. */
   presenceIntervalMs: 60_000,
-  /** How often roles are compared with what is true of linked members, and tried again after a failure. */
+  /** How often roles are compared with members' flags, bans and links, and tried again after a failure. */
   roleIntervalMs: 30_000,
   /** How often the roles of all linked members are read. */
   roleSweepMs: 3_600_000,

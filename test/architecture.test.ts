@@ -149,7 +149,7 @@ test.each([
 const SQL_HOMES = ['src/queries/', 'src/db/', 'src/backup/', 'src/demo/community.ts'];
 const LOCKS_TAKEN = ['src/import/import-run.ts', 'src/demo/demo.ts'];
 
-test('SQL is written in its homes alone', async () => {
+test('SQL is written only in its folders', async () => {
   const speakers: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
     if (SQL_HOMES.some((home) => file.startsWith(home))) continue;

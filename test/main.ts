@@ -5,7 +5,7 @@ import { openTestServer } from './support/database/test-server.ts';
  * test files. A file that is run without this starts its own.
  */
 const server = await openTestServer();
-// Ends by itself when Ctrl-C is pressed; then the server has still to be stopped.
+// Ctrl-C ends this process; the server still has to be stopped.
 process.on('SIGINT', () => {});
 const tests = Bun.spawn(
   [process.execPath, 'test', '--parallel', '--timeout', '300000', ...process.argv.slice(2)],

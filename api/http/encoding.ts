@@ -20,7 +20,7 @@ export function acceptsGzip(headers: Headers): boolean {
   return accepted !== null && ACCEPTS_GZIP.test(accepted);
 }
 
-/** Compresses what is sent few times: a third of the time of `Bun.gzipSync`, for a fifth more bytes. */
+/** Compresses content that is sent only a few times: a third of the time of `Bun.gzipSync`, for a fifth more bytes. */
 export function gzipQuickly(content: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return Bun.gzipSync(content, { library: 'libdeflate', level: 1 });
 }

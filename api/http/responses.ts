@@ -32,7 +32,7 @@ export const ERROR_CACHE_CONTROL = { public: 'no-store', protected: 'private, no
 
 /**
  * A stream that never sends anything, for the HEAD response of a route that streams: with an empty body, Bun would add
- * `Content-Length: 0`. It needs a HEAD route of its own, since Elysia reads the stream of a GET route to its end.
+ * `Content-Length: 0`. It needs a separate HEAD route, since Elysia reads the stream of a GET route to its end.
  */
 export function unreadStream(): ReadableStream {
   return new ReadableStream({}, { highWaterMark: 0 });

@@ -37,7 +37,7 @@ export const OPTIONAL_DISCORD_IDS_PARAMETER = {
   parse: optional((text) => parseIds('discord_ids', text, parseDiscordId)),
 } as const satisfies Parameter<AskedId[] | undefined>;
 
-/** The ids alone, for a query. */
+/** Only the ids, for a query. */
 export function idsOf<Id extends string>(entries: readonly AskedId<Id>[]): Id[] {
   return entries.map(({ id }) => id);
 }

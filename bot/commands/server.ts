@@ -106,7 +106,7 @@ async function pin(
   return noticeMessage(`📌 ${invoker.localization.texts.refusals.pinned}`, COLOURS.online);
 }
 
-/** Updates the message for its owner; others get a message of their own, so that the owner's does not change. */
+/** Updates the message for its owner; anyone else gets a new message, so that the owner's does not change. */
 function updateOwn(
   invoker: Invoker,
   press: ComponentPress,

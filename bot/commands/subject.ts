@@ -40,7 +40,7 @@ export type PersonCommand = {
 };
 
 /**
- * The response to a command about a person: for the invoker alone, in their own language. Moderators may show it to
+ * The response to a command about a person: visible only to the invoker, in their language. Moderators may show it to
  * everyone by `show`, in the guild's language.
  */
 export function respondAboutPerson(

@@ -191,7 +191,7 @@ function playersButton(server: ServerView, { buttons }: Texts): APIButtonCompone
   });
 }
 
-/** A button that posts a live status message; moderators alone may use it. @param what a server's id, or `all`. */
+/** A button that posts a live status message; only moderators may use it. @param what a server's id, or `all`. */
 export function pinButton(what: number | 'all', { buttons }: Texts): APIButtonComponent {
   return button(buttons.pin, toCustomId('server.pin', what), { emoji: '📌' });
 }

@@ -14,7 +14,7 @@ export type Delivery = {
   defer: (interaction: DeferrableInteraction, kind: Kind) => Promise<void>;
   deliver: (interaction: DeferrableInteraction, view: MessageView, kind: Kind) => Promise<void>;
   /**
-   * Shows a notice to the invoker alone, in place of a response.
+   * Shows a notice only to the invoker, in place of a response.
    * @param kind of that response; it says how the interaction was deferred, if it was.
    */
   notify: (interaction: DeferrableInteraction, notice: MessageView, kind: Kind) => Promise<void>;

@@ -27,7 +27,7 @@ import {
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 import type { Timings } from '../timings.ts';
 
-/** What Discord says about a member's roles; `premium_since` is set for whoever boosts the guild. */
+/** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
 export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
 
 export type MemberRoles = {
@@ -66,10 +66,10 @@ const LISTED = 500;
 const BATCH = 10;
 
 /**
- * Gives flags by the roles that linked members have in the guild, and gives them the roles that follow what is true of
- * them here. One loop does both, one member after the other: it reads the roles of everybody at the start and then once
- * every `roleSweepMs`, and those of new links and of changed people at once. Roles that interactions told are saved in the
- * next round, without a request. People who were never linked are left alone.
+ * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link.
+ * One loop does both, one member after the other: it reads the roles of everybody at the start and then once
+ * every `roleSweepMs`, and those of new links and of changed people at once. Roles that came with interactions are saved in
+ * the next round, without a request. People who were never linked are not touched.
  */
 export function createMemberRoles(
   { db, rest, log, now, mirrorMetrics, timings }: Deps,
@@ -178,7 +178,7 @@ export function createMemberRoles(
     }
   }
 
-  /** @returns undefined for whoever is not in the guild. */
+  /** @returns undefined for somebody who is not in the guild. */
   async function findMember(discordId: string, signal: AbortSignal): Promise<MemberState | undefined> {
     try {
       return (await rest.get(Routes.guildMember(guildId, discordId), { signal })) as MemberState;

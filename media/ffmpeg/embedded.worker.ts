@@ -117,8 +117,8 @@ function limitMemory({ exports }: WebAssembly.Instance, use: MemoryUse): void {
       use.isUsedUp = memory.buffer.byteLength + pages * WASM_PAGE_BYTES > MAX_MEMORY_BYTES;
       if (!use.isUsedUp) return grow(pages);
       if (++refusals < MAX_REFUSALS) throw new RangeError('ffmpeg has all the memory it may have');
-      // Some demuxers ask a million times, and the refusals take a gigabyte. The core catches what is thrown here, so this
-      // pretends to have grown the memory: the core's access to it traps, which ends the call.
+      // Some demuxers ask a million times, and the refusals take a gigabyte. The core catches errors thrown here, so this
+      // pretends that the memory grew: the core's access to it traps, which ends the call.
       return 0;
     };
   }

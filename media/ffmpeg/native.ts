@@ -27,7 +27,7 @@ const CRASH_SIGNALS = /SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL/;
 
 /**
  * The operating system's ffmpeg, confined: limits on CPU, memory, file size and open files, low priority, no network, in
- * a process group of its own that dies with this process. Confinements that the machine lacks are logged and left out.
+ * a separate process group that dies with this process. Confinements that the machine lacks are logged and left out.
  * @returns the reason as text when there is no such ffmpeg, or it lacks something required.
  */
 export async function createNativeFfmpeg(log: FfmpegLog, program: string): Promise<Ffmpeg | string> {
@@ -155,7 +155,7 @@ function killGroup(child: ChildProcess): void {
     try {
       process.kill(target, 'SIGKILL');
     } catch {
-      // The process has ended already, or (without setsid) has no group of its own.
+      // The process has ended already, or (without setsid) leads no process group.
     }
   }
 }

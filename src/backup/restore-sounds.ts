@@ -4,7 +4,7 @@ import { type SoundFolders, tryParseSoundFileName } from '../domain/round-sound.
 import { hashFile, moveFile, STORAGE_ID_FILE, syncToDisk, toFolderFailure } from '../runtime/folder.ts';
 import type { FileEntry, Manifest } from './archive.ts';
 
-/** Where sounds of a backup wait: in each folder, since it may be a file system of its own and files are renamed. */
+/** Where restored sounds wait: within each folder, since files are renamed and each may be on another file system. */
 function stagingFolders({ published, inbox }: SoundFolders): Pick<SoundFolders, 'published' | 'inbox'> {
   return { published: join(published, '.restore'), inbox: join(inbox, '.restore') };
 }

@@ -6,7 +6,7 @@ export type ProgressDisplay = {
   update: (progress: ImportProgress) => void;
   /** The same when only the share, 0 to 1, is known. */
   share: (share: number) => void;
-  /** Prints a line of its own; escapes what a terminal would interpret, since it may quote other databases. */
+  /** Prints a whole line; escapes what a terminal would interpret, since it may quote other databases. */
   line: (text: string) => void;
   /** Removes the rewritten line. */
   end: () => void;

@@ -16,7 +16,7 @@ import { addWebhookCommands } from './webhooks.ts';
 const WRONG_USAGE = 2;
 const FAILURE = 1;
 
-/** Options that may stand alone: a call without a command prints help. */
+/** Options that are valid without a command; any other call without one prints help. */
 const GLOBAL_OPTIONS = ['--json', '--demo'];
 
 type Call = Parameters<typeof createSession>[1] & {

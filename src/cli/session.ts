@@ -11,7 +11,7 @@ import { createLogger } from '../runtime/log.ts';
 
 /** Where commands write. */
 export type Output = {
-  /** Whether a person reads what is printed. */
+  /** Whether a person reads the output. */
   isTerminal: boolean;
   /** Prints lines of a result. */
   print: (lines: string) => void;

@@ -45,7 +45,7 @@ export function addTokenCommands(program: Command, session: Session): void {
         });
       });
       session.print({ id, token, scopes, expiresAt }, token);
-      // Scripts read the token alone; people are told what it is.
+      // Scripts read stdout, which holds only the token; people also read about it on stderr.
       if (session.output.isTerminal) {
         const end = expiresAt ? `expires on ${day(expiresAt)}` : 'does not expire';
         session.output.progress.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);

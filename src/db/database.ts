@@ -60,7 +60,7 @@ export function openDatabase(
   const limitWait = createWaitLimit(REQUEST_LIMITS);
   const open = (run: Run) => openDrizzle(instrument(connection, { run, onQuery }));
 
-  /** What a request waits for, and what is not sent, or canceled, when it has waited for too long. */
+  /** For queries that a request waits for: those that wait for too long are canceled, or never sent. */
   const runForRequest =
     (pickReplica: () => Pool | undefined): Run =>
     <T>(work: Work<T>) => {

@@ -98,7 +98,7 @@ export function openLeaders(
       applicationName: 'leader',
       owner,
       keepsSession: true,
-      // The driver would reconnect by itself: only this says that the locks are gone.
+      // The driver reconnects silently: only this tells that the locks are gone.
       onClose: () => session === connection && void closeSession(),
     });
     session = connection;

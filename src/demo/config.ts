@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../runtime/config.ts';
 import { ROLES } from '../runtime/roles.ts';
 
-/** The settings of the demo: all roles on data of its own, without the service's database and sources. */
+/** The settings of the demo: all roles, on its own data, without the service's database and sources. */
 export function toDemoConfig(config: Config): Config {
   const { simpleadmin, sourcebans, iks } = config.sources;
   const dataDir = join(config.dataDir, 'demo');

@@ -7,7 +7,7 @@ export abstract class DomainError extends Error {
   override name = this.constructor.name;
 }
 
-/** The caller gave a value that is not allowed; the message names it and says what is. */
+/** The caller gave an invalid value; the message names it and says which are valid. */
 export class InvalidInput extends DomainError {}
 
 /** The caller sent no credentials. */

@@ -62,7 +62,7 @@ export function formatEventCursor({ epoch, id }: EventCursor): string {
   return `${epoch}-${id}`;
 }
 
-/** @returns undefined for what is not a cursor. */
+/** @returns undefined for a text that is not a cursor. */
 export function tryParseEventCursor(text: string): EventCursor | undefined {
   const match = /^([0-9a-f]{8})-(0|[1-9][0-9]{0,14})$/.exec(text);
   return match ? { epoch: match[1] ?? '', id: Number(match[2]) } : undefined;

@@ -52,8 +52,8 @@ export const POLISH_STATUSES = {
 } as const satisfies Record<PenaltyStatus, string>;
 
 /**
- * Patterns of the words for each status. No letter of these words has two forms in Unicode: `ł` does not decompose. Without the
- * flag `u`, a letter that is not ASCII never matches one that is, such as `ı` the `I`.
+ * The words for each status. No letter of them has two forms in Unicode: `ł` does not decompose. Without the flag `u`, a
+ * letter that is not ASCII never matches one that is, such as `ı` the `I`.
  */
 const STATUS_WORDS = PENALTY_STATUSES.map((status) => {
   const polish = POLISH_STATUSES[status];

@@ -52,7 +52,7 @@ export function formatMessageId(webhookId: number, cursor: EventCursor): string 
   return `msg_${webhookId}_${formatEventCursor(cursor)}`;
 }
 
-/** @returns undefined for what is not the `webhook-id` of an event. */
+/** @returns undefined for a text that is not the `webhook-id` of an event. */
 export function tryParseMessageId(text: string): { webhookId: number; cursor: EventCursor } | undefined {
   const match = /^msg_([1-9][0-9]{0,8})_([0-9a-f]{8}-[0-9]{1,15})$/.exec(text);
   const cursor = tryParseEventCursor(match?.[2] ?? '');

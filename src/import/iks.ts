@@ -81,7 +81,7 @@ async function findTable(
     key: 'id',
     types: name === 'iks_bans' ? ['ban'] : MUTE_TYPES,
     isActiveAt: (seconds) => `${lifterId} is null and (p.end_at = 0 or p.end_at > ${seconds})`,
-    // `unban_reason` alone says that it was lifted, too.
+    // A row with only an `unban_reason` was lifted, too.
     parseStatus: ({ lifter_id, lift_reason }) => (lifter_id !== null || lift_reason ? 'UNBANNED' : 'ACTIVE'),
     parseTerms: ([row], { warn, assume }) => {
       if (row.lifter_id === null && row.lift_reason) assume(UNBANNED_BY_NOBODY);

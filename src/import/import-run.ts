@@ -209,7 +209,7 @@ export async function importPage<Item>(
 type ParsedPage = {
   rows: ImportedPenalty[];
   unreadable: UnreadableRow[];
-  /** The rows of items after their first: what an earlier import made of them alone is now part of the item. */
+  /** Further rows of items of several rows: if an earlier import stored them separately, the item replaces them. */
   merged: SourceKey[];
 };
 

@@ -100,7 +100,7 @@ export function createMirror(
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           return;
         }
-        // Loaded before the rows: what is added meanwhile counts as new in the next round.
+        // Loaded before the rows: rows added meanwhile count as new in the next round.
         const sweptAt = now().toISOString();
         next = await loadStateAfterSweep(database, tables, { sourceHash, sweptAt });
         await importTables(importRun, database, tables, PAGE_ROWS);

@@ -42,7 +42,7 @@ type Settings = {
 type Work = {
   /** One round. */
   run: (signal: AbortSignal) => Promise<void>;
-  /** For errors that an operator has to decide about: the reason, which anybody may read, and what is logged besides. */
+  /** For errors that need an operator's decision: the public `reason`, and details that are only logged. */
   refusalOf?: (error: unknown) => { reason: string; details: object; waysOn: string } | undefined;
 };
 

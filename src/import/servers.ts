@@ -24,7 +24,7 @@ import {
   type WantedColumns,
 } from './source/tables.ts';
 
-/** The table of servers in a source, read as `id`, `name`, and `address`, with or without a `port` of its own. */
+/** The table of servers in a source, read as `id`, `name`, and `address`, with or without a separate `port`. */
 export type SourceServerTable = {
   name: string;
   columns: WantedColumns;

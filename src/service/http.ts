@@ -112,7 +112,7 @@ function warnOfHalfDiscordApplication({ config, log }: Context): void {
 function warnOfUnsetPublicUrl({ config, log }: Context): void {
   if (config.isPublicUrlSet || namesLoopback(config.host)) return;
   log.warn(
-    `PUBLIC_URL is not set: whoever signs in is sent back to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
+    `PUBLIC_URL is not set: sign-in returns to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
   );
 }
 

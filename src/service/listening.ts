@@ -36,7 +36,7 @@ export function serve(
   }
 }
 
-/** Lets running requests finish, then closes what is still open. */
+/** Lets running requests finish, then closes the remaining connections. */
 async function close(server: Server<unknown>, limitMs: number): Promise<void> {
   try {
     await withTimeLimit(server.stop(), limitMs - CLOSE_MS);

@@ -50,7 +50,7 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
 export async function checkStorageIdentity(db: Db, storageDir: string, log: Logger): Promise<void> {
   const file = join(storageDir, STORAGE_ID_FILE);
   const storageId = await findOrMakeId(file).catch((error: unknown) => {
-    // A full or read-only disk does not prevent serving what is on it.
+    // Sounds can still be served from a full or read-only disk.
     log.warn({ err: error, file }, 'cannot tell whether STORAGE_DIR is shared: the id in it cannot be read');
     return undefined;
   });

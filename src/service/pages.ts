@@ -16,7 +16,7 @@ import { openWebhookActions } from './webhooks.ts';
 const ATTEMPTS_PER_MINUTE = 30;
 /** Forms, and downloads of own data, by user. */
 const FORMS_PER_MINUTE = 60;
-/** By user. Each is rendered for them alone, and a sound that is being processed is asked about every second. */
+/** By user: no cache serves these pages. A page polls every second while its sound is processed. */
 const MEMBER_PAGES_PER_MINUTE = 300;
 /** By address. A forum shows many banners on one page, and each is served from memory. */
 const BANNERS_PER_MINUTE = 300;

@@ -21,7 +21,7 @@ import { startSync } from './sync.ts';
 import { startWebhooks } from './webhooks.ts';
 
 export type Service = {
-  /** The HTTP port: of the API, or of health and metrics alone; undefined without either. */
+  /** The HTTP port: of the API, or of only health and metrics; undefined without either. */
   port: number | undefined;
   database: Database;
   /** Stops everything in order, within five seconds. */

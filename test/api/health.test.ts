@@ -138,7 +138,7 @@ test('HEAD works for them too', async () => {
   }
 });
 
-test('/robots.txt and /.well-known/security.txt say what is not to be crawled, and who is told of vulnerabilities', async () => {
+test('/robots.txt and /.well-known/security.txt say which paths not to crawl, and where to report vulnerabilities', async () => {
   const robots = await service.ask('/robots.txt');
   expect([robots.status, robots.text]).toEqual([200, expect.stringContaining('\nDisallow: /account\n')]);
   const security = await service.ask('/.well-known/security.txt');

@@ -16,7 +16,7 @@ export type Row = {
   ours: string;
   /** The reference, measured in the same run. */
   floor: string;
-  /** How the two compare, or the figure that has a target of its own. */
+  /** How the two compare, or the figure that has a separate target. */
   ratio: string;
   target: string;
   isReached: boolean;
@@ -94,7 +94,7 @@ export function compare(
   };
 }
 
-/** A row whose figure has a limit of its own. */
+/** A row whose figure has a separate limit. */
 export function limitFigure(
   what: string,
   {

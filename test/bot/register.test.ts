@@ -158,7 +158,7 @@ test('keeps the commands where they are when Discord refuses them in another gui
   expect(fake.commands.get('global')).toHaveLength(5);
 });
 
-test('says what is wrong when Discord refuses, and when it is unreachable', async () => {
+test('logs the reason when Discord refuses, and when it is unreachable', async () => {
   fake.state.guildAccess = false;
   await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
     'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',

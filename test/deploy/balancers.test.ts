@@ -7,7 +7,7 @@ import { openApiProcesses } from '../support/service/api-processes.ts';
 import { bearer } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** Two that check the health of what is behind them and repeat no request; nginx checks nothing and repeats what was refused. */
+/** Two that check the health of their backends and repeat no request; nginx checks nothing and repeats refused requests. */
 const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
 type Balancer = (typeof BALANCERS)[number];
 

@@ -77,7 +77,7 @@ test.skipIf(!isInstalled('nginx'))(
       return fetch(`${origin}/account/roundsound`, { method: 'POST', body: form, headers });
     };
     expect((await upload(19)).status).toBe(202);
-    // Refused by nginx, with a page of its own.
+    // Refused by nginx, with its own error page.
     const refused = await upload(22);
     expect([refused.status, refused.headers.get('content-type')]).toEqual([413, 'text/html']);
 

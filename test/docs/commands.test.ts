@@ -12,7 +12,7 @@ const written = PAGES.flatMap((page) =>
   [...readPage(page).matchAll(/^ *bun run cli (.*)$/gm)].map(([, command = '']) => command),
 );
 
-test('each command of the pages stands on a line of its own, which a shell reads as that command', () => {
+test('each command of the pages stands on a separate line, which a shell reads as that command', () => {
   expect(written.length).toBeGreaterThan(15);
   expect(written.filter((command) => /[|;&`$()]/.test(command))).toEqual([]);
 });

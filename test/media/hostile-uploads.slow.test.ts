@@ -205,7 +205,7 @@ type Outcome = 'published' | 'not-audio' | 'unreadable' | 'silent' | 'too-comple
 const folder = await makeFolder('hostile');
 const tone = anAudio({ seconds: 1, shape: sine(440, 0.3) });
 const mp3 = await encodeMp3(3);
-/** Longer than what is kept of a clip, so that rendering one takes as long as it can. */
+/** Longer than the part of a clip that is kept, so that rendering one takes as long as it can. */
 const ordinaryMp3 = await encodeMp3(12);
 const manyTracks = await encode(toWav(tone), 'mkv', [
   ...Array.from({ length: 200 }, () => ['-map', '0:a']).flat(),

@@ -33,7 +33,7 @@ describe('failures of the service', () => {
       await upload(TONE);
       startWorker({ ffmpeg: flaky });
       expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
-      // A worker that was overtaken may still write into that of its own attempt.
+      // A worker whose lease was taken over may still write into the folder of its attempt.
       expect(directories.size).toBe(3);
     },
   );

@@ -44,7 +44,7 @@ return { allowed and 1 or 0, total, kept[1] and now - kept[1] or 0 }
 type Options = {
   url: string;
   log: Logger;
-  /** Milliseconds by a monotonic clock, for this process alone. */
+  /** Milliseconds by a monotonic clock of this process. */
   clockMs?: () => number;
   /** Time limit of a command, 50 ms by default. */
   commandLimitMs?: number;

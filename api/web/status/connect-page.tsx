@@ -19,7 +19,7 @@ import {
 
 type ConnectPageProps = { site: Site; visit: Visit; server: ServerView };
 
-/** The target of the bot's Connect button on Discord, with a link that opens the game; it never opens by itself. */
+/** The target of the bot's Connect button on Discord, with a link that opens the game; nothing opens without a click. */
 export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Element {
   const texts = textsOf(visit.locale);
   const t = texts.connect;

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Copies the primary the first time, and follows it from then on. A second replica needs a REPLICATION_SLOT of its own.
+# Copies the primary the first time, and follows it from then on. A second replica needs another REPLICATION_SLOT.
 set -euo pipefail
 host=${PRIMARY_HOST:-postgres} port=${PRIMARY_PORT:-5432} slot=${REPLICATION_SLOT:-replica}
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   # The slot of an earlier copy may be invalid by now. A slot in use cannot be dropped, and then the copy below is refused.
   PGPASSWORD="$REPLICATION_PASSWORD" psql "host=$host port=$port user=replicator replication=true" \
     --command "DROP_REPLICATION_SLOT \"$slot\"" 2>/dev/null || true
-  # pg_basebackup would make missing parents readable by root alone.
+  # pg_basebackup would make missing parents readable only by root.
   mkdir -p "$PGDATA"
   rm -rf "$PGDATA.new"
   PGPASSWORD="$REPLICATION_PASSWORD" pg_basebackup --host="$host" --port="$port" --username=replicator \

@@ -64,7 +64,7 @@ export async function startEmbeddedPostgres({
   let isStopping = false;
   let rejoining = Promise.resolve();
 
-  // Nobody else restarts an embedded server. The port stays the same, so that pools reconnect by themselves.
+  // Only this restarts an embedded server. The port stays the same, so that pools reconnect.
   function use(joined: JoinedServer): void {
     server = joined;
     void joined.lost.then(() => {

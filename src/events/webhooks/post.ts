@@ -57,7 +57,7 @@ const NOT_CONNECTED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTA
 /** The other side closed the connection: perhaps an idle one, just when it was reused. */
 const CLOSED = 'ECONNRESET';
 
-/** Creates the function, with connections of its own. */
+/** Creates the function, with its own pool of connections. */
 export function createPost({
   mayConnect,
   resolve = (host) => resolveHost(host, { timeoutMs: TRY_LIMIT_MS }),

@@ -72,7 +72,7 @@ function isGroup(flag: string): boolean {
   return flag.startsWith('#');
 }
 
-/** @returns null for ever; undefined for what is no date, which the plugin takes as past. */
+/** @returns null for a permanent one; undefined for a text that is no date, which the plugin treats as past. */
 function tryParseEnd(
   text: string | null | undefined,
   toInstant: (wallClock: WallClock) => Date,

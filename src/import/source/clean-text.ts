@@ -33,7 +33,7 @@ function cutBetweenCharacters(text: string, longest: number): string {
 }
 
 /**
- * Whether a text looks like Windows-1251 that a latin1 table made of it: a word of letters from À to ÿ alone, such as
+ * Whether a text looks like Windows-1251 that a latin1 table made of it: a word of only letters from À to ÿ, such as
  * `Âàñÿ`. That is never certain, so such text stays as it is.
  */
 export function looksLikeWindows1251(text: string): boolean {

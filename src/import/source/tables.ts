@@ -18,7 +18,7 @@ export type SourceDatabase = {
 /** Rows of one page: large enough to be fast, small enough for memory. */
 export const PAGE_ROWS = 10_000;
 
-/** A table of a source, and what is read of it. Its alias in SQL is `p`. */
+/** A table of a source, and which columns and rows are read. Its alias in SQL is `p`. */
 export type SourceTable = {
   name: string;
   /** The columns that it has in this database, in lower case; they differ by version. */

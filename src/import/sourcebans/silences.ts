@@ -8,7 +8,7 @@ import {
 import { isOverEarly } from './removal.ts';
 
 /**
- * Reads the communication bans of SourceBans++ in groups: the two halves of a silence together, every other row alone.
+ * Reads the communication bans of SourceBans++ in groups: the two halves of a silence, or one other row.
  * Rows are sorted by what two halves have in common, so that the halves are adjacent.
  */
 export async function* readComms(
@@ -34,7 +34,7 @@ const ORDER = 'order by p.authid, p.created, p.length, p.bid';
 /** Players in one query. */
 const LOOKUP_PLAYERS = 500;
 
-/** The groups of all communication bans of the players of some rows. Rows without a player are alone in theirs. */
+/** The groups of all communication bans of the players of some rows. Each row without a player is a group of one. */
 export async function completeComms(
   database: SourceDatabase,
   table: SourceTable,

@@ -38,7 +38,7 @@ export function sourcebansSystem(options: { prefix?: string | undefined }): Sour
       // Server 0 stands for bans made on the web panel.
       condition: 'p.sid > 0',
     },
-    // Rights to the panel alone are none in the game.
+    // Rights to the web panel are no rights in the game.
     readAdmins: (database) =>
       readLetterAdmins(
         database,

@@ -17,8 +17,8 @@ export async function listFeedServers(db: Db, feedId: number): Promise<FeedServe
 }
 
 /**
- * Records new states of servers, with what is to be posted about them, before it is posted. What another process recorded
- * in the meantime is kept, and nothing is recorded if `playersAtLeast` has changed, with which the states were compared.
+ * Records new states of servers, with the changes to post, before they are posted. States that another process recorded
+ * in the meantime are kept, and nothing is recorded if `playersAtLeast`, with which states were compared, has changed.
  */
 export async function saveFeedServers(
   db: Db,

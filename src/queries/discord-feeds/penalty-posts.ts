@@ -18,7 +18,7 @@ export type WaitingPenalties = {
   first: { id: number; occurredAt: Date } | undefined;
 };
 
-/** An event, with what is known of its penalty by now; `isDeleted` also if a later event deleted it. */
+/** An event, with the current data of its penalty; `isDeleted` also if a later event deleted it. */
 export type FeedEvent = PenaltyEvent & {
   serverName: string | undefined;
   /** The penalty is gone at its source, or deleted. */

@@ -23,8 +23,8 @@ export type PenaltyAdmin = {
 };
 
 /**
- * Admins whose name on their newest penalty, nickname or name in a penalty of their own contains a text, ignoring letter
- * case and diacritics; those who gave the most penalties first. An empty text matches nobody.
+ * Admins whose name on their newest penalty, nickname or name as a penalized player contains a text, ignoring
+ * letter case and diacritics; those who gave the most penalties first. An empty text matches nobody.
  */
 export async function searchAdmins(
   db: Db,

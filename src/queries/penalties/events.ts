@@ -63,7 +63,7 @@ export function cursorGone(): Gone {
 
 /**
  * Reads a client's cursor.
- * @throws {Gone} for one that is malformed, of another database, in the future, or older than what is kept.
+ * @throws {Gone} for one that is malformed, of another database, in the future, or older than the events kept.
  */
 export function locateCursor(text: string, { epoch, newestId, prunedUpTo }: EventLog): EventCursor {
   const cursor = tryParseEventCursor(text);

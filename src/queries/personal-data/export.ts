@@ -173,7 +173,7 @@ function withoutOthers(entry: Row, { steamId64, userId }: { steamId64: SteamId64
   return { ...entry, actorUserId, ...(isOfAnother && { subject: '', details: {} }) };
 }
 
-/** Their own penalties in full; of those they gave or lifted only what is not about others. */
+/** The player's penalties in full; those they gave or lifted without the data about others. */
 async function* readPenalties(db: Db, steamId64: SteamId64): AsyncGenerator<Part, void> {
   const isByThem = (table: typeof penalties | typeof penaltyEvents) =>
     or(eq(table.adminSteamId, steamId64), eq(table.liftedBySteamId, steamId64));

@@ -51,8 +51,8 @@ type DueOptions = {
 };
 
 /**
- * Linked members whose roles have to be read, or differ from what is true of them now, and people who are no longer linked
- * and still have given roles. New links and changes come first.
+ * Linked members whose roles have to be read, or no longer fit their flags and bans, and people who are no longer linked
+ * but still have roles that were given to them. New links and changes come first.
  */
 export async function listDueMembers(
   db: Db,

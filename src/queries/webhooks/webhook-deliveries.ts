@@ -18,8 +18,8 @@ export type Progress = {
 type SwitchOff = { at: Date; reason: SwitchOffReason };
 
 /**
- * Saves deliveries, oldest first, and the progress of a webhook. Progress only advances, whoever else believes to lead; one
- * that is ahead of the newest event comes from another database.
+ * Saves deliveries, oldest first, and the progress of a webhook. Progress only advances, even if two processes deliver;
+ * one ahead of the newest event comes from another database and is replaced.
  * @returns false, without saving, when the webhook was removed, switched off or advanced before.
  */
 export async function saveProgress(
@@ -43,7 +43,7 @@ export async function saveProgress(
   });
 }
 
-/** In a statement of its own, since every statement that sets these columns notifies all processes. */
+/** A separate statement, since every statement that sets these columns notifies all processes. */
 async function switchOff(db: Db, id: number, { at, reason }: SwitchOff): Promise<void> {
   const [row] = await db
     .update(webhooks)

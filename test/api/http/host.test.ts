@@ -60,7 +60,7 @@ test('its response is not kept by caches and may be read by any origin', async (
   expect(headers.get('access-control-allow-origin')).toBe('*');
 });
 
-test('an empty Host, and none with HTTP/1.0, are 400 with a message of their own', async () => {
+test('an empty Host, and none with HTTP/1.0, are 400 with different messages', async () => {
   for (const target of TARGETS) {
     const empty = await sendRaw(service.origin, target, { headers: { Host: '' } });
     const absent = await sendRaw(service.origin, target, { version: '1.0', headers: { Host: null } });

@@ -79,7 +79,7 @@ describe('public requests', () => {
     expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 10, 429: 30 });
   });
 
-  test('are told the limit, what is left and when, in both sets of headers', async () => {
+  test('get the limit, the remaining requests and the time of reset in both sets of headers', async () => {
     const one = headersOf(await publicly());
     expect(one).toMatchObject({
       'x-ratelimit-limit': '30',
@@ -230,7 +230,7 @@ describe('protected requests', () => {
     });
   });
 
-  test('without a token, or with a bad one, count by address, and leave owners alone', async () => {
+  test('without a token, or with a bad one, count by address, not against token owners', async () => {
     const responses = await times(80, (i) =>
       i % 2 ? service.ask('/api/v1/bans') : withToken('capi_000000000000000000000000000000000000'),
     );

@@ -80,7 +80,7 @@ describe('a token with fewer scopes', () => {
 
 describe('GET /token', () => {
   test.each(TOKEN_SCOPES.map((scope, index) => [scope, index] as const))(
-    'shows a token with the scope %s to whoever has it',
+    'describes a token with the scope %s to its holder',
     async (scope, index) => {
       const expiresAt = index === 0 ? null : new Date(NOW.getTime() + 3_600_000);
       const { token } = await aToken(db, 210 + index, { scopes: [scope], expiresAt, now: NOW });

@@ -51,7 +51,7 @@ async function watchOthers(
   return watch;
 }
 
-/** Reads in a process of its own, so that reading does not add to the waits of others. @returns the count. */
+/** Reads in a separate process, so that reading does not add to the waits of others. @returns the count. */
 async function readExport(child: Child, { Authorization }: TokenHeaders): Promise<number> {
   const command = `curl -sN -H 'Authorization: ${Authorization}' ${child.origin}/api/v1/penalties/export | tail -n 1`;
   const reader = Bun.spawn(['sh', '-c', command], { stdout: 'pipe' });

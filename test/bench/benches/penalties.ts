@@ -206,7 +206,7 @@ async function prepareList(
   { place, perPage }: { place: ListRequest['place']; perPage: number },
 ): Promise<() => Promise<Call>> {
   const { total } = await listPenalties(db, filter, { page: 1, perPage, now: NOW });
-  // The last full one: what is left over after it differs by chance.
+  // The last full one: the number of rows after it differs by chance.
   const last = Math.max(Math.floor(total / perPage), 1);
   const page = () => {
     if (place === 'first') return 1;

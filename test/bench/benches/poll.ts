@@ -22,7 +22,7 @@ export const poll: Bench = {
   },
 };
 
-/** The poller as the service runs it, on a database of its own: from its start to the last snapshot written. */
+/** The poller as the service runs it, on a new database: from its start to the last snapshot written. */
 async function measurePoller(addresses: string[]): Promise<Row[]> {
   const log = pino({ level: 'silent' });
   await using postgres = await startTemporaryPostgres('poll');

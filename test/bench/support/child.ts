@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export type Child = { origin: string; pid: number; stop: () => Promise<void> };
 
 /** The path of a file of the repository, from its root. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 
 /**
- * Streams of `/events` in a process of their own: `bun event-clients.ts PORT TOKENS_FILE STREAMS`. Prints `open` when
+ * Streams of `/events` in a separate process: `bun event-clients.ts PORT TOKENS_FILE STREAMS`. Prints `open` when
  * all are open; at the end of its input, the delays in milliseconds as JSON. Every fiftieth client parses what it receives,
  * the others only read it: otherwise their parsing would be measured too.
  */

@@ -1,6 +1,6 @@
 import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
 
-/** Simulates so many game servers, with twelve players each, in a process of its own. */
+/** Simulates game servers with twelve players each in a separate process. */
 export async function startGameServers(count: number): Promise<Disposable & { addresses: string[] }> {
   const child = Bun.spawn([process.execPath, import.meta.path, String(count)], { stdout: 'pipe' });
   let text = '';

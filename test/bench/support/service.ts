@@ -12,7 +12,7 @@ export const START_COMMAND = ['sh', '-c', `exec ${packageJson.scripts.start}`];
 const SERVERS = 20;
 const PENALTIES = 10_000;
 
-/** The service's environment: API alone, limits nobody reaches; without an address the embedded database of the folder. */
+/** The service's environment: only the API, limits nobody reaches; without an address the embedded database of the folder. */
 export function serviceEnv(databaseUrl: string | undefined, folder: string): Record<string, string> {
   return {
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),

@@ -1,5 +1,5 @@
 /**
- * Receives webhooks in a process of its own: `bun webhook-endpoint.ts`. Prints its port; `GET /` tells how many messages
+ * Receives webhooks in a separate process: `bun webhook-endpoint.ts`. Prints its port; `GET /` tells how many messages
  * came, and the delays in milliseconds of every tenth: parsing each message would be measured too.
  */
 const SAMPLE_EVERY = 10;

@@ -36,7 +36,7 @@ const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor) =
   fake.select(messageOf(exchange), findComponent(exchange.message, name)?.custom_id ?? '', [value], actor);
 
 describe('/ban-check of oneself', () => {
-  test('without an option shows the own record, to the invoker alone, active penalties first', async () => {
+  test('without an option shows the record of the invoker, only to them, active penalties first', async () => {
     const exchange = await fake.command('ban-check', {}, member);
     expect(exchange.callback).toBe(4);
     expect(isEphemeral(exchange.message)).toBe(true);

@@ -235,7 +235,7 @@ test('in a thread, the permission for threads is needed', async () => {
 });
 
 describe('/feed stop', () => {
-  test('stops the feed of this channel alone', async () => {
+  test('stops only the feed of this channel', async () => {
     const [here, there] = [aManager(), aManager()];
     for (const manager of [here, there]) {
       await run(manager, 'start', { what: 'penalties' });

@@ -68,7 +68,7 @@ describe('a member without permissions', () => {
     expect(JSON.stringify(shown.message?.embeds)).toBe(before);
   });
 
-  test('learns nothing from forged custom ids on messages of their own', async () => {
+  test('learns nothing from forged custom ids on their messages', async () => {
     const own = await fake.command('ban-check', {}, member);
     const victim = aSteamId(1);
     for (const id of [

@@ -143,7 +143,7 @@ describe('the card of a server', () => {
     expect(fresh.message?.attachments).toEqual([]);
   });
 
-  test('accepts a whole name in place of a slug, and refuses a text that names no server, for the invoker alone', async () => {
+  test('accepts a whole name in place of a slug, and refuses a text that names no server, visible only to the invoker', async () => {
     expect((await fake.command('server', { name: 'łódź arena' })).message?.embeds[0]?.title).toBe(
       'Łódź Arena',
     );

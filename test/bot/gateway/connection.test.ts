@@ -100,7 +100,7 @@ describe('a final refusal is reported once, and the bot does not try again', () 
   });
 });
 
-describe('the bot recovers by itself, with growing pauses, from', () => {
+describe('the bot reconnects, with growing pauses, after', () => {
   test('Discord unreachable at the start', async () => {
     const { fake, bot, lines, reconnected } = await aBot();
     await fake.goAway();

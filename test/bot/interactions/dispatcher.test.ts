@@ -63,7 +63,7 @@ describe('a slow response', () => {
 });
 
 describe('a failure', () => {
-  test('is one friendly message to the invoker alone, with an error id that the log has too', async () => {
+  test('is one friendly message, only to the invoker, with an error id that the log has too', async () => {
     behaviour.error = new Error('secret detail: relation "penalties"');
     for (const [locale, words] of [
       ['en-US', 'Something went wrong'],

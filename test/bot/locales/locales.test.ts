@@ -82,7 +82,7 @@ test('Polish leaves nothing in English', () => {
   ]);
 });
 
-test('every locale of Discord has a language, Polish for pl alone', () => {
+test('every locale of Discord has a language, Polish only for pl', () => {
   expect(localizationOf('pl')).toMatchObject({ texts: pl, timeZone: 'Europe/Warsaw' });
   expect(localizationOf('en-GB')).toMatchObject({ texts: en, timeZone: 'Europe/London' });
   for (const locale of ['en-US', 'klingon', '__proto__'])

@@ -34,7 +34,7 @@ const PROSE = new Set(['content', 'title', 'description', 'text', 'label', 'plac
 /** The words in Latin letters among the texts that people read of a message or a command. */
 function findForeignWords(value: unknown, key = ''): string[] {
   if (typeof value === 'string') {
-    // Mentions, times, what is typed or copied, and the values of an option.
+    // Mentions, times, texts to type or copy, and the values of an option.
     const prose = value.replace(/<[^>]*>|`[^`]*`|https?:\S+/g, ' ').replace(PENALTY_TYPES.join(', '), '');
     return PROSE.has(key) ? (prose.match(/\S*[a-z]\S*/gi) ?? []) : [];
   }

@@ -117,7 +117,7 @@ describe('roles that give flags', () => {
     expect(await flagsOf(member)).toBe('');
   });
 
-  test('are read from every interaction in this guild, of linked members alone', async () => {
+  test('are read from every interaction in this guild, only of linked members', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     const reads = () =>
@@ -138,7 +138,7 @@ describe('roles that give flags', () => {
     expect(guild.rolesOf(stranger)).toEqual([SVIP, LINKED]);
   });
 
-  test('end at the next sweep for whoever has left, and come back with them', async () => {
+  test('end at the next sweep for members who have left, and come back with them', async () => {
     const member = await aMember([SVIP]);
     await hasFlags(member, 'svip');
     guild.members.delete(member.discordId);
@@ -171,7 +171,7 @@ describe('roles that give flags', () => {
 });
 
 describe('roles that are given', () => {
-  test('follow what is true of a linked member, and are taken when they unlink', async () => {
+  test('follow the flags and bans of a linked member, and are taken when they unlink', async () => {
     const own = nextSnowflake();
     guild.addRoles(own);
     const member = await aMember([own, BANNED]);
@@ -189,7 +189,7 @@ describe('roles that are given', () => {
     await waitFor(async () => (await storedRoles(member.discordId)) === undefined);
   });
 
-  test('are taken from whoever is erased, and put right by the sweep when somebody else changed them', async () => {
+  test('are taken from people who are erased, and put right by the sweep when somebody else changed them', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     guild.setMember(member.discordId, [BANNED]);

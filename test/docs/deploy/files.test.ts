@@ -49,7 +49,7 @@ test('compose.scale.yaml names settings, files and volumes that exist', async ()
   ).toEqual([]);
 });
 
-test('the unit has known settings alone', async () => {
+test('the unit has only known settings', async () => {
   const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
   const given = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
   const names = given.map((assignment) => assignment.split('=')[0] ?? '');

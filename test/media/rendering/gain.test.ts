@@ -85,7 +85,7 @@ describe('correctGain', () => {
     });
   });
 
-  test('leaves the gain alone within half the tolerance', () => {
+  test('keeps the gain within half the tolerance', () => {
     for (const integratedLufs of [-18.15, -18, -17.85]) {
       const result = { integratedLufs, truePeakDbtp: -4 };
       expect(correctGain(plan, result, TASK).gainDb).toBe(5);
@@ -130,7 +130,7 @@ test('the better of two attempts is the one below the peak ceiling, else the one
   expect(isBetterLoudness(of(-18.3, 0), of(-18.4, 0), -18)).toBe(true);
 });
 
-test('filters: the gain alone, or the limiter at four times the rate', () => {
+test('filters: only the gain, or the limiter at four times the rate', () => {
   expect(gainFilters({ gainDb: 5.12345, ceilingDb: undefined }, 44_100)).toEqual([
     'volume=5.1235dB:precision=double',
   ]);

@@ -44,7 +44,7 @@ const monoThenStereo = joinBytes(
 const short = toWav(
   sequence(silence(2), anAudio({ seconds: 4, shape: (at) => sine(pitchAt(at), 0.3)(at % 1, 0) }), silence(1)),
 );
-/** After a second comes what is silence beside it: more than 45 dB below. */
+/** After a second comes relative silence: more than 45 dB below. */
 const withMurmur = toWav(
   sequence(anAudio({ seconds: 1, shape: sine(440, 0.9) }), anAudio({ seconds: 3, shape: sine(440, 0.003) })),
 );
@@ -86,7 +86,7 @@ test('keeps all that follows a start in a file that changes from mono to stereo'
 
 test.each([
   ['after the last sound', short, 4200],
-  ['in what is silence beside the rest', withMurmur, 2000],
+  ['in a part that is silent compared with the rest', withMurmur, 2000],
   ['after the end', short, 60_000],
   ['after the end of a long track', long, 125_000],
 ])('refuses a start %s', async (_, bytes, startMs) => {

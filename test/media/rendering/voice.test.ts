@@ -70,7 +70,7 @@ const CLIPS: Clip[] = [
     }),
   },
   {
-    name: 'music on the left alone (the average is like the left)',
+    name: 'music only on the left (the average is like the left)',
     mix: 'left',
     audio: anAudio({ seconds: 4, shape: (at, channel) => (channel === 0 ? music(at, 0) : 0) }),
   },

@@ -29,41 +29,38 @@ afterAll(async () => {
   await root.remove();
 });
 
-describe.skipIf(disks.some(({ isMounted }) => !isMounted))(
-  'folders that are file systems of their own',
-  () => {
-    beforeAll(async () => {
-      await insertSoundFile(db, folders, 1, 'a sound');
-      await insertUpload(db, folders, 3, 'an upload');
-    });
+describe.skipIf(disks.some(({ isMounted }) => !isMounted))('folders on separate file systems', () => {
+  beforeAll(async () => {
+    await insertSoundFile(db, folders, 1, 'a sound');
+    await insertUpload(db, folders, 3, 'an upload');
+  });
 
-    test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
-      const file = join(root.path, 'backup.tar.gz');
-      await writeBackup(file, { databaseUrl, folders });
-      await writeFile(join(folders.published, FILE), 'a later sound');
-      await writeFile(join(folders.published, BEFORE), 'a sound of before');
-      await restoreBackup(file, { databaseUrl, folders }, REPLACING);
-      expect(await readdir(folders.published)).toEqual([FILE]);
-      expect(await readFile(join(folders.published, FILE), 'utf8')).toBe('a sound');
-      expect(await readdir(folders.inbox)).toEqual([UPLOAD]);
-      expect(await readFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'utf8')).toBe('an upload');
-      expect(await readAside()).toEqual(['a later sound', 'a sound of before']);
-      expect((await readdir(storageDir)).sort()).toEqual(['roundsound', 'roundsound-orphans']);
-      expect(await readdir(dataDir)).toEqual(['inbox']);
-    });
+  test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
+    const file = join(root.path, 'backup.tar.gz');
+    await writeBackup(file, { databaseUrl, folders });
+    await writeFile(join(folders.published, FILE), 'a later sound');
+    await writeFile(join(folders.published, BEFORE), 'a sound of before');
+    await restoreBackup(file, { databaseUrl, folders }, REPLACING);
+    expect(await readdir(folders.published)).toEqual([FILE]);
+    expect(await readFile(join(folders.published, FILE), 'utf8')).toBe('a sound');
+    expect(await readdir(folders.inbox)).toEqual([UPLOAD]);
+    expect(await readFile(join(folders.inbox, UPLOAD, UPLOAD_NAME), 'utf8')).toBe('an upload');
+    expect(await readAside()).toEqual(['a later sound', 'a sound of before']);
+    expect((await readdir(storageDir)).sort()).toEqual(['roundsound', 'roundsound-orphans']);
+    expect(await readdir(dataDir)).toEqual(['inbox']);
+  });
 
-    test('the comparison with the database sets a file without a row aside', async () => {
-      await writeFile(join(folders.published, BEFORE), 'of nobody');
-      await writeFile(join(folders.published, VOICE), 'a sound as voice');
-      await reconcileSounds(db, folders, createLogger('silent'));
-      expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE, VOICE]);
-      expect(await readAside()).toContain('of nobody');
-    });
+  test('the comparison with the database sets a file without a row aside', async () => {
+    await writeFile(join(folders.published, BEFORE), 'of nobody');
+    await writeFile(join(folders.published, VOICE), 'a sound as voice');
+    await reconcileSounds(db, folders, createLogger('silent'));
+    expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE, VOICE]);
+    expect(await readAside()).toContain('of nobody');
+  });
 
-    async function readAside(): Promise<string[]> {
-      const names = await readdir(folders.orphans);
-      const contents = names.map((name) => readFile(join(folders.orphans, name), 'utf8'));
-      return (await Promise.all(contents)).sort();
-    }
-  },
-);
+  async function readAside(): Promise<string[]> {
+    const names = await readdir(folders.orphans);
+    const contents = names.map((name) => readFile(join(folders.orphans, name), 'utf8'));
+    return (await Promise.all(contents)).sort();
+  }
+});

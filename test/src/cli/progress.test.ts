@@ -20,7 +20,7 @@ test('progress names rows, rate and time left', () => {
   expect(describeProgress({ read: 10, share: undefined }, 2)).toBe('10 rows, 5 rows/s');
 });
 
-test('on a terminal one line is rewritten, and lines of their own push it down', () => {
+test('on a terminal one line is rewritten, and whole lines push it down', () => {
   const { written, display, passMs } = outputOf(true);
   display.update({ read: 1, share: undefined });
   passMs(1000);
@@ -34,7 +34,7 @@ test('on a terminal one line is rewritten, and lines of their own push it down',
   ]);
 });
 
-test('lines of their own escape what a terminal would interpret: they quote rows of other databases', () => {
+test('whole lines escape what a terminal would interpret: they quote rows of other databases', () => {
   const { written, display } = outputOf(false);
   display.line('set aside: line 2: the type "\u009b2J\u202e" is not known');
   expect(written).toEqual(['set aside: line 2: the type "\\u009b2J\\u202e" is not known\n']);

@@ -99,7 +99,7 @@ describe('servers', () => {
     expect(relay).toContain('does not respond: it is an address of the Steam relay network');
   });
 
-  test('set changes what is given, and the history stays', async () => {
+  test('set changes only the named columns, and the history stays', async () => {
     const server = await insertServer(db, { slug: 'one', address: '203.0.113.7:27015', mode: 'Casual' });
     const other = await insertServer(db);
     const polledAt = new Date('2026-11-21T12:00:00Z');

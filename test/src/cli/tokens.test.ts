@@ -21,7 +21,7 @@ describe('tokens', () => {
     await db.delete(apiTokens);
   });
 
-  test('create prints the token alone, list never does, revoke ends it in a running service', async () => {
+  test('create prints only the token, list never does, revoke ends it in a running service', async () => {
     const service = await startTestService({ databaseUrl: database.url, hasRealClock: true });
     const stdout = await succeed('tokens', 'create', '--steamid64', '[U:1:39734273]', '--name', 'website');
     const token = stdout.trimEnd();

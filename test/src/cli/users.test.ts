@@ -6,7 +6,7 @@ import { openCli } from '../../support/service/cli.ts';
 const { db, cli, succeed, fail } = await openCli();
 
 describe('users', () => {
-  test('set creates a user and changes what is given; show finds them by every id', async () => {
+  test('set creates a user and changes only the named flags; show finds them by every id', async () => {
     const id = ['--steamid64', aSteamId(1)];
     expect(
       await succeed(

@@ -100,7 +100,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(entries)).not.toMatch(/whsec_|\/hook/);
   });
 
-  test('of some types are told of those alone', async () => {
+  test('of some types get only those', async () => {
     const added = await json(
       'add',
       '--url',

@@ -77,7 +77,7 @@ test('a part runs in one process, and the next one begins after its work has end
   expect(order).toEqual(['first starts', 'first ends', 'second starts']);
 });
 
-test('the parts of a process share one session, which ends with the last; each lock is released by itself', async () => {
+test('the parts of a process share one session, which ends with the last; each lock is released separately', async () => {
   const [first, second] = [aProcess(), aProcess()];
   const parts = (['poller', 'bot', 'mirror_iks'] as const).map((part) => aPart(first.leaders, part));
   await waitFor(() => parts.every(({ isLeader }) => isLeader()));
@@ -148,7 +148,7 @@ test.each(['cut', 'freeze'] as const)(
     const [part, patient] = [aPart(leaders, 'poller'), aPart(leaders, 'bot', { outageMs: 60_000 })];
     await waitFor(() => part.isLeader() && patient.isLeader());
     proxy[how]();
-    // The next heartbeat: a frozen connection says nothing by itself.
+    // The next heartbeat: a frozen connection reports nothing.
     clock.ms += 3000;
     await waitFor(() => how === 'freeze' || lines.includes('leadership cannot be checked: retrying'));
     await Bun.sleep(50);

@@ -143,7 +143,7 @@ describe('the demo’s games', async () => {
       games.advance(new Date(now.getTime() + second * 1000));
   };
 
-  test('are at least six, that change by themselves', async () => {
+  test('are at least six, and change over time', async () => {
     expect(games.addresses.size).toBeGreaterThanOrEqual(6);
     const before = await ask('jailbreak');
     if (!before.hasResponded) throw new Error(before.reason);

@@ -93,7 +93,7 @@ describe('the demo', async () => {
   const dataDir = aDataDir();
   let token = '';
 
-  test('prints a token and four commands that work, changes by itself, and leaves nothing at Ctrl-C', async () => {
+  test('prints a token and four commands that work, changes over time, and leaves nothing at Ctrl-C', async () => {
     const running = startDemo(dataDir);
     const output = await untilRunning(running);
     expect(output).toContain('the first start creates its database');

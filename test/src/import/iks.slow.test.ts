@@ -157,7 +157,7 @@ describe.if(await isMariaDbAtHand())('IKS Admin on MariaDB', () => {
     expect(assumptions).toEqual([{ rows: 1, assumption: expect.stringContaining('by address only') }]);
   });
 
-  test('a row with a reason for unbanning is lifted, whoever did it', async () => {
+  test('a row with a reason for unbanning is lifted, even without a name', async () => {
     const source = await createTestMariaDb();
     await source.run(iksSchema('present'));
     await insert(source, 'iks_bans', { unban_reason: 'Appeal' }, { unban_reason: '' });

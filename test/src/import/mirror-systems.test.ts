@@ -73,7 +73,7 @@ test('mirrors SourceBans++: new, lifted and split penalties, and halves that bec
   expect(warnings()).toEqual([]);
 });
 
-test('mirrors several systems at once, each with health and metrics of its own', async () => {
+test('mirrors several systems at once, each with separate health and metrics', async () => {
   const iks =
     createSource(`create table iks_bans (id integer primary key, steam_id text, duration integer, created_at integer,
       end_at integer, unbanned_by integer, unban_reason text, updated_at integer, deleted_at integer);

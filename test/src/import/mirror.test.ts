@@ -58,7 +58,7 @@ describe('the mirror of an SQLite file', () => {
     source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
     source.run("update sa_bans set status = 'EXPIRED'");
     source.run(`insert into sa_bans ${BAN}`);
-    // Beyond what each round reads again: the last ids, and what is active in the source or here.
+    // Beyond the rows that each round reads again: the last ids, and those active in the source or here.
     source.run(
       'insert into sa_bans select 700, player_ip, unban_id, player_name, player_steamid, admin_steamid, admin_name, reason, duration, ends, created, server_id, status from sa_bans where id = 2',
     );

@@ -43,7 +43,7 @@ async function insertToken(userId: number, values: Partial<typeof apiTokens.$inf
 const namesOf = async () => (await db.select().from(apiTokens)).map(({ name }) => name).sort();
 
 describe('old rows are deleted:', () => {
-  test('tokens that ended ninety days ago, by revocation or by themselves; live ones stay, however old', async () => {
+  test('tokens that ended ninety days ago, by revocation or expiry; live ones stay, however old', async () => {
     const { id } = await insertUser(db, 1);
     const kept = [
       await insertToken(id, { createdAt: ago('5 years') }),

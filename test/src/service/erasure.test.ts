@@ -181,7 +181,7 @@ describe('users erase', () => {
     expect(await cli('users', 'erase', player.id, '--yes')).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('without --penalties leaves the penalties, and their names, alone', async () => {
+  test('without --penalties keeps the penalties and their names', async () => {
     await insertEverything();
     const erased = await cli('users', 'erase', player.id, '--yes');
     expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}; their penalties stay\n`, stderr: '' });

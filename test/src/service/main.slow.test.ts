@@ -159,7 +159,7 @@ describe('bun start', () => {
     expect(list.meta.total).toBe(2);
   });
 
-  test('an embedded server that is killed comes back by itself, and so do answers', async () => {
+  test('an embedded server that is killed is restarted, and requests succeed again', async () => {
     const token = (await cli('tokens', 'create', '--steamid64', '[U:1:5]', '--name', 'test')).stdout.trim();
     const pid = findPostmaster();
     expect(pid).toBeDefined();

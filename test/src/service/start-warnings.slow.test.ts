@@ -40,7 +40,7 @@ test('without PUBLIC_URL a service that others can reach warns at its start, and
   const warning = log.split('\n').find((line) => line.includes(NOT_SET));
   expect(JSON.parse(warning ?? '{}')).toMatchObject({
     level: 'warn',
-    msg: 'PUBLIC_URL is not set: whoever signs in is sent back to http://localhost:0, which works on this machine only; set it to the address that people open',
+    msg: 'PUBLIC_URL is not set: sign-in returns to http://localhost:0, which works on this machine only; set it to the address that people open',
   });
   for (const host of ['play.example.org', '192.168.1.5:3000', '[2001:db8::1]']) {
     const page = await showSignIn(host);
@@ -55,7 +55,7 @@ test('without PUBLIC_URL a service that others can reach warns at its start, and
 
 test.each([
   ['with PUBLIC_URL', { HOST: '0.0.0.0', PUBLIC_URL: 'https://play.example.org' }, 'play.example.org'],
-  ['on loopback alone', { HOST: '127.0.0.1' }, 'localhost'],
+  ['on loopback only', { HOST: '127.0.0.1' }, 'localhost'],
 ])('%s there is nothing to warn of', async (_, env, host) => {
   const { log, showSignIn } = await startService(env);
   expect(log).not.toContain(NOT_SET);

@@ -83,7 +83,7 @@ test('a webhook is told of what happens from its creation on, signed, as /penalt
   await removeWebhook(db, webhookId, { actor: 'operator' });
 });
 
-test('a webhook of some types gets those alone, and nobody is told of silent events', async () => {
+test('a webhook of some types gets only those, and nobody gets silent events', async () => {
   const [all, lifted] = [aReceiver(), aReceiver()];
   const webhooks = [await addWebhook(all), await addWebhook(lifted, ['penalty.lifted'])];
   await db.insert(penaltySources).values({ name: 'first', kind: 'ndjson', address: '' });

@@ -42,7 +42,7 @@ test('does not carry the key to where a redirect points', async () => {
   expect(strayRequests).toBe(0);
 });
 
-test('says what is missing without a key, and keeps a refused key out of the message', async () => {
+test('names the missing setting without a key, and keeps a refused key out of the message', async () => {
   const keyless = createVanityResolver(createSteamApi({ apiUrl: steam.url.origin, apiKey: undefined }));
   await expect(keyless('known')).rejects.toThrow('STEAM_API_KEY is not set');
   const refused = createVanityResolver(createSteamApi({ apiUrl: steam.url.origin, apiKey: 'another-key' }));

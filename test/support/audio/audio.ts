@@ -1,4 +1,4 @@
-/** Audio that the tests make themselves: planar float samples, and a WAV writer of its own. */
+/** Audio that the tests make themselves: planar float samples, and a WAV writer. */
 
 /** One array per channel, all as long; 1 is full scale. */
 export type Audio = { sampleRate: number; channels: Float32Array[] };

@@ -11,7 +11,7 @@ import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 
 export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
 
-/** Whether this machine has an ffmpeg of its own. CI must have one: there, its absence fails a test. */
+/** Whether an ffmpeg is installed on this machine. CI must have one: there, its absence fails a test. */
 export const HAS_NATIVE_FFMPEG = Bun.which('ffmpeg') !== null;
 
 /** The engines to test here; the native one is left out (and shown as skipped) where there is none. */

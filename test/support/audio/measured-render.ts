@@ -14,7 +14,7 @@ export type MeasuredRender = {
 };
 
 /**
- * Renders the upload in a folder in a process of its own, where nothing else takes time and memory.
+ * Renders the upload in a folder in a separate process, where nothing else takes time and memory.
  * @param engine which ffmpeg to use.
  */
 export async function measureRender(engine: string, directory: string): Promise<MeasuredRender> {

@@ -34,7 +34,7 @@ type Options = {
   burst?: number;
 };
 
-/** A bot with a database and a Discord of its own; all of them end with the test file. */
+/** A bot with its own database and fake Discord; all of them end with the test file. */
 export async function startTestBot({
   discord,
   fake: given,

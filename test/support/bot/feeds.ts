@@ -15,7 +15,7 @@ export type StartedFeed = Awaited<ReturnType<ReturnType<typeof createFeedStarter
 
 let lastChannel = 930_000_000_000_000_000n;
 
-/** Starts feeds by `/feed start`, each in a channel of its own. */
+/** Starts feeds by `/feed start`, each in a new channel. */
 export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
   return async (
     options: Record<string, OptionValue>,

@@ -38,7 +38,7 @@ export async function insertPenalties(db: Db, rows: Partial<PenaltyRow>[]) {
 
 let lastServer = 0;
 
-/** Inserts a server with a slug and address of its own unless told otherwise. */
+/** Inserts a server, by default with a new slug and address. */
 export async function insertServer(db: Db, values: Partial<typeof servers.$inferInsert> = {}) {
   lastServer += 1;
   const [row] = await db

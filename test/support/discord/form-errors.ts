@@ -1,6 +1,6 @@
 type Problem = { path: string; code: string; message: string };
 
-/** Collects what is wrong with a request body, and formats it as Discord's error 50035. */
+/** Collects the errors of a request body, and formats them as Discord's error 50035. */
 export class FormErrors {
   readonly #problems: Problem[] = [];
 

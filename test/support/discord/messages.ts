@@ -110,7 +110,7 @@ export function toWireMessage({
   return message;
 }
 
-/** Whether the invoker alone sees it. */
+/** Whether only the invoker sees it. */
 export function isEphemeral(message: FakeMessage | undefined): boolean {
   return message !== undefined && (message.flags & MessageFlags.Ephemeral) !== 0;
 }

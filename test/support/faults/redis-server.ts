@@ -9,7 +9,7 @@ export type RedisServer = {
   start: () => Promise<void>;
   signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => void;
   /**
-   * Sends a command over a connection of its own, open since the start, so that it also gets through when Redis takes no more.
+   * Sends a command over a separate connection, open since the start, so that it also gets through when Redis takes no more.
    * @throws when the response is not OK.
    */
   tell: (command: string, ...words: string[]) => Promise<void>;

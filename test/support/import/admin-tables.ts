@@ -60,7 +60,7 @@ export const ADMIN_TABLES: readonly AdminTables[] = [
         gid int not null, extraflags int not null, srv_group varchar(128) null, srv_flags varchar(64) null);
       create table sb_srvgroups (id int primary key, flags varchar(30) not null, immunity int not null, name varchar(120) not null);
       insert into sb_admins values (0, 'CONSOLE', 'STEAM_ID_SERVER', 0, 0, null, 'z'), (1, 'letters', 'STEAM_0:1:19867136', -1, 0, '', 'c d,z'),
-        (2, 'group', '${id(2)}', -1, 0, 'head admins', null), (3, 'panel alone', '${id(3)}', 1, 16777216, null, ''),
+        (2, 'group', '${id(2)}', -1, 0, 'head admins', null), (3, 'panel only', '${id(3)}', 1, 16777216, null, ''),
         (4, 'no such group', '${id(4)}', -1, 0, 'Gone', 'b'), (5, 'nobody', '', -1, 0, null, 'z');
       insert into sb_srvgroups values (1, 'abz', 100, 'Head Admins'), (2, 'z', 0, 'Unused')`,
     expected: {

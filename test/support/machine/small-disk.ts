@@ -10,7 +10,7 @@ export type SmallDisk = {
 };
 
 /**
- * A real file system of its own in memory, which only root may mount, in a folder that is made.
+ * A separate file system in memory, mounted in a new folder, which only root may do.
  * @throws under CI when it could not be mounted.
  */
 export async function mountSmallDisk(path: string, sizeBytes: number): Promise<SmallDisk> {
@@ -19,7 +19,7 @@ export async function mountSmallDisk(path: string, sizeBytes: number): Promise<S
   const isMounted = mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
   if (!isMounted && process.env.CI === 'true')
     throw new Error(`no file system could be mounted on ${path}: run as a user who may mount one`);
-  if (!isMounted) console.warn('SKIPPED: tests on a disk of their own, since this user may not mount one');
+  if (!isMounted) console.warn('SKIPPED: tests on a separate disk, since this user may not mount one');
   return {
     isMounted,
     path,

@@ -13,7 +13,7 @@ export type SteamApi = {
   banCalls: string[][];
   /** How long GetPlayerBans takes. */
   delayMs: number;
-  /** Gives all players, whoever was asked for. */
+  /** Returns all players, not only the requested ones. */
   answersForAnybody: boolean;
   requests: number;
   stop: () => Promise<void>;

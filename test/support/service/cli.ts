@@ -35,7 +35,7 @@ export async function runCli(
   return { code, stdout, stderr };
 }
 
-/** The operator's tool on a database of its own, which is emptied before each test. */
+/** The operator's tool, on a database that is emptied before each test. */
 export async function openCli() {
   const database = await createTestDatabase();
   const { db } = database;

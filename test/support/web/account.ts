@@ -48,7 +48,7 @@ export type AccountSiteOptions = {
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 
-/** The account pages on a port of their own, against local providers. */
+/** The account pages on a free port, against local providers. */
 export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const clock: AccountSite['clock'] = { now: null };
   const log: AccountSite['log'] = [];

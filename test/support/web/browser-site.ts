@@ -61,7 +61,7 @@ export async function startBrowserSite(
     /** A browser profile of somebody who is not signed in. */
     openContext: (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
       browser.newContext({ locale: 'en-GB', ...options }),
-    /** Signs somebody in, in a browser profile of their own. */
+    /** Signs somebody in, in a new browser profile. */
     signIn: async (steamId: string, options: BrowserContextOptions = {}): Promise<Page> => {
       steam.steamId = steamId;
       const context = await browser.newContext({ locale: 'en-GB', ...options });

@@ -1,5 +1,5 @@
-// Enhances pages that also work without scripts: copy buttons, a menu that closes by itself, a dialog instead of the
-// confirmation page, and times in the visitor's time zone.
+// Enhances pages that also work without scripts: copy buttons, a menu that closes when it loses the focus, a dialog
+// instead of the confirmation page, and times in the visitor's time zone.
 
 const format = new Intl.DateTimeFormat(document.body.dataset.intl, {
   dateStyle: 'medium',

@@ -10,7 +10,7 @@ const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
 const opened: RedisLimits[] = [];
 const run = crypto.randomUUID();
-/** A limiter with a connection of its own, as each process has one. */
+/** A limiter with a separate connection, as in another process. */
 const limiter = (
   limit: number,
   name = 'test',
@@ -143,7 +143,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     expect(JSON.parse(said[1] ?? '').msg).toBe('Redis is back: limits are shared again');
   });
 
-  test('goes on alone while Redis hangs, and shares again when it answers', async () => {
+  test('counts per process while Redis hangs, and shares again when it responds', async () => {
     let isHanging = false;
     const target = new URL(url ?? '');
     const sockets = new Set<Socket>();

@@ -86,7 +86,7 @@ test('GET /penalties/{id} is 304 while the penalty is unchanged', async () => {
   expect((await get(plain, { 'If-None-Match': etag })).status).toBe(200);
 });
 
-test('GET /penalties/{id} is 404 for an unknown id and for what is none', async () => {
+test('GET /penalties/{id} is 404 for an unknown id and for a text that is no id', async () => {
   for (const id of ['999999', '0', '-1', '1.5', 'nope', '99999999999999999999', '%00', `${lifted}x`]) {
     const { status, body } = await get(id);
     expect([id, status, body]).toEqual([id, 404, { success: false, message: 'Penalty not found' }]);

@@ -176,7 +176,7 @@ describe('while Steam is away', () => {
 });
 
 describe('an implausible response of Steam', () => {
-  test('counts as unknown, for that player alone, and is requested again after a minute', async () => {
+  test('counts as unknown, only for that player, and is requested again after a minute', async () => {
     const lies: (Record<string, unknown> | undefined)[] = [
       undefined,
       { NumberOfVACBans: '0' },

@@ -151,7 +151,7 @@ describe('GET /servers', () => {
 });
 
 describe('GET /servers/{slug}', () => {
-  test('gives the server with its players, highest score first, and meta with cached_at alone', async () => {
+  test('gives the server with its players, highest score first, and meta with only cached_at', async () => {
     const { status, body } = await service.get('/servers/only-mirage-1');
     expect(status).toBe(200);
     expect(body).toStrictEqual({
@@ -192,7 +192,7 @@ describe('GET /servers/{slug}', () => {
 });
 
 describe('GET /servers/{id}/players', () => {
-  test('gives the players alone', async () => {
+  test('gives only the players', async () => {
     const { status, body } = await service.get(`/servers/${online.id}/players`);
     expect(status).toBe(200);
     expect(body).toStrictEqual({ success: true, players: state.players });

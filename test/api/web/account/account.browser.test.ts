@@ -30,7 +30,7 @@ describeInChromium('the account page in Chromium', () => {
     await site?.stop();
   });
 
-  /** Opens a page of its own; `complaints` collects the browser's errors and warnings. */
+  /** Opens a new page; `complaints` collects the browser's errors and warnings. */
   async function open(steamId: string, options: BrowserContextOptions = {}) {
     site.steam.steamId = steamId;
     const context = await site.openContext(options);

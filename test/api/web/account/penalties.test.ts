@@ -65,7 +65,7 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).toBe('Your penalties You have no penalties.');
   });
 
-  test('lead with what is in force: until when, why, by whom and where', async () => {
+  test('start with those in force: until when, why, by whom and where', async () => {
     const server = await insertServer(db, { name: 'Only Mirage #1' });
     const active = {
       playerSteamId: player.steamId,

@@ -20,7 +20,7 @@ const steam = startSteamOpenIdProvider();
 steam.approvesAtOnce = true;
 const port = String(findFreePort());
 const origin = `http://127.0.0.1:${port}`;
-// In a process of its own, so that its memory can be measured.
+// In a separate process, so that its memory can be measured.
 const service = startProgram('src/main.ts', {
   HOST: '127.0.0.1',
   PORT: port,

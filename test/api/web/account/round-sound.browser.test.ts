@@ -183,7 +183,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     expect(await page.isVisible('.sound-message')).toBe(false);
     await page.click('.sound-upload [type="submit"]');
     await page.getByText('The file is larger than').waitFor();
-    // A proxy responds with a page of its own.
+    // A proxy responds with its own error page.
     await page.route('**/account/roundsound', (route) => route.fulfill({ status: 413, body: '<html>' }));
     await page.click('.sound-upload [type="submit"]');
     await page.getByText('A web server in front of this site refuses files of this size').waitFor();
@@ -225,7 +225,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
 
     await page.fill('#sound-start', '0:07');
     await page.click('text=Play from here');
-    // Plays to the end by itself.
+    // Plays to the end without another click.
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     await page.getByRole('button', { name: 'Play from here' }).waitFor();
     await page.click('.sound-upload [type="submit"]');

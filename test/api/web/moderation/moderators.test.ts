@@ -110,7 +110,7 @@ test('moderators open penalties, admins, records and notes, members and visitors
   ]);
 });
 
-test('moderators see no account data of a player, nor links to what is for admins', async () => {
+test('moderators see no account data of a player, nor links to pages for admins', async () => {
   const record = `${MODERATION}/users/${KOWALCZYK}`;
   const page = textOf((await moderator.get(record)).text);
   expect(page).not.toContain('kowal');

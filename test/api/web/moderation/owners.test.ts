@@ -77,7 +77,7 @@ describe('an owner', () => {
     expect(await userOf(19)).toMatchObject({ isAdmin: true, hasSvip: false });
   });
 
-  test('sees where each flag comes from, and so do members their own; ticked is what is given by hand', async () => {
+  test('sees where each flag comes from, and so do members on their account page; flags given by hand are ticked', async () => {
     const endsAt = new Date('2030-01-02T03:04:05Z');
     await saveFlags(owner, 20, { isAdmin: 'on' });
     await db.insert(userFlags).values([

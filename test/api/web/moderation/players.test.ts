@@ -112,7 +112,7 @@ describe('the page of a player', () => {
     );
   });
 
-  test('is there for players of whom only a sound is known, and 404 for what is no SteamID', async () => {
+  test('is there for players of whom only a sound is known, and 404 for an invalid SteamID', async () => {
     await insertReadySound(db, aSteamId(698));
     for (const [id, status] of [
       [aSteamId(698), 200],

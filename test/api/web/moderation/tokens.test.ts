@@ -87,7 +87,7 @@ describe("a user's tokens", () => {
     }
   });
 
-  test('of their own page are the live ones alone', async () => {
+  test('on their account page are only live ones', async () => {
     const page = await (await as(70)).get('/account');
     expect(page.text.length).toBeLessThan(20_000);
     expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);

@@ -97,7 +97,7 @@ describe('the public list of penalties', () => {
       { playerSteamId: aSteamId(61), playerName: 'OldName two' },
     ]);
     await insertUser(db, 60, { nickname: 'PrivateNick OldName' });
-    // More than a search shows, so that these alone would fill it.
+    // More than a search shows, so that these would fill it.
     for (let number = 100; number < 130; number++) {
       await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
     }
@@ -109,7 +109,7 @@ describe('the public list of penalties', () => {
     expect(await listRows('?q=OldName+two')).toHaveLength(1);
   });
 
-  test('orders players of a search by their penalties, whoever signed in last', async () => {
+  test('orders players of a search by their penalties, not by their last sign-in', async () => {
     await insertPenalties(db, [
       { playerSteamId: aSteamId(62), playerName: 'Kowalski one', createdAt: new Date('2026-11-01') },
       { playerSteamId: aSteamId(63), playerName: 'Kowalski two', createdAt: new Date('2026-11-09') },

@@ -187,7 +187,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       },
     );
 
-    /** Changes what is known of the first server, and waits until its page shows it. */
+    /** Changes the state of the first server, and waits until its page shows it. */
     async function playOn(map: string, playersCount: number): Promise<void> {
       const state = { hostname: 'x', map, playersCount, maxPlayers: 24, pingMs: 9, players: [] };
       await saveServerPoll(db, first.id, { state, polledAt: new Date() });
@@ -293,7 +293,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.context().close();
     });
 
-    test('the menu shows who is signed in, by keyboard alone, and signs out', async () => {
+    test('the menu shows who is signed in, by keyboard only, and signs out', async () => {
       for (const width of [390, 1280]) {
         const page = await site.signIn(aSteamId(1), { viewport: { width, height: 900 } });
         await page.goto(site.origin);

@@ -294,7 +294,7 @@ describe('as many requests for pages a minute as the public API allows', async (
     expect(refused.text).toContain(`try again in ${pause} second`);
     const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(refused.text) ?? [];
     expect((await browser.get(styles)).status).toBe(200);
-    // The API and the banners have limits of their own.
+    // The API and the banners have separate limits.
     expect((await limited.ask('/api/v1/servers')).status).toBe(200);
     const banners = await Promise.all(
       Array.from({ length: 300 }, () => limited.ask('/servers/nope/banner.png')),

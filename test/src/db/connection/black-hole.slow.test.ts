@@ -130,7 +130,7 @@ test('a connection over TLS that is closed before the first response fails its q
   proxy.close();
 });
 
-/** For localhost, signed by itself; the server's account may read its files. */
+/** For localhost, self-signed; the server's account may read its files. */
 async function makeCertificate() {
   const folder = createTestFolder();
   afterAll(folder.remove);

@@ -13,7 +13,7 @@ const openDatabase = () =>
     'list',
   ]);
 
-/** The processes of initdb that make a database in the folder; each leads a group of its own. */
+/** The processes of initdb that make a database in the folder; each leads a process group. */
 async function listInitdb(): Promise<number[]> {
   const found: number[] = [];
   for (const entry of await readdir('/proc')) {

@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 const LIMIT = { limitMs: 60_000 };
 
-/** A process of its own that runs `work` under the lock. */
+/** A separate process that runs `work` under the lock. */
 async function startHolder(file: string, work: string) {
   const script = join(folder.path, `${crypto.randomUUID()}.ts`);
   const source = new URL('../../../../src/db/embedded/data-folder.ts', import.meta.url).pathname;

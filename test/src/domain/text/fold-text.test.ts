@@ -30,7 +30,7 @@ test('folding folded text changes nothing', () => {
   expect(changed).toEqual([]);
 });
 
-test('the database folds as the program does: every character, alone and within a word', async () => {
+test('the database folds as the program does: every character, by itself and within a word', async () => {
   const { connection } = await createTestDatabase();
   const rows: { text: string; folded: string }[] = [];
   // In batches: on a busy machine, all of them together would exceed the statement timeout.

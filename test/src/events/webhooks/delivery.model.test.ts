@@ -58,7 +58,7 @@ async function change({ kind, count = 1, place = 0 }: Step): Promise<void> {
   }
 }
 
-/** What a receiver knows that keeps a copy of the penalties from the messages alone, and ignores ids that it has seen. */
+/** A receiver that keeps a copy of the penalties only by the messages, and ignores ids that it has seen. */
 function createFollower(webhookId: number) {
   const copy = new Map<number, { reason: string; status: string }>();
   const faults: string[] = [];

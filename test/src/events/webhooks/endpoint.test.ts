@@ -62,7 +62,7 @@ describe('without WEBHOOK_ALLOW', () => {
     );
   });
 
-  test('a connection is made to public addresses alone, by TLS alone', () => {
+  test('a connection is made only to public addresses, and only with TLS', () => {
     expect(mayConnect('1.1.1.1', 'https:')).toBe(true);
     expect(mayConnect('1.1.1.1', 'http:')).toBe(false);
     expect(mayConnect('127.0.0.1', 'https:')).toBe(false);

@@ -29,7 +29,7 @@ const ban = {
   created: '2026-11-21T11:30:00+00:00',
 };
 
-test('imports every field, keeps what is there, and changes nothing when repeated', async () => {
+test('imports every field, keeps existing penalties, and changes nothing when repeated', async () => {
   const lines = [
     { ...ban, source_id: 'x-1' },
     { ...ban, penalty_type: 'MUTE', source_id: 'x-1', duration: 0, ends: '2020-01-01T00:00:00Z' },

@@ -67,7 +67,7 @@ describe('a second database under the name of the first', () => {
     expect(await importSimpleAdmin(deps, { url: `sqlite:${first}` })).toMatchObject({ unchanged: 1 });
   });
 
-  test('is imported beside the first under a name of its own, which is remembered too', async () => {
+  test('is imported beside the first under another name, which is remembered too', async () => {
     const [first, second, third] = [1, 2, 3].map((number) => createSimpleAdmin(`of ${number}`));
     await importSimpleAdmin(deps, { url: `sqlite:${first}` });
     await importSimpleAdmin(deps, { url: `sqlite:${second}`, source: 'second' });

@@ -20,7 +20,7 @@ const random = (below: number) => {
   return Math.floor((seed / 2147483648) * below);
 };
 
-/** Letter case of ASCII alone is ignored; nothing in a text is a wildcard. */
+/** Only letter case of ASCII is ignored; nothing in a text is a wildcard. */
 const REASONS = [
   '',
   'Wallhack',
@@ -116,7 +116,7 @@ const FILTERS: PenaltyFilter[] = [
   { serverId: 77 },
 ];
 
-/** Filters and sorts that no tally serves, alone and together with each other. */
+/** Filters and sorts that no tally serves, one at a time and combined. */
 const BY_ROWS: [PenaltyFilter, PenaltySort?][] = [
   [{ createdFrom: daysAgo(80) }],
   [{ createdTo: daysAgo(80), types: ['warn', 'ban'] }],

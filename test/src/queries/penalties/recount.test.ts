@@ -85,7 +85,7 @@ async function countTallied(): Promise<number> {
   return row?.n;
 }
 
-test('a check counts what is wrong and changes nothing, a recount repairs it', async () => {
+test('a check counts wrong totals and changes nothing, a recount repairs them', async () => {
   await insertSome();
   const right = await checkPenaltyTallies(url);
   expect(right.wrong).toBe(0);

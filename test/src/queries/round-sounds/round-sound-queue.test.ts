@@ -80,7 +80,7 @@ test('a worker whose lease ran out can change nothing any more', async () => {
   expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ ...RENDERING, status: 'ready' });
 });
 
-test('a sound that replaces one whose file was lost meanwhile stands alone', async () => {
+test('a sound that replaces one whose file was lost meanwhile is the only one', async () => {
   await publish('old.mp3');
   const { ready: old } = await findRoundSounds(db, PLAYER);
   await upload('new.mp3');

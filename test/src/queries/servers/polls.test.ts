@@ -67,7 +67,7 @@ test('a server that two processes poll at once goes offline as late as with one'
   expect(await poll(32)).toEqual([false, 2]);
 });
 
-/** Polls a server of its own: a map each minute, undefined for a poll without a response. */
+/** Polls a new server: a map each minute, undefined for a poll without a response. */
 async function play(maps: readonly (string | undefined)[], stepMinutes = 1) {
   const { id } = await insertServer(db);
   for (const [index, map] of maps.entries()) {

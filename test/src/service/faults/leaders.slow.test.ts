@@ -19,7 +19,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A service with the bot. With a fake Discord of its own, that shows whether this bot is connected. */
+/** A service with the bot. A separate fake Discord shows whether this bot is connected. */
 async function startBotProcess(name: string, databaseUrl: string, shared?: FakeDiscord) {
   const discord = shared ?? (await startFakeDiscord());
   const env = {
@@ -47,7 +47,7 @@ async function startTwo() {
   return { first, second };
 }
 
-/** Beyond what is promised: 15 s for a leader that hangs, and at once for one that stops. */
+/** Beyond the promise: 15 s for a leader that hangs, and at once for one that stops. */
 const LATE_MS = 40_000;
 
 test.each([
@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test('without another process the bot stays connected while the database is away, also after a login of its own', async () => {
+test('without another process the bot stays connected while the database is away, also after another login', async () => {
   const discord = await startFakeDiscord();
   stops.push(discord.stop);
   const alone = await startBotProcess('alone', proxy.url, discord);
