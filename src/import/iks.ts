@@ -84,7 +84,6 @@ async function findTable(
     // A row with only an `unban_reason` was lifted, too.
     parseStatus: ({ lifter_id, lift_reason }) => (lifter_id !== null || lift_reason ? 'UNBANNED' : 'ACTIVE'),
     parseTerms: ([row], { warn, assume }) => {
-      if (row.lifter_id === null && row.lift_reason) assume(UNBANNED_BY_NOBODY);
       const endsAt = parseUnixSeconds(row.end_at) ?? null;
       const length = { endsMs: endsAt?.getTime(), durationMs: Number(row.duration) * 1000 };
       const createdAt = parseUnixSeconds(row.created_at) ?? new Date(computeCreationMs(length, warn));
@@ -93,6 +92,7 @@ async function findTable(
         name === 'iks_bans'
           ? 'ban'
           : findType('mute_type', row.mute_type, { 0: 'mute', 1: 'gag', 2: 'silence' });
+      if (row.lifter_id === null && row.lift_reason) assume(UNBANNED_BY_NOBODY);
       return { type, durationMinutes, createdAt, endsAt };
     },
   };

@@ -99,6 +99,14 @@ test.each(BAD_ROWS)(
   },
 );
 
+test('IKS Admin: nothing is assumed about a row that is set aside', async () => {
+  const url =
+    createFile(`create table iks_bans (id integer primary key, steam_id text, duration integer, created_at integer,
+      end_at integer, unban_reason text);
+    insert into iks_bans values (1, '${PLAYER}', -60, 1795260000, 1795263600, 'Appeal')`);
+  expect(await importIks(deps, { url })).toMatchObject({ setAside: 1, assumptions: [] });
+});
+
 /** Rows without a date of creation: one with an end and a duration, one that is permanent. */
 const WITHOUT_CREATION = {
   'SourceBans++': () => {
