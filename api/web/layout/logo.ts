@@ -19,7 +19,7 @@ type LogoDeps = {
 /** Small, since every page loads the logo. */
 const MAX_BYTES = 48 * 1024;
 const LIMIT_MS = 10_000;
-const TYPE = /^image\/(png|jpeg|webp|gif|avif|svg)(?:\+xml)?$/;
+const SUBTYPES = ['png', 'jpeg', 'webp', 'gif', 'avif', 'svg+xml'];
 
 /** @param sourceUrl `SITE_LOGO_URL`; undefined: no logo. */
 export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log }: LogoDeps): Logo {
@@ -49,11 +49,11 @@ export function createLogo(sourceUrl: string | undefined, { fetch: fetchUrl, log
 async function read(sourceUrl: string, fetchUrl: LogoDeps['fetch']) {
   const response = await fetchUrl(sourceUrl, { signal: AbortSignal.timeout(LIMIT_MS) });
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
-  const extension = TYPE.exec(type)?.[1];
+  const subtype = SUBTYPES.find((name) => type === `image/${name}`);
   if (!response.ok) throw new Error(`the response has status ${response.status}`);
-  if (!extension) throw new Error(`type ${JSON.stringify(type)}: use PNG, JPEG, WebP, GIF, AVIF or SVG`);
+  if (!subtype) throw new Error(`type ${JSON.stringify(type)}: use PNG, JPEG, WebP, GIF, AVIF or SVG`);
   const bytes = await readBoundedBytes(response, MAX_BYTES);
   if (!bytes) throw new Error(`it is larger than ${MAX_BYTES / 1024} KiB`);
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  return { fileName: `logo.${hash}.${extension}`, type, bytes };
+  return { fileName: `logo.${hash}.${subtype.replace('+xml', '')}`, type, bytes };
 }

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { createLogo } from '../../../../api/web/layout/logo.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -68,3 +69,16 @@ for (const path of ['large.png', 'page', 'gone']) {
     expect([page.status, logoOf(page)]).toEqual([200, undefined]);
   });
 }
+
+test.each([
+  ['image/svg+xml; charset=utf-8', '.svg'],
+  ['image/jpeg', '.jpeg'],
+  // Browsers show no pictures of these types.
+  ['image/svg', undefined],
+  ['image/png+xml', undefined],
+])('a logo of type %s', async (type, end) => {
+  const fetch = async () => new Response('picture', { headers: { 'content-type': type } });
+  const logo = createLogo('https://example.org/logo', { fetch, log: { warn: () => {} } });
+  await logo.load();
+  expect(/\.\w+$/.exec(logo.url() ?? '')?.[0]).toBe(end);
+});
