@@ -18,7 +18,7 @@ import { openApiPage } from './web/guide/page.tsx';
 import { pages } from './web/pages.tsx';
 import type { PagesDeps } from './web/pages-deps.ts';
 
-export type ApiDeps = PipelineDeps &
+type ApiDeps = PipelineDeps &
   Omit<EndpointDeps, 'baseUrl'> & {
     version: string;
     /** The limits that the OpenAPI document states, in requests a minute. */

@@ -3,7 +3,7 @@ import { createAddressMatcher } from '../src/runtime/address.ts';
 import type { Metrics } from '../src/runtime/metrics.ts';
 import { isMadeHere } from './http/host.ts';
 
-export type Readiness = { isReady: boolean; parts: Record<string, unknown> };
+type Readiness = { isReady: boolean; parts: Record<string, unknown> };
 
 export type HealthDeps = {
   /** Whether the database is reachable and migrated, and how each part is. */

@@ -57,7 +57,7 @@ export type BotDeps = {
   timings?: Partial<Timings>;
 };
 
-export type BotHealth = ConnectionHealth & {
+type BotHealth = ConnectionHealth & {
   /** Why nobody is a moderator; undefined when moderators are recognised. */
   moderators: string | undefined;
   /** Undefined without configured roles. */

@@ -10,7 +10,7 @@ import type { ChartFacts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
 
 /** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
-export type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
 
 type Deps = {
   readHistory: ReadHistory;

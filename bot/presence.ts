@@ -6,7 +6,7 @@ import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { localizationOf } from './locales/localization.ts';
 import type { Timings } from './timings.ts';
 
-export type Presence = {
+type Presence = {
   /** Shows the presence anew after each login, as a new session has none. */
   start: () => void;
   stop: () => void;

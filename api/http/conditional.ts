@@ -1,5 +1,5 @@
 /** What a conditional request is compared with. */
-export type Validators = {
+type Validators = {
   etag: string;
   /** In whole seconds, as `Last-Modified` shows it. */
   modifiedAt?: Date;

@@ -36,7 +36,7 @@ export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shor
 const OUTAGE: ErrorResponse = { status: 503, message: DATABASE_UNREACHABLE, headers: RETRY_AFTER };
 
 /** @param request names the request in the log. */
-export type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
+type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
 
 /** Creates a {@link toErrorResponse} that also logs unexpected failures and database outages. */
 export function createErrorMapper(

@@ -4,7 +4,7 @@ const DATABASE_LIMIT_MS = 30_000;
 const WHOLE_LIMIT_MS = 15 * 60_000;
 
 /** What is exported, read only as fast as it is sent. */
-export type Exported = {
+type Exported = {
   chunks: AsyncIterator<Uint8Array, void>;
   /** Closes the database connection and the snapshot, even while a chunk is being read. */
   close: () => Promise<void>;

@@ -9,7 +9,7 @@ const EXPECTED = 'give the name or address of this service, such as play.example
  * What is wrong with the Host header of a request, in a sentence; undefined when it is well-formed. With a malformed
  * one, Bun builds a `request.url` without authority: `URL` throws on it, and routers find the wrong path in it.
  */
-export type FindHostFault = (request: Request) => string | undefined;
+type FindHostFault = (request: Request) => string | undefined;
 
 /** Caches the last valid one: the clients of a service nearly always send the same. */
 export function createHostCheck(): FindHostFault {

@@ -2,7 +2,7 @@ import type { App } from './listen.ts';
 import type { RecordRequest } from './pipeline.ts';
 
 /** Turns a JSON error response into an HTML page. */
-export type ToErrorPage = (
+type ToErrorPage = (
   incoming: { request: Request; server: App['server'] },
   error: Response,
 ) => Promise<Response>;

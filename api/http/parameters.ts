@@ -26,7 +26,7 @@ export type Parameter<Value = unknown> = {
   parse: (text: string | undefined) => Value;
 };
 
-export type ParameterSchema = {
+type ParameterSchema = {
   type: 'string' | 'integer';
   enum?: readonly string[];
   minimum?: number;

@@ -92,7 +92,7 @@ export type PagesDeps = {
 };
 
 /** Storing and removing round-end sounds, and the limits of uploads. */
-export type SoundStore = {
+type SoundStore = {
   limits: {
     maxSeconds: number;
     maxUploadBytes: number;

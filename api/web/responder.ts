@@ -26,7 +26,7 @@ type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
 };
 
 /** Adds the security headers and the visit's cookies to a response. */
-export type SecureResponse = (response: Response, visit?: Visit) => Response;
+type SecureResponse = (response: Response, visit?: Visit) => Response;
 
 /**
  * Responds to one request, which counts for the signed-in user, else for the address. Errors become pages too, in the

@@ -38,7 +38,7 @@ import {
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
 
-export type PenaltyFeedDeps = {
+type PenaltyFeedDeps = {
   db: Db;
   messenger: Messenger;
   pages: SitePages;

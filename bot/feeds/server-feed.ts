@@ -19,7 +19,7 @@ import { type ChannelMessage, isMessageRefused, type Messenger, postMessage, toN
 import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
 
-export type ServerFeedDeps = {
+type ServerFeedDeps = {
   db: Db;
   servers: Pick<ServerList, 'current' | 'findById'>;
   messenger: Messenger;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import { openSession, type Session, type SessionDeps } from './session.ts';
 
-export type ConnectionState =
+type ConnectionState =
   /** Logging in. */
   | 'connecting'
   | 'ready'
@@ -30,7 +30,7 @@ type ConnectionDeps = Omit<SessionDeps, 'onReady' | 'onResuming'> & {
 };
 
 /** The bot's connection to Discord's gateway, over all its sessions. */
-export type GatewayConnection = {
+type GatewayConnection = {
   /** Logs in and stays connected in the background; further calls do nothing. */
   start: () => void;
   /** Disconnects, and makes no further attempt; within half a second. */

@@ -34,7 +34,7 @@ export type SessionDeps = {
 };
 
 /** How a session ended. After a final end, trying again is pointless. */
-export type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
+type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
 
 /** One client, from its login until it is discarded. */
 export type Session = {

@@ -1,7 +1,7 @@
 import { LIMITS } from '../discord-limits.ts';
 
 /** A component's state is stored in its `custom_id`, so that buttons survive a restart. */
-export type CustomId = { name: string; args: string[] };
+type CustomId = { name: string; args: string[] };
 
 const SEPARATOR = ':';
 

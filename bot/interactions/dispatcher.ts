@@ -27,7 +27,7 @@ import {
 } from './interaction.ts';
 import type { InteractionOutcome } from './outcome.ts';
 
-export type DispatcherDeps = {
+type DispatcherDeps = {
   commandDeps: CommandDeps;
   delivery: Delivery;
   cooldown: Cooldown;
@@ -50,7 +50,7 @@ type Receipt = Place & {
 };
 
 /** Gives every interaction exactly one response, even when its handler fails. */
-export type Dispatcher = {
+type Dispatcher = {
   /** Responds in the background; never throws. */
   dispatch: (interaction: Interaction, place: Place) => void;
   /** Waits for the responses under way. */

@@ -28,7 +28,7 @@ import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 import type { Timings } from '../timings.ts';
 
 /** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
-export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
+type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
 
 export type MemberRoles = {
   /** Keeps roles and flags up to date until the signal aborts. @param botId the bot's own user id. */

@@ -35,7 +35,7 @@ export const RENDER_LIMITS: FfmpegLimits = {
  * - `timed-out`: it exceeded its wall clock time, which depends on what else the machine does.
  * - `missing`: ffmpeg itself could not be started.
  */
-export type FfmpegFailure = 'rejected' | 'overran' | 'timed-out' | 'missing';
+type FfmpegFailure = 'rejected' | 'overran' | 'timed-out' | 'missing';
 
 export class FfmpegError extends Error {
   override name = 'FfmpegError';

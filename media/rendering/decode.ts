@@ -41,7 +41,7 @@ export const KEPT_INPUT: FfmpegJob['input'] = {
 /** The kept part of an upload: its length, and its largest sample; 1 is full scale. */
 export type Kept = { frames: number; peak: number };
 
-export type DecodeOptions = {
+type DecodeOptions = {
   demuxer: Demuxer;
   maxSeconds: number;
   /** Where the excerpt begins; at the first audible sound by default. */

@@ -20,7 +20,7 @@ const VERIFIED_NAME = 'verified.f32';
 const WAVEFORM_BARS = 160;
 const MAX_CORRECTIONS = 3;
 
-export type EncodeRequest = {
+type EncodeRequest = {
   input: FfmpegJob['input'];
   /** The mix of the input's channels that is encoded. */
   mix: Mix;

@@ -19,7 +19,7 @@ export type RenderedSound = {
   waveform: number[];
 };
 
-export type RenderOptions = {
+type RenderOptions = {
   maxSeconds: number;
   targetLufs: number;
   /** Where the excerpt begins; at the first audible sound by default. */

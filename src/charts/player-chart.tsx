@@ -15,7 +15,7 @@ export type PlayerChart = {
   timeZone: string;
 };
 
-export type ChartWords = {
+type ChartWords = {
   title: string;
   capacity: string;
   offline: string;

@@ -3,7 +3,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LRUCache } from 'lru-cache';
 
 /** How a text is written. */
-export type TextStyle = { size: number; weight: 400 | 600 };
+type TextStyle = { size: number; weight: 400 | 600 };
 
 /** The width of a text in pixels. */
 export type MeasureText = (text: string, style: TextStyle) => number;

@@ -2,7 +2,7 @@ import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import type { ImportProgress } from '../import/import-report.ts';
 
 /** Shows the progress of long work: one rewritten line on a terminal, a line every few seconds elsewhere. */
-export type ProgressDisplay = {
+type ProgressDisplay = {
   update: (progress: ImportProgress) => void;
   /** The same when only the share, 0 to 1, is known. */
   share: (share: number) => void;

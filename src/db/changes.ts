@@ -6,7 +6,7 @@ import type { Connection } from './client.ts';
  * `webhooks` not for delivery progress. `erasures` is no table: it is sent when somebody's penalties and their events have
  * become anonymous.
  */
-export type ChangedTable =
+type ChangedTable =
   | 'servers'
   | 'server_snapshots'
   | 'api_tokens'

@@ -25,7 +25,7 @@ type Options = {
   pool?: Parameters<typeof openDatabase>[1];
 };
 
-export type OnClose = (name: string, close: () => Promise<void>, options: { limitMs: number }) => unknown;
+type OnClose = (name: string, close: () => Promise<void>, options: { limitMs: number }) => unknown;
 
 /** The embedded server may take as long as it needs: if killed, it has to recover at the next start. */
 const UNLIMITED = { limitMs: Number.POSITIVE_INFINITY };

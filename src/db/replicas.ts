@@ -21,7 +21,7 @@ export type ReplicaState = {
 };
 
 /** The read replicas of a primary. */
-export type Replicas = {
+type Replicas = {
   /** A pool on a replica that may be read; undefined when there is none. */
   pick: () => Pool | undefined;
   states: () => ReplicaState[];

@@ -6,7 +6,7 @@ import { connectionOf, nameStatement, type Reads } from './client.ts';
 export type Values = readonly unknown[];
 
 /** The columns of a select, and the position of each in the {@link Values} of a row. */
-export type Selection<Name extends string> = {
+type Selection<Name extends string> = {
   /** `… as "name", …` */
   columns: SQL;
   at: Readonly<Record<Name, number>>;

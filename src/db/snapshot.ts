@@ -2,7 +2,7 @@ import { type Connection, connect } from './client.ts';
 import { createWaitLimit } from './connection/wait-limit.ts';
 
 /** A read-only snapshot of the database on a separate connection. */
-export type Snapshot<T> = { value: T; connection: Connection; close: () => Promise<void> };
+type Snapshot<T> = { value: T; connection: Connection; close: () => Promise<void> };
 
 /** Shorter than the time limit of a request, so that an export that nobody receives does not start. */
 const beginInTime = createWaitLimit({ limitMs: 3000, maxWaiting: 1000 });

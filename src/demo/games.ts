@@ -8,7 +8,7 @@ import {
   staySilent,
 } from './simulated-game-server.ts';
 
-export type DemoGames = {
+type DemoGames = {
   /** `host:port` of each running game, by the slug of its server. */
   addresses: ReadonlyMap<string, string>;
   /** Advances the games to `now`: players come and go, scores rise, maps change, one server goes down and comes back. */

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 /** The state of the game on a simulated server; it may be changed at any time. */
-export type SimulatedGame = {
+type SimulatedGame = {
   hostname: string;
   map: string;
   /** 0 to 255. */
@@ -12,7 +12,7 @@ export type SimulatedGame = {
   bots: number;
 };
 
-export type SimulatedPlayer = {
+type SimulatedPlayer = {
   name: string;
   score: number;
   /** Epoch milliseconds. */

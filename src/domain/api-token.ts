@@ -29,7 +29,7 @@ export function hashApiToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-export type TokenState = 'live' | 'expired' | 'revoked';
+type TokenState = 'live' | 'expired' | 'revoked';
 
 /** The state of a token at `now`; only a live one is accepted. `queries/users/api-tokens.ts` has the rule in SQL. */
 export function tokenStateOf(

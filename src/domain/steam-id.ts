@@ -50,7 +50,7 @@ function fromAccountId(id: bigint): SteamId64 | undefined {
 }
 
 /** An account, or the name in a custom profile address, which only Steam can resolve. */
-export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
+type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
 
 /**
  * Reads any SteamID notation, or the address of a profile: `steamcommunity.com/profiles/7656…`,

@@ -10,13 +10,7 @@ export const KEPT_DELIVERIES = 50;
 export const TEST_TYPE = 'webhook.test';
 
 /** Why there was no response. */
-export const DELIVERY_FAILURES = [
-  'timeout',
-  'address-refused',
-  'name-unresolved',
-  'tls',
-  'unreachable',
-] as const;
+const DELIVERY_FAILURES = ['timeout', 'address-refused', 'name-unresolved', 'tls', 'unreachable'] as const;
 export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
 
 /** Why a webhook was switched off: a day of failed attempts, or a response of 410. */

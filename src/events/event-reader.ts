@@ -63,7 +63,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
 }
 
 /** Events as the database had them at one moment, oldest first. */
-export type EventBatch = {
+type EventBatch = {
   events: readonly StoredEvent[];
   /**
    * Whether an event was read too long ago to be sent: it has to be read again, because somebody may have been erased

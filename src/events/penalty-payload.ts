@@ -7,7 +7,7 @@ import type { ExportFields } from '../queries/penalties/export.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
 /** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
-export type PenaltyRecord = ReturnType<typeof toRecord>;
+type PenaltyRecord = ReturnType<typeof toRecord>;
 
 /** What happened to a penalty, and the penalty as it was then. */
 export type PenaltyChange = ReturnType<typeof presentEvent>;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** A cache that loads each key once at a time and serves the last value for a while when loading fails. */
-export type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
+type StaleCache<T> = { get: (key: string, load: () => Promise<T>) => Promise<T> };
 
 /**
  * @param freshMs how long a value is served without loading it again.

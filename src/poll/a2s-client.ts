@@ -15,7 +15,7 @@ import {
 import type { ServerSocket } from './server-socket.ts';
 
 /** Queries one server, one request at a time. Times are those of `performance.now()`. */
-export type A2sClient = {
+type A2sClient = {
   /** @throws {QueryFailure} when no complete response has arrived by `untilMs`. */
   askInfo: (options: { untilMs: number }) => Promise<A2sInfo>;
   /**

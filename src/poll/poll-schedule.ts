@@ -1,6 +1,6 @@
 export type Scheduled = { id: number; address: string };
 
-export type PollSchedule<T extends Scheduled> = {
+type PollSchedule<T extends Scheduled> = {
   /** What to poll from now on. New targets are polled at once. */
   setTargets: (targets: readonly T[]) => void;
   counts: () => { targets: number; running: number; waiting: number };

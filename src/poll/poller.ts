@@ -19,7 +19,7 @@ export type Poller = {
   health: () => PollerHealth;
 };
 
-export type PollerHealth = {
+type PollerHealth = {
   /** False while another process polls, or the database is unreachable. */
   isPolling: boolean;
   servers: number;

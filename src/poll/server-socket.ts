@@ -15,7 +15,7 @@ export type ServerSocket = {
   close: () => void;
 };
 
-export type SocketListener = {
+type SocketListener = {
   /** Called for each datagram of the server; must not throw. */
   onDatagram: (datagram: Buffer) => void;
   onFailure: (failure: QueryFailure) => void;

@@ -35,7 +35,7 @@ const OLD_ROWS = [
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
 
-export type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
+type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
 
 /**
  * Deletes the rows of {@link OLD_ROWS}. Several processes may do it at once.

@@ -10,7 +10,7 @@ export const STORAGE_ID_FILE = '.storage-id';
 export const RESTORE_MARK = '.restoring';
 
 /** A folder that the operator configured. */
-export type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: string };
+type ConfiguredFolder = { setting: 'DATA_DIR' | 'STORAGE_DIR'; root: string };
 
 const REASONS: Record<string, string> = {
   EEXIST: 'is a file, not a folder',

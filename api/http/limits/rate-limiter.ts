@@ -16,7 +16,7 @@ export type RateLimiter = {
   check: (key: string) => RateLimitVerdict | Promise<RateLimitVerdict>;
 };
 
-export type MemoryRateLimiterOptions = {
+type MemoryRateLimiterOptions = {
   /** Milliseconds by a monotonic clock: a system clock that is set back would lock clients out until it catches up. */
   clockMs?: () => number;
   /** 60 seconds by default. */

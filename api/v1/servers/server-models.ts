@@ -29,7 +29,7 @@ const serverFields = {
   updated_at: TimestampModel,
 };
 const ServerModel = t.Object(serverFields, { ...STRICT, $id: 'Server' });
-export type ServerRecord = Static<typeof ServerModel>;
+type ServerRecord = Static<typeof ServerModel>;
 const ServerDetailModel = t.Object(
   { ...serverFields, players: t.Array(PlayerModel, { description: 'By score, the highest first.' }) },
   { ...STRICT, $id: 'ServerDetail' },

@@ -18,7 +18,7 @@ export type DiscordOAuth = {
 };
 
 /** The public fields of a Discord account that are stored. */
-export type DiscordAccount = {
+type DiscordAccount = {
   /** Valid according to `isDiscordId`. */
   id: string;
   username: string;
@@ -27,7 +27,7 @@ export type DiscordAccount = {
 };
 
 /** The state and PKCE verifier with which this browser started the link attempt. */
-export type ExpectedAuthorization = { state: string; codeVerifier: string };
+type ExpectedAuthorization = { state: string; codeVerifier: string };
 
 /** The OAuth2 callback was refused; `reason` names the step that failed. */
 export class LinkRefused extends Unauthorized {

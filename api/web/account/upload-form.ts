@@ -7,7 +7,7 @@ import { CSRF_FIELD } from '../request/forms/form.ts';
 import { PageError } from '../request/page-error.ts';
 
 /** The file of a form that is still being received. */
-export type ArrivingFile = {
+type ArrivingFile = {
   /** Where the cut begins, from the field `start` or `start_ms`; final once `bytes` has been read. */
   readonly start: SoundStart | undefined;
   /** The file's name on the user's device, without its path. */

@@ -11,7 +11,7 @@ import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 
 /** Facts about this installation that the guide mentions, as `{publicUrl}`, `{publicLimit}` and so on. */
-export type GuideFacts = { publicUrl: string; version: string; limits: Record<Policy, number> };
+type GuideFacts = { publicUrl: string; version: string; limits: Record<Policy, number> };
 
 /**
  * The guide by language, in Markdown: a title, an introduction, and sections `## Title {#id}`, of which the last one is the

@@ -32,7 +32,7 @@ type LayoutProps = {
   children?: Child;
 };
 
-export type Preview = {
+type Preview = {
   description: string;
   /** A path on this site, with the leading `/`. */
   imagePath?: string;

@@ -22,7 +22,7 @@ const MAX_NAMES = 20;
 const DAY_MS = 86_400_000;
 
 /** What is known about a player beside their account and penalties. */
-export type PlayerProfile = {
+type PlayerProfile = {
   /** `unknown`: Steam does not respond; undefined without `STEAM_API_KEY`. */
   steamBans: SteamBans | 'unknown' | undefined;
   /** Undefined when Steam does not tell, as for a private profile. */

@@ -32,7 +32,7 @@ const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
 /** One page of the notes about a player. */
-export type NotesPage = { notes: StaffNote[]; page: number; lastPage: number };
+type NotesPage = { notes: StaffNote[]; page: number; lastPage: number };
 
 /** Loads the page of notes that the query selects. */
 export async function readNotesPage(db: Db, steamId64: SteamId64, { url }: MemberVisit): Promise<NotesPage> {

@@ -6,7 +6,7 @@ import { hashOf, type Signer } from '../request/signing.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** The flows that redirect a visitor to another site: signing in on Steam, linking on Discord. */
-export type AttemptName = 'sign-in' | 'discord-link';
+type AttemptName = 'sign-in' | 'discord-link';
 
 type AttemptDeps = { db: Db; cookies: Cookies; signer: Signer };
 

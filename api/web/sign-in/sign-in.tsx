@@ -77,7 +77,7 @@ export function SignInPage(props: SignInProps): JSX.Element {
   );
 }
 
-export type SignInDeps = AccountDeps &
+type SignInDeps = AccountDeps &
   ConfiguredPeople & {
     steam: Omit<SteamOpenId, 'claimNonce'>;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;

@@ -15,7 +15,7 @@ export type SteamOpenId = {
 };
 
 /** The values with which this sign-in was started. */
-export type ExpectedReturn = {
+type ExpectedReturn = {
   /** The exact address given to the provider, `state` included. */
   returnTo: string;
   /** The one-time state bound to this browser. */
@@ -23,7 +23,7 @@ export type ExpectedReturn = {
 };
 
 /** A parsed assertion: every pair as received, and the first value of each key. */
-export type Assertion = { pairs: [string, string][]; fields: Map<string, string> };
+type Assertion = { pairs: [string, string][]; fields: Map<string, string> };
 
 type RuleContext = { providerUrl: string; expected: ExpectedReturn; now: Date };
 type Rule = (assertion: Assertion, context: RuleContext) => boolean;

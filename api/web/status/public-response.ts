@@ -7,10 +7,7 @@ import { renderPage } from '../request/page-response.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** Responds with a page that is the same for all visitors except for the navigation. */
-export type RespondPublicly = (
-  visit: Visit,
-  show: (visit: Visit) => Promise<JSX.Element>,
-) => Promise<Response>;
+type RespondPublicly = (visit: Visit, show: (visit: Visit) => Promise<JSX.Element>) => Promise<Response>;
 
 /** For visitors who are not signed in, a page is rendered at most once per second. */
 const FRESH_MS = 1000;

@@ -21,7 +21,7 @@ import {
 } from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
-export type ServerDetails = {
+type ServerDetails = {
   server: ServerView;
   /** By range; undefined when one cannot be loaded. */
   histories: Record<ChartRange['name'], Series | undefined>;

@@ -21,7 +21,7 @@ import {
 } from './server-parts.tsx';
 
 /** A server and its history of the last 24 hours; undefined when that cannot be loaded. */
-export type ListedServer = { server: ServerView; history: Series | undefined };
+type ListedServer = { server: ServerView; history: Series | undefined };
 
 type StatusPageProps = { site: Site; visit: Visit; servers: readonly ListedServer[] };
 

@@ -8,7 +8,7 @@ export const REQUEST_LIMITS = { limitMs: 4000, maxWaiting: 1000 } as const;
  * @param options.sinceMs since when the caller has waited, by `performance.now()`; now by default.
  * @param options.onLate called when the caller has been refused; the work counts as waiting until it settles.
  */
-export type WaitLimit = <T>(
+type WaitLimit = <T>(
   work: () => Promise<T>,
   options?: { sinceMs?: number; onLate?: () => void },
 ) => Promise<T>;

@@ -114,7 +114,7 @@ async function openAndJoin(dataDir: string, { log, settings }: { log: Logger; se
 }
 
 /** A running server that this process uses. */
-export type JoinedServer = RunningServer & {
+type JoinedServer = RunningServer & {
   /** Its shared lock marks the server as used. */
   connection: Connection;
   /** Resolves when that connection is closed, and the lock is gone with it. */
@@ -242,7 +242,7 @@ async function findRunningServer(dir: string): Promise<RunningServer | undefined
 }
 
 /** Also false for a zombie, which a container without init leaves: its PID exists, but its command line is empty. */
-export async function isServerRunning(dir: string, pid: number): Promise<boolean> {
+async function isServerRunning(dir: string, pid: number): Promise<boolean> {
   // A negative number is that of a single-user server, which nobody can use.
   if (!(pid > 0)) return false;
   try {

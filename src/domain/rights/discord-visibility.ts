@@ -1,7 +1,7 @@
 import type { SteamId64 } from '../steam-id.ts';
 
 /** The user who looks at another one; owners count as admins. */
-export type Viewer = { steamId64: SteamId64; isAdministrator: boolean };
+type Viewer = { steamId64: SteamId64; isAdministrator: boolean };
 
 type DiscordLink = { discordId: string | null; discordUsername: string; discordAvatar: string };
 

@@ -9,7 +9,7 @@ export type SoundGroup = (typeof SOUND_GROUPS)[number];
 export type SoundAudience = 'everyone' | readonly SoundGroup[];
 
 /** The flags of a user that decide whether they may have a sound. */
-export type SoundRights = { hasSvip: boolean; isServiceplus: boolean; isAdmin: boolean; isOwner: boolean };
+type SoundRights = { hasSvip: boolean; isServiceplus: boolean; isAdmin: boolean; isOwner: boolean };
 
 /**
  * Reads who may have a round-end sound: `everyone`, or groups; an empty list means everyone.

@@ -13,7 +13,7 @@ export const USER_FLAG_COLUMNS: readonly UserFlagColumn[] = Object.values(USER_F
 export const USER_FLAG_NAMES = Object.keys(USER_FLAGS) as UserFlag[];
 
 /** Sources that give flags by a mapping, in rounds. */
-export const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
+const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
 export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
 /** Everything that gives flags: people, `OWNER_STEAMIDS` and `MODERATOR_STEAMIDS`, other systems. */
 export type FlagSource = 'hand' | 'configuration' | FlagSystem;
@@ -31,7 +31,7 @@ export type FlagMapping = readonly { flag: UserFlag; permissions: readonly strin
 
 /** What roles of linked members on Discord can follow. */
 export const MEMBER_FACTS = ['linked', 'is_banned', ...USER_FLAG_NAMES] as const;
-export type MemberFact = 'linked' | 'is_banned' | UserFlag;
+type MemberFact = 'linked' | 'is_banned' | UserFlag;
 /** A role that linked members of the Discord guild have while a fact is true of them. */
 export type RoleGrant = { fact: MemberFact; roleId: string };
 /** In a mapping of Discord's roles: members who boost the guild. */

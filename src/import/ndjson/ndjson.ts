@@ -14,7 +14,7 @@ const NDJSON_SOURCE = 'ndjson';
 
 const BATCH_LINES = 10_000;
 
-export type NdjsonOptions = ImportOptions & {
+type NdjsonOptions = ImportOptions & {
   /** The bytes of the file or of standard input. */
   chunks: AsyncIterable<Uint8Array>;
   /** Its size, to show progress; undefined when it is unknown. */

@@ -4,7 +4,7 @@ import type { SourceRow } from '../source/tables.ts';
 import { tryParse } from '../source/values.ts';
 
 /** How a penalty ended, and what had to be assumed because the columns contradict each other. */
-export type Removal = { status: PenaltyStatus; assumption?: string };
+type Removal = { status: PenaltyStatus; assumption?: string };
 
 const WITHOUT_TYPE =
   'without a RemoveType although they were removed: UNBANNED if RemovedBy names an admin, else EXPIRED; ' +

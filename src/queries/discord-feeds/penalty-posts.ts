@@ -11,7 +11,7 @@ import { shownNameOf } from '../servers/servers.ts';
 import type { DiscordFeed } from './feeds.ts';
 
 /** New penalties that a feed has not posted yet. */
-export type WaitingPenalties = {
+type WaitingPenalties = {
   amount: number;
   counts: PenaltyCounts;
   /** Of the oldest event; undefined when nothing waits. */
@@ -117,7 +117,7 @@ export async function restartDiscordFeed(
 }
 
 /** A message that does not show an event of its penalty yet. */
-export type DueEdit = { penaltyId: number; messageId: string; eventId: number; event: FeedEvent | undefined };
+type DueEdit = { penaltyId: number; messageId: string; eventId: number; event: FeedEvent | undefined };
 
 /** The message of a feed that has waited longest for its edit. Its event may have been pruned. */
 export async function findDueEdit(db: Db, feedId: number): Promise<DueEdit | undefined> {

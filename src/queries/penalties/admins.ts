@@ -14,7 +14,7 @@ import { foldText } from '../../domain/text/fold-text.ts';
 import { countsByType, type PenaltyCounts, readCounts } from './filter.ts';
 
 /** An admin by the penalties that they gave. */
-export type PenaltyAdmin = {
+type PenaltyAdmin = {
   steamId64: SteamId64;
   /** The name on their newest penalty. */
   name: string;
@@ -50,7 +50,7 @@ export async function searchAdmins(
 
 /** The periods of the statistics, in days before now. */
 export const ADMIN_PERIODS = [7, 30, 90] as const;
-export type AdminPeriod = (typeof ADMIN_PERIODS)[number];
+type AdminPeriod = (typeof ADMIN_PERIODS)[number];
 
 /** The penalties that were created in a period, by type, and how many of them have been lifted. */
 export type AdminPeriodCounts = PenaltyCounts & { lifted: number };

@@ -21,7 +21,7 @@ export type PenaltyExport = {
 };
 
 /** Penalties as JSON objects in UTF-8, each with a line feed after it. */
-export type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
+type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
 
 /** The names of a record's fields, in order, and the columns they show; a group of them is null unless the penalty was lifted. */
 export type ExportFields = Readonly<Record<string, keyof Penalty | Readonly<Record<string, keyof Penalty>>>>;

@@ -20,7 +20,7 @@ export type ImportedPenalty = SourceKey &
     adminSteamId: StoredPenalty['adminSteamId'] | null;
   };
 
-export type WriteCounts = { added: number; changed: number; unchanged: number };
+type WriteCounts = { added: number; changed: number; unchanged: number };
 
 /**
  * Creates the temporary table in which an import notes the rows it has seen; every function below needs it. It belongs

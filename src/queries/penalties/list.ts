@@ -32,7 +32,7 @@ import {
 } from './row.ts';
 import { buildBucket, buildCounted, readCounted } from './tallies.ts';
 
-export type PenaltyPage = {
+type PenaltyPage = {
   /** In the order that was asked for, with the status they have at `now`. */
   rows: Penalty[];
   /** All rows of the filter. */

@@ -23,7 +23,7 @@ export type Erasure = {
   penalties: number;
 };
 
-export type ErasureOptions = {
+type ErasureOptions = {
   /** Anonymises their penalties too, also in later imports. */
   withPenalties: boolean;
   /** `member` for the player themself. */

@@ -9,7 +9,7 @@ import { requireActor } from '../users/users.ts';
 import type { RoundSound } from './round-sounds.ts';
 
 /** The results of rendering a sound. */
-export type RoundSoundRendering = Record<'sha256' | 'voiceSha256', string> &
+type RoundSoundRendering = Record<'sha256' | 'voiceSha256', string> &
   Record<
     'sizeBytes' | 'voiceSizeBytes' | 'loudnessBeforeLufs' | 'loudnessAfterLufs' | 'durationMs',
     number
@@ -21,7 +21,7 @@ export type RoundSoundRendering = Record<'sha256' | 'voiceSha256', string> &
 export const MAX_CLAIM_MS = 60 * 60_000;
 
 /** A row that a worker has claimed; `attempts` identifies the claim. */
-export type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
+type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
 
 /**
  * Queues an upload whose file is stored in the inbox. Earlier unpublished uploads of the player are removed; the

@@ -148,7 +148,7 @@ async function mergeIntoHours(db: Db, serverId: number): Promise<void> {
 }
 
 /** A map that a server played. */
-export type PlayedMap = {
+type PlayedMap = {
   map: string;
   seconds: number;
   /** How many times the server changed to it. */

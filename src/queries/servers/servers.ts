@@ -10,7 +10,7 @@ import { hasVisibleCharacter } from '../../domain/text/visible-text.ts';
 import { recordAudit } from '../audit-log.ts';
 
 export type Server = typeof servers.$inferSelect;
-export type ServerSnapshot = typeof serverSnapshots.$inferSelect;
+type ServerSnapshot = typeof serverSnapshots.$inferSelect;
 /** A listed server and its latest poll; without one it has never been polled. */
 export type ServerStatus = { server: Server; snapshot: ServerSnapshot | null };
 
@@ -92,7 +92,7 @@ export async function addServer(db: Db, { name, slug, actor, ...options }: NewSe
 }
 
 /** A server's name, trimmed. @throws {InvalidInput} when it is too long or has no visible character. */
-export function parseServerName(name: string): string {
+function parseServerName(name: string): string {
   const label = name.trim();
   // Counted in code points, not UTF-16 units.
   if ([...label].length <= MAX_NAME_LENGTH && !label.includes('\0') && hasVisibleCharacter(label))

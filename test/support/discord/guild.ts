@@ -9,7 +9,6 @@ export type FakeGuildRole = {
   managed: boolean;
 };
 export type FakeMember = { roles: string[]; premium_since: string | null };
-export type FakeGuild = ReturnType<typeof createGuild>;
 
 /** The role of the bot itself, with Manage Roles, below `ABOVE_BOT` and above all others. */
 export const BOT_ROLE = '720000000000000050';
