@@ -94,15 +94,15 @@ export async function registerCommands(
     );
     const scope = guildId ?? GLOBAL;
     const key = [applicationId, scope, hashOf(definitions)].join(' ');
-    const registered = (await findSetting(db, SETTING)) ?? '';
+    const registration = (await findSetting(db, SETTING)) ?? '';
     const commands = definitions.length;
-    if (!isForced && registered.startsWith(`${key} `)) {
-      return { isChanged: false, commands, scope, ids: readIds(registered.slice(key.length + 1)) };
+    if (!isForced && registration.startsWith(`${key} `)) {
+      return { isChanged: false, commands, scope, ids: readIds(registration.slice(key.length + 1)) };
     }
     const response = await rest.put(routeOf(applicationId, scope), { body: definitions });
     const ids = idsOf(response as RESTPutAPIApplicationCommandsResult);
     // Last: if the new scope is refused, the previous one is still registered, as the setting says.
-    await removeOtherScope(rest, registered, { applicationId, scope });
+    await removeOtherScope(rest, registration, { applicationId, scope });
     await saveSetting(db, SETTING, `${key} ${writeIds(ids)}`);
     return { isChanged: true, commands, scope, ids };
   } catch (error) {

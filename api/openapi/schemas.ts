@@ -12,13 +12,13 @@ export function referToSchema({ $id }: TSchema): { $ref: string } {
  */
 export function collectSchemas(models: readonly TSchema[]): Record<string, object> {
   const schemas: Record<string, object> = {};
-  const collected = new Map<string, TSchema>();
+  const modelByName = new Map<string, TSchema>();
   const collect = (model: TSchema): { $ref: string } => {
     const { $id: name = '', ...root } = model;
-    const namesake = collected.get(name);
+    const namesake = modelByName.get(name);
     if (namesake && namesake !== model) throw new Error(`two models are called ${name}`);
     if (!namesake) {
-      collected.set(name, model);
+      modelByName.set(name, model);
       schemas[name] = JSON.parse(JSON.stringify(root, replace));
     }
     return referToSchema(model);

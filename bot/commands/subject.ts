@@ -83,8 +83,8 @@ export async function requireMaySee(
   steamId64: SteamId64,
 ): Promise<void> {
   if (invoker.canModerateMembers) return;
-  const own = await findUserByDiscordId(db, invoker.discordId);
-  if (own?.steamId64 !== steamId64) throw moderateMembersRequired();
+  const account = await findUserByDiscordId(db, invoker.discordId);
+  if (account?.steamId64 !== steamId64) throw moderateMembersRequired();
 }
 
 /** The player linked to the invoker. @throws {Refusal} that explains how to link. */

@@ -133,7 +133,7 @@ export function createMemberRoles(
 
   /** Reads the roles of some people, saves what follows from them, and then gives and takes roles. */
   async function update(dueMembers: readonly DueMember[], signal: AbortSignal): Promise<void> {
-    const read: (ReadMember & {
+    const updates: (ReadMember & {
       changes: RoleChanges;
       rolesAfter: () => string[];
       note: object | undefined;
@@ -155,7 +155,7 @@ export function createMemberRoles(
       const wantedRoles = [...new Set([...member.wanted, ...byFlags.map(({ roleId }) => roleId)])];
       const changes = state ? compareRoles(wantedRoles, state) : NO_CHANGES;
       const isDone = changes.give.length + changes.take.length === 0;
-      read.push({
+      updates.push({
         discordId,
         steamId64,
         grants,
@@ -168,10 +168,10 @@ export function createMemberRoles(
         note,
       });
     }
-    if (read.length === 0) return;
-    const savedIds = await saveMembers(db, read, now());
-    for (const { discordId, note } of read) if (notes.get(discordId) === note) notes.delete(discordId);
-    for (const { discordId, isDone, changes, rolesAfter, readAt } of read) {
+    if (updates.length === 0) return;
+    const savedIds = await saveMembers(db, updates, now());
+    for (const { discordId, note } of updates) if (notes.get(discordId) === note) notes.delete(discordId);
+    for (const { discordId, isDone, changes, rolesAfter, readAt } of updates) {
       if (isDone || !savedIds.has(discordId)) continue;
       await changeRoles(discordId, changes, signal);
       await saveMemberRoles(db, discordId, { roles: rolesAfter(), readAt });
@@ -274,9 +274,9 @@ async function readGuildRoles(
 ): Promise<GuildRoles> {
   const roles = (await rest.get(Routes.guildRoles(guildId), { signal })) as APIRole[];
   const bot = (await rest.get(Routes.guildMember(guildId, botId), { signal })) as RESTGetAPIGuildMemberResult;
-  const own = roles.filter(({ id }) => id === guildId || bot.roles.includes(id));
-  const permissions = own.reduce((bits, role) => bits | BigInt(role.permissions), 0n);
-  const [highest] = own.toSorted((one, other) => compareRank(other, one));
+  const botRoles = roles.filter(({ id }) => id === guildId || bot.roles.includes(id));
+  const permissions = botRoles.reduce((bits, role) => bits | BigInt(role.permissions), 0n);
+  const [highest] = botRoles.toSorted((one, other) => compareRank(other, one));
   const problems = new Set<string>();
 
   function canGive(roleId: string): boolean {

@@ -77,10 +77,10 @@ async function measureAttempt(
     pcmName: VERIFIED_NAME,
   });
   const path = join(directory, VERIFIED_NAME);
-  const decoded = await countFrames(path, format);
-  if (decoded + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
-  const { blockPeaks } = await scanPcm(path, { ...format, frames: decoded });
-  const durationMs = Math.round((decoded * 1000) / format.sampleRate);
+  const frameCount = await countFrames(path, format);
+  if (frameCount + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
+  const { blockPeaks } = await scanPcm(path, { ...format, frames: frameCount });
+  const durationMs = Math.round((frameCount * 1000) / format.sampleRate);
   return { ...loudness, durationMs, waveform: toWaveform(blockPeaks, WAVEFORM_BARS) };
 }
 

@@ -34,12 +34,12 @@ export function decideTrim(scan: PcmScan, { maxSeconds, startFrame }: TrimOption
   const lastEnd = (last + 1) * FRAMES_PER_BLOCK;
   if (start >= Math.min(lastEnd, scan.frames)) return undefined;
   const end = Math.min(scan.frames, lastEnd + frames(KEEP_AFTER_SECONDS));
-  const longest = frames(maxSeconds);
+  const maxFrames = frames(maxSeconds);
   return {
     start,
-    end: Math.min(end, start + longest),
+    end: Math.min(end, start + maxFrames),
     isStripped: start > 0 || startFrame !== undefined,
-    isCut: end - start > longest,
+    isCut: end - start > maxFrames,
   };
 }
 

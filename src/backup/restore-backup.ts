@@ -168,8 +168,8 @@ async function describeContents(
   const sounds = (await listSounds(folders)).length;
   const uploads = (await readdir(folders.inbox)).filter(isUploadKey).length;
   const counts = [...rows, ['sound files', sounds], ['uploads', uploads]] as const;
-  const filled = counts.filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count}`);
-  if (filled.length === 0) return undefined;
+  const filledTables = counts.filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count}`);
+  if (filledTables.length === 0) return undefined;
   const what = rows.some(([, count]) => count > 0) ? 'The database is' : 'The folder of sounds is';
-  return { what, counts: filled.join(', ') };
+  return { what, counts: filledTables.join(', ') };
 }

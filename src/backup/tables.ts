@@ -36,8 +36,8 @@ export async function listTables(queries: Queries): Promise<string[]> {
 async function loadTableNames(): Promise<string[]> {
   const folder = join(MIGRATIONS_FOLDER, 'meta');
   const snapshots = (await readdir(folder)).filter((name) => name.endsWith('_snapshot.json'));
-  const newest = JSON.parse(await readFile(join(folder, snapshots.sort().at(-1) ?? ''), 'utf8'));
-  return Object.values<{ name: string }>(newest.tables).map(({ name }) => name);
+  const newestSnapshot = JSON.parse(await readFile(join(folder, snapshots.sort().at(-1) ?? ''), 'utf8'));
+  return Object.values<{ name: string }>(newestSnapshot.tables).map(({ name }) => name);
 }
 
 /**

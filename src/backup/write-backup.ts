@@ -89,7 +89,7 @@ async function* readSnapshot(
     if (sha256 !== null && hashOf(content) !== sha256) throw new FileDiffers(name);
     yield { name, content };
   }
-  let read = 0;
+  let readRows = 0;
   for (const name of await listTables(snapshot)) {
     const table = { name, rows: 0 };
     let part = 0;
@@ -97,9 +97,9 @@ async function* readSnapshot(
       signal?.throwIfAborted();
       part += 1;
       table.rows += rows;
-      read += rows;
+      readRows += rows;
       yield { name: `tables/${name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
-      onProgress?.({ read, share: undefined });
+      onProgress?.({ read: readRows, share: undefined });
     }
     tables.push(table);
   }

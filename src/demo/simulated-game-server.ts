@@ -125,14 +125,14 @@ function packInfo({ game, port }: SimulatedGameServer): Buffer {
 }
 
 function packPlayers(players: readonly SimulatedPlayer[]): Buffer {
-  const listed = players.slice(0, 255);
-  const entries = listed.map(({ name, score, joinedAt }) => {
+  const listedPlayers = players.slice(0, 255);
+  const entries = listedPlayers.map(({ name, score, joinedAt }) => {
     const numbers = Buffer.alloc(8);
     numbers.writeInt32LE(score, 0);
     numbers.writeFloatLE(Math.max(0, Date.now() - joinedAt) / 1000, 4);
     return Buffer.concat([Buffer.from([0]), text(name), numbers]);
   });
-  return Buffer.concat([UNSPLIT, Buffer.from([S2A_PLAYER, listed.length]), ...entries]);
+  return Buffer.concat([UNSPLIT, Buffer.from([S2A_PLAYER, listedPlayers.length]), ...entries]);
 }
 
 function text(value: string): Buffer {

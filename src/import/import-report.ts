@@ -82,7 +82,7 @@ export function report(
 
 /** Counts a row about which something was assumed. @param assumption what follows "12 rows". */
 export function countAssumption({ assumptions }: ImportSummary, assumption: string): void {
-  const counted = assumptions.find((other) => other.assumption === assumption);
-  if (counted) counted.rows += 1;
+  const entry = assumptions.find((other) => other.assumption === assumption);
+  if (entry) entry.rows += 1;
   else assumptions.push({ rows: 1, assumption });
 }

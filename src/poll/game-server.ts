@@ -74,7 +74,7 @@ function toState(
   { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
 ): ServerState {
   const title = clean(hostname).trim();
-  const named = players.map(({ name, score, seconds }) => ({
+  const namedPlayers = players.map(({ name, score, seconds }) => ({
     name: clean(name),
     score,
     ...(isTimePlayed(seconds) && { seconds: Math.round(seconds) }),
@@ -85,7 +85,7 @@ function toState(
     playersCount,
     maxPlayers,
     pingMs,
-    players: named.filter(({ name }) => hasVisibleCharacter(name)).sort(byScore),
+    players: namedPlayers.filter(({ name }) => hasVisibleCharacter(name)).sort(byScore),
   };
 }
 

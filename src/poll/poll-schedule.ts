@@ -40,7 +40,7 @@ export function createPollSchedule<T extends Scheduled>({
   poll,
 }: Options<T>): PollSchedule<T> {
   const entries = new Map<number, Entry<T>>();
-  const waiting: Entry<T>[] = [];
+  const queue: Entry<T>[] = [];
   const running = new Set<Promise<void>>();
   let isStarting = false;
   /** The number of phases so far. */
@@ -56,17 +56,17 @@ export function createPollSchedule<T extends Scheduled>({
   function enqueue(entry: Entry<T>): void {
     entry.dueAt = now;
     entry.isBusy = true;
-    waiting.push(entry);
+    queue.push(entry);
     startSoon();
   }
 
   function startSoon(): void {
-    if (isStarting || waiting.length === 0 || running.size >= maxRunning) return;
+    if (isStarting || queue.length === 0 || running.size >= maxRunning) return;
     isStarting = true;
     setImmediate(() => {
       isStarting = false;
       for (let startCount = 0; startCount < STARTS_PER_ITERATION && running.size < maxRunning; startCount++) {
-        const entry = waiting.shift();
+        const entry = queue.shift();
         if (!entry) return;
         if (isTarget(entry)) start(entry);
       }
@@ -103,11 +103,11 @@ export function createPollSchedule<T extends Scheduled>({
         enqueue(entry);
       }
     },
-    counts: () => ({ targets: entries.size, running: running.size, waiting: waiting.length }),
+    counts: () => ({ targets: entries.size, running: running.size, waiting: queue.length }),
     stop: async () => {
       clearInterval(timer);
       entries.clear();
-      waiting.length = 0;
+      queue.length = 0;
       await Promise.all(running);
     },
   };

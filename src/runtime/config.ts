@@ -283,8 +283,8 @@ function sessionSecret(secrets: Env): string | undefined {
 
 function roles(env: Env): readonly Role[] {
   const tryParse = (value: string) => ROLES.find((role) => role === value);
-  const named = parsedList(env, 'ROLES', tryParse, `any of ${ROLES.join(', ')}, separated by commas`);
-  return named.length === 0 ? ROLES : named;
+  const roles = parsedList(env, 'ROLES', tryParse, `any of ${ROLES.join(', ')}, separated by commas`);
+  return roles.length === 0 ? ROLES : roles;
 }
 
 function deepFreeze<T extends object>(value: T): Readonly<T> {

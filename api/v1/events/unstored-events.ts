@@ -51,11 +51,11 @@ export function soundEvents(
   };
   const keyOf = ({ id, sha256 }: ReadyRoundSound) => `${id} ${sha256}`;
   const keys = new Set(before.map(keyOf));
-  const published = after.filter((sound) => sound.isServed && !keys.has(keyOf(sound)));
+  const publishedSounds = after.filter((sound) => sound.isServed && !keys.has(keyOf(sound)));
   const players = new Set(after.map(({ steamId64 }) => steamId64));
   const removedSounds = before.filter(({ steamId64, isServed }) => isServed && !players.has(steamId64));
   return [
-    ...published.map(({ steamId64, sha256 }) => event(steamId64, sha256 && soundVersion(sha256))),
+    ...publishedSounds.map(({ steamId64, sha256 }) => event(steamId64, sha256 && soundVersion(sha256))),
     ...removedSounds.map(({ steamId64 }) => event(steamId64, undefined)),
   ];
 }

@@ -152,13 +152,13 @@ export const lookupUsers = protectedRoute({
     async ({ steamIds, discordIds }, { token, now }) => {
       if (steamIds && !discordIds) {
         const users = await listUsersBySteamId(reads, idsOf(steamIds), now);
-        const visible = users.flatMap((user) => toVisible(user, token, false) ?? []);
-        return listed(steamIds, new Map(visible.map((user) => [user.steamId64, user])));
+        const visibleUsers = users.flatMap((user) => toVisible(user, token, false) ?? []);
+        return listed(steamIds, new Map(visibleUsers.map((user) => [user.steamId64, user])));
       }
       if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
       const users = await listUsersByDiscordId(reads, idsOf(discordIds), now);
-      const visible = users.flatMap((user) => toVisible(user, token, true) ?? []);
-      return listed(discordIds, new Map(visible.map((user) => [user.discordId ?? '', user])));
+      const visibleUsers = users.flatMap((user) => toVisible(user, token, true) ?? []);
+      return listed(discordIds, new Map(visibleUsers.map((user) => [user.discordId ?? '', user])));
     },
 });
 

@@ -214,7 +214,7 @@ function MapList({ played, visit }: { played: PlayedMaps | undefined; visit: Vis
   const t = textsOf(visit.locale).server;
   if (!played) return <p class="empty">{t.unavailable}</p>;
   const { maps, others } = played;
-  const longest = maps[0]?.seconds ?? 0;
+  const longestSeconds = maps[0]?.seconds ?? 0;
   if (maps.length === 0) return <p class="empty">{t.noMaps}</p>;
   return (
     <>
@@ -230,7 +230,7 @@ function MapList({ played, visit }: { played: PlayedMaps | undefined; visit: Vis
             </span>
             <svg class="bar-fill" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
               <rect
-                width={longest > 0 ? Math.max(Math.round((seconds / longest) * 100), 1) : 100}
+                width={longestSeconds > 0 ? Math.max(Math.round((seconds / longestSeconds) * 100), 1) : 100}
                 height="1"
               />
             </svg>

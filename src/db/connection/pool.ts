@@ -38,14 +38,14 @@ const LOOK_EVERY_MS = 50;
  * The driver's own queue would not do: it never opens a connection whose first statement was canceled while it connected.
  */
 export function createPool(connection: Connection, max: number): Pool {
-  const waiting = new Set<() => void>();
+  const waiters = new Set<() => void>();
   let sentQueries = 0;
 
   const settle = (): void => {
     sentQueries -= 1;
-    const [begin] = waiting;
+    const [begin] = waiters;
     if (!begin) return;
-    waiting.delete(begin);
+    waiters.delete(begin);
     begin();
   };
 
@@ -71,11 +71,11 @@ export function createPool(connection: Connection, max: number): Pool {
         );
       };
       if (sentQueries < max * SENT_AT_ONCE) begin();
-      else waiting.add(begin);
+      else waiters.add(begin);
       return {
         promise,
         giveUp: () => {
-          if (waiting.delete(begin))
+          if (waiters.delete(begin))
             reject(new Unavailable('The database is unreachable: try again shortly'));
           else if (isStatement(query)) cancelWhenRunning(query, () => isSettled);
         },
@@ -83,7 +83,7 @@ export function createPool(connection: Connection, max: number): Pool {
     },
     load: () => {
       const inUse = Math.min(sentQueries, max);
-      return { inUse, waiting: sentQueries - inUse + waiting.size, max };
+      return { inUse, waiting: sentQueries - inUse + waiters.size, max };
     },
   };
 }

@@ -144,8 +144,8 @@ export async function joinServer(
   for (let attempt = 1; performance.now() < deadlineMs; attempt++) {
     const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
     // It may be recovering or stopping: then it is asked, or started, again.
-    const joined = running && (await tryJoin(cluster, running, password));
-    if (joined) return joined;
+    const joinedServer = running && (await tryJoin(cluster, running, password));
+    if (joinedServer) return joinedServer;
     await Bun.sleep(retryPauseMs(attempt, JOIN_PAUSE));
   }
   throw new Unavailable(`The embedded PostgreSQL does not respond: see ${cluster.logFile}`);

@@ -133,13 +133,13 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   let { deliveredUpTo, failures, retryAt } = webhook;
   let savedUpTo = deliveredUpTo;
   let savedAtMs = performance.now();
-  let unsaved: Sent[] = [];
+  let results: Sent[] = [];
   /** Removed or switched off. */
   let isOver = false;
 
   async function save(switchedOff?: Progress['switchedOff']): Promise<void> {
-    const isSaved = await deps.save(webhook.id, { deliveredUpTo, failures, retryAt, switchedOff }, unsaved);
-    unsaved = [];
+    const isSaved = await deps.save(webhook.id, { deliveredUpTo, failures, retryAt, switchedOff }, results);
+    results = [];
     savedUpTo = deliveredUpTo;
     savedAtMs = performance.now();
     isOver ||= !isSaved || switchedOff !== undefined;
@@ -150,9 +150,9 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     const delivery = await deps.send(webhook, event, { failures, signal });
     if (signal.aborted && !isDelivered(delivery)) return;
     deps.onSent(delivery);
-    unsaved.push(delivery);
+    results.push(delivery);
     // Older ones would be deleted anyway.
-    if (unsaved.length > KEPT_DELIVERIES) unsaved.shift();
+    if (results.length > KEPT_DELIVERIES) results.shift();
     if (!isDelivered(delivery)) return fail(delivery);
     if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
     deliveredUpTo = event.id;
@@ -162,7 +162,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   }
 
   async function saveIfDue(): Promise<void> {
-    const isNew = unsaved.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED;
+    const isNew = results.length > 0 || deliveredUpTo - savedUpTo >= SAVE_PASSED;
     if (isNew && performance.now() - savedAtMs >= SAVE_MS) await save();
   }
 
@@ -218,7 +218,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
       while (await deliverBatch(signal)) await saveIfDue();
       if (!signal.aborted) await saveIfDue();
     },
-    nextPauseMs: () => Math.min(unsaved.length > 0 ? SAVE_MS : remainingPauseMs() || checkMs, checkMs),
+    nextPauseMs: () => Math.min(results.length > 0 ? SAVE_MS : remainingPauseMs() || checkMs, checkMs),
   });
 
   return {
@@ -231,7 +231,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     },
     stop: loop.stop,
     ended: loop.ended.then(async () => {
-      if (unsaved.length > 0 && !isOver) await save().catch(() => undefined);
+      if (results.length > 0 && !isOver) await save().catch(() => undefined);
     }),
   };
 }

@@ -135,7 +135,7 @@ async function joinLifts(
   }
   const liftId = table.columns.has(`${verb}_id`) ? `p.${verb}_id` : 'null';
   const liftedAt = database.kind === 'mysql' ? 'unix_timestamp(l.date)' : "strftime('%s', l.date)";
-  const joined = extendTable(
+  const joinedTable = extendTable(
     table,
     [
       'l.id as lift_id',
@@ -150,7 +150,7 @@ async function joinLifts(
     ],
   );
   const hasAdmins = (await database.listColumns(ADMINS.table)).has(ADMINS.name);
-  return hasAdmins ? joinAdmin(joined, 'lifter', 'l.admin_id', ADMINS) : joined;
+  return hasAdmins ? joinAdmin(joinedTable, 'lifter', 'l.admin_id', ADMINS) : joinedTable;
 }
 
 function parseType(types: TableDescription['types'], { mute_type }: SourceRow) {

@@ -142,12 +142,12 @@ export async function markGonePenalties(
   // Before version 16, PostgreSQL may compare every row with every other if it has no index and no statistics of penalties.
   await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
   await session`analyze import_seen`;
-  let gone = 0;
+  let goneCount = 0;
   for (let after = '0'; ; ) {
     const [step] = await session`
       select max(id)::text as "upTo"
       from (select id from penalties where id > ${after} order by id limit ${GONE_STEP_ROWS}) as step`;
-    if (!step?.upTo) return gone;
+    if (!step?.upTo) return goneCount;
     const { upTo } = step;
     const isMissed = () => session`
       id > ${after} and id <= ${upTo}
@@ -167,7 +167,7 @@ export async function markGonePenalties(
               select count(*) as gone from marked`,
           ),
         );
-    gone += Number(counted?.gone);
+    goneCount += Number(counted?.gone);
     after = upTo;
   }
 }

@@ -75,7 +75,7 @@ export async function loadPlayerRecord(
     total === 0 ? [] : select({ type: type ?? null, status: status ?? null, limit: perPage, offset }),
     hasActive ? select({ type: null, status: 'ACTIVE', limit: MAX_ACTIVE, offset: 0 }) : [],
   ]);
-  const newest = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
+  const newestGroup = groups.toSorted((a, b) => b.newestAt.getTime() - a.newestAt.getTime())[0];
   return {
     rows,
     activeRows,
@@ -84,7 +84,7 @@ export async function loadPlayerRecord(
     total,
     counts: byType(() => true),
     active,
-    playerName: newest?.name || undefined,
+    playerName: newestGroup?.name || undefined,
   };
 }
 

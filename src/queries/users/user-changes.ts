@@ -232,8 +232,8 @@ export function listConfiguredFlags(
  * account, unless they were erased. Written to the audit log, with actor `configuration`.
  */
 export async function saveConfiguredFlags(db: Db, people: ConfiguredPeople, now: Date): Promise<void> {
-  const named = [...new Set([...people.ownerSteamIds, ...people.moderatorSteamIds])];
-  const grants = named.flatMap((steamId64) =>
+  const namedIds = [...new Set([...people.ownerSteamIds, ...people.moderatorSteamIds])];
+  const grants = namedIds.flatMap((steamId64) =>
     listConfiguredFlags(people, steamId64).map((flag) => ({ steamId64, flag, endsAt: null })),
   );
   await db.transaction(async (tx) => {
@@ -241,7 +241,7 @@ export async function saveConfiguredFlags(db: Db, people: ConfiguredPeople, now:
     const holders = await tx
       .selectDistinct({ steamId64: userFlags.steamId64 })
       .from(userFlags)
-      .where(inArray(userFlags.steamId64, named));
+      .where(inArray(userFlags.steamId64, namedIds));
     if (holders.length > 0) await tx.insert(users).values(holders).onConflictDoNothing();
     const isBlockedOwner = and(
       inArray(users.steamId64, [...people.ownerSteamIds]),

@@ -72,14 +72,14 @@ export async function saveFlagRound(
 ): Promise<{ given: number; taken: number }> {
   await lockFlags(tx);
   const erased = await listErasedWithoutAccount(tx, [...new Set(grants.map(({ steamId64 }) => steamId64))]);
-  const longest = new Map<string, FlagGrant<SteamId64>>();
+  const longestGrants = new Map<string, FlagGrant<SteamId64>>();
   for (const grant of grants) {
     if ((grant.endsAt && grant.endsAt <= now) || erased.has(grant.steamId64)) continue;
     const key = `${grant.steamId64} ${grant.flag}`;
-    if (!endsLater(longest.get(key), grant)) longest.set(key, grant);
+    if (!endsLater(longestGrants.get(key), grant)) longestGrants.set(key, grant);
   }
   const rows = JSON.stringify(
-    [...longest.values()].map(({ steamId64, flag, endsAt }) => ({ id: steamId64, flag, ends: endsAt })),
+    [...longestGrants.values()].map(({ steamId64, flag, endsAt }) => ({ id: steamId64, flag, ends: endsAt })),
   );
   const round = sql`(select id as steamid64, flag, ends as ends_at
     from jsonb_to_recordset(${rows}::text::jsonb) as grants (id bigint, flag text, ends timestamptz(3)))`;
