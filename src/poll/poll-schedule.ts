@@ -48,7 +48,7 @@ export function createPollSchedule<T extends Scheduled>({
   const timer = setInterval(() => {
     now += 1;
     for (const entry of entries.values()) {
-      const isDue = (entry.target.id - now) % PHASES === 0 && now - entry.dueAt >= PHASES / 2;
+      const isDue = (entry.target.id - now) % PHASES === 0 && now - entry.dueAt > PHASES / 2;
       if (isDue && !entry.isBusy) enqueue(entry);
     }
   }, intervalMs / PHASES);

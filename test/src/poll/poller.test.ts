@@ -27,6 +27,7 @@ const { db } = database;
 const stops: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
+  jest.useRealTimers();
   for (const stop of stops.splice(0).reverse()) await stop();
   await database.connection`truncate servers cascade`;
 });
@@ -291,12 +292,31 @@ test('polls of many servers are spread evenly over an interval, and none is poll
   const ids = Array.from({ length: 100 }, (_, index) => index + 1);
   schedule.setTargets(ids.map((id) => ({ id, address: '' })));
   expect(await pass(0)).toEqual(ids);
-  expect(await pass(15_000)).toEqual(ids.filter((id) => id % 4 !== 1));
+  expect(await pass(15_000)).toEqual(ids.filter((id) => id % 4 === 3 || id % 4 === 0));
   for (let interval = 0; interval < 2; interval++) {
     const quarters = [await pass(3750), await pass(3750), await pass(3750), await pass(3750)];
     expect(quarters.map(({ length }) => length)).toEqual([24, 25, 25, 25]);
     expect(quarters.flat().sort((a, b) => a - b)).toEqual(ids.slice(1));
   }
   void schedule.stop();
-  jest.useRealTimers();
+});
+
+test('a server that is added just before others are polled is polled again after half an interval at the earliest', async () => {
+  jest.useFakeTimers();
+  const polled: number[] = [];
+  const schedule = createPollSchedule({
+    intervalMs: 15_000,
+    maxRunning: 1000,
+    poll: async ({ id }) => void polled.push(id),
+  });
+  const pass = async (ms: number) => {
+    jest.advanceTimersByTime(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+    return polled.splice(0);
+  };
+  await pass(3700);
+  schedule.setTargets([1, 2, 3, 4].map((id) => ({ id, address: '' })));
+  expect(await pass(0)).toEqual([1, 2, 3, 4]);
+  expect(await pass(7400)).toEqual([]);
+  void schedule.stop();
 });
