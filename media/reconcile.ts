@@ -28,7 +28,7 @@ const KEEP_ORPHANS_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * Makes disk and rows consistent: uploads without a row and unfinished copies are removed, published files without a row
- * are kept as orphans for 30 days, and published rows without a file are marked as lost.
+ * are kept as orphans for 30 days, and published rows that lack a file are marked as lost.
  * @param graceMs the minimum age of an upload without a row; 15 minutes by default.
  */
 export async function reconcileSounds(

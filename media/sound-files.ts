@@ -145,9 +145,9 @@ export async function removePartial(
   await rm(partialPath(folders, soundId, rendition), { force: true });
 }
 
-/** Removes the published files, the stereo one last: while it exists, a missing voice rendition is rendered again. */
+/** Removes the published files. */
 export async function removePublished(folders: SoundFolders, steamId64: SteamId64): Promise<void> {
-  for (const rendition of RENDITIONS.toReversed()) {
+  for (const rendition of RENDITIONS) {
     await rm(publishedPath(folders, steamId64, rendition), { force: true });
   }
 }
