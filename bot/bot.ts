@@ -66,7 +66,7 @@ type BotHealth = ConnectionHealth & {
 
 /** The Discord bot: commands, live status messages, feeds, and the connection to Discord. */
 export type Bot = {
-  /** Returns at once; the login goes on in the background. */
+  /** Returns at once; the login continues in the background. */
   start: () => void;
   /** Waits for responses and edits under way, and disconnects: within 1.5 seconds. */
   stop: () => Promise<void>;

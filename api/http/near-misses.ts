@@ -6,7 +6,7 @@ import { defineFailure, type ThrownFailure } from './failures.ts';
 /** A parameter's name, and for a filter the wrong names that people try. */
 type Named = { name: string; aliases?: readonly string[] };
 
-/** What other APIs have a parameter for, and what it is here. */
+/** Parameters of other APIs, with those to use here instead. */
 export type OtherKeys = Required<Named>;
 
 /** A misspelled filter, for the OpenAPI document. @param name of the filter in the example. */

@@ -32,7 +32,7 @@ export function createSoundFiles(folder: string): SoundFiles {
     sizeCalculation: ({ blob }) => Math.max(blob.size, 1),
   });
 
-  /** By version: however many ask for a sound that is not cached, it is read once. */
+  /** By version: concurrent requests for a sound that is not cached read it once. */
   const reads = new Map<string, Promise<SoundFile | undefined>>();
 
   async function read(path: string): Promise<SoundFile | undefined> {

@@ -93,12 +93,12 @@ const OUTAGE_CODES = new Set([
   'EHOSTUNREACH',
   'ETIMEDOUT',
   'ENOENT',
-  '25006', // read_only_sql_transaction: a primary that became a replica; reading goes on
+  '25006', // read_only_sql_transaction: a primary that became a replica; reads still work
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password: changed while the service runs
   '3D000', // invalid_catalog_name: the database was renamed or dropped
   '40001', // serialization_failure: on a replica, a conflict with what it replays
-  '53100', // disk_full: reading goes on
+  '53100', // disk_full: reads still work
   '53300', // too_many_connections
   '57014', // query_canceled: the time limit on statements
   '57P01', // admin_shutdown

@@ -28,7 +28,7 @@ export type Leaders = {
   /**
    * Runs a part whenever this process has its lock. Another process takes over within two seconds when this one stops or
    * crashes, and within 15 seconds when it hangs or loses the database.
-   * @param options.outageMs how long the work goes on without the database; 5 seconds by default.
+   * @param options.outageMs how long the work continues without the database; 5 seconds by default.
    */
   run: (part: Part, lead: Lead, options?: { outageMs?: number }) => Leadership;
   /** The parts of this process, and whether it leads them. */
@@ -49,7 +49,7 @@ type Candidate = {
 
 /** How often a session that has all its locks sends a heartbeat. */
 const HEARTBEAT_MS = 3000;
-/** How long a heartbeat may take, and how long most parts go on without knowing that they have their locks. */
+/** How long a heartbeat may take, and how long most parts continue without knowing that they have their locks. */
 const OUTAGE_MS = 5000;
 
 /**

@@ -106,7 +106,7 @@ export async function runImport(
  * has no limit.
  */
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** A mirror that hangs loses the source's lock, so that another process can go on. */
+/** A mirror that hangs loses the source's lock, so that another process can continue. */
 const IDLE_SECONDS = 30;
 
 async function lockSource(

@@ -16,7 +16,7 @@ export type MemberRoute = {
    * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
    */
   readsBody?: boolean;
-  /** For a POST that signs out: what visitors without a session are told on the account page, in place of an error. */
+  /** For a POST that signs out: the notice that visitors without a session see on the account page, not an error. */
   signedOutNotice?: NoticeKey;
   /** True for the start and the return of a link to Discord: each counts as a sign-in attempt of the address. */
   isAttempt?: boolean;

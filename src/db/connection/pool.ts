@@ -9,7 +9,7 @@ export type Ticket<T> = {
   promise: Promise<T>;
   /**
    * Nobody waits for it any more. What has not been sent is rejected, a running statement is canceled; a transaction
-   * goes on, and may still commit.
+   * continues, and may still commit.
    */
   giveUp: () => void;
 };

@@ -74,7 +74,7 @@ export async function startEmbeddedPostgres({
 
   async function rejoin(): Promise<void> {
     await server.connection.end({ timeout: 0 });
-    // A server ends all sessions when one of its processes was killed, and goes on under the same PID.
+    // A server ends all sessions when one of its processes was killed, and continues under the same PID.
     if (!(await isServerRunning(cluster.dir, server.pid))) {
       log.error({ pid: server.pid }, 'the embedded PostgreSQL died: restarting it');
     }
