@@ -14,7 +14,7 @@ export type ActivePenalties = {
   newest: Penalty[];
 };
 
-const SELECTED = selectionOf({ ...columnsOf('listed', LISTED), counts: sql`counted.counts` });
+const SELECTED = selectionOf({ ...columnsOf('listed', LISTED), counts: sql`listed.counts` });
 
 /**
  * The active penalties of each of these players at `now`; players without any are absent.
@@ -31,14 +31,13 @@ export async function listActivePenalties(
   const rows = await selectFrom(db)(
     'active penalties of players',
     () => sql`
-      with active as materialized (
-        select ${LISTED.columns}, row_number() over (partition by ${penalties.playerSteamId} order by ${NEWEST_FIRST}) as place
+      select ${SELECTED.columns} from (
+        select ${LISTED.columns}, row_number() over (player order by ${NEWEST_FIRST}) as place,
+          ${countsByType(penalties.type, sql`over player`)} as counts
         from ${penalties}
         where ${penalties.playerSteamId} = any(${hiddenPlaceholder('players', 'bigint[]')}::bigint[]) and ${statusCondition('ACTIVE')}
-      ), counted as (
-        select "playerSteamId" as player, ${countsByType(sql`type`)} as counts from active group by player
-      )
-      select ${SELECTED.columns} from active as listed join counted on player = "playerSteamId"
+        window player as (partition by ${penalties.playerSteamId})
+      ) as listed
       where place <= ${hiddenPlaceholder('limit', 'bigint')} order by place`,
     { players: arrayLiteral(players), limit, now: now.toISOString() },
   );

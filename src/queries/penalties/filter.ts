@@ -6,10 +6,13 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 
 export type PenaltyCounts = Record<PenaltyType, number>;
 
-/** The number of rows of each type, as one text for {@link readCounts}. */
-export function countsByType(column: SQLWrapper = penalties.type): SQL {
+/**
+ * The number of rows of each type, as one text for {@link readCounts}.
+ * @param over the window of rows, as `over …`; by default those of the group.
+ */
+export function countsByType(column: SQLWrapper = penalties.type, over: SQL = sql``): SQL {
   const counts = PENALTY_TYPES.map(
-    (type) => sql`count(*) filter (where ${column} = ${sql.raw(`'${type}'`)})`,
+    (type) => sql`count(*) filter (where ${column} = ${sql.raw(`'${type}'`)}) ${over}`,
   );
   return sql`concat_ws(' ', ${sql.join(counts, sql`, `)})`;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type SQL, sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
+import { listActivePenalties } from '../../../../src/queries/penalties/active.ts';
 import { countsByType } from '../../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../../src/queries/penalties/list.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -81,4 +82,18 @@ test('PostgreSQL plans a page once and not for each value of its filters', async
   await one.close();
   // PostgreSQL plans the first five executions for their values, and then compares the generic plan with those.
   expect(Math.max(...statements.map(({ customPlans }) => customPlans))).toBe(5);
+});
+
+test('active penalties are counted as they are read, and not again for each of them', async () => {
+  const one = openDatabase(url, { max: 1 });
+  await listActivePenalties(one.db, [aSteamId(2)], { limit: 20, now });
+  const [statement] = await one.connection`
+    select name, cardinality(parameter_types) as parameters from pg_prepared_statements
+    where statement like '%row_number()%' and parameter_types <> '{}'`;
+  const nulls = Array(statement?.parameters).fill('null').join(', ');
+  const plan = await one.connection.unsafe(`explain execute "${statement?.name}"(${nulls})`);
+  await one.close();
+  const text = plan.map((line) => line['QUERY PLAN']).join('\n');
+  expect(text).toContain('penalties_active_player');
+  expect(text).not.toMatch(/Nested Loop|Join/);
 });
