@@ -657,7 +657,6 @@ export const en = {
 
   /** The status page. */
   status: {
-    title: 'Servers',
     /** The description in link previews. */
     summary: (online: number, all: number, playing: number) =>
       `${online} of ${plural('en', all, { one: 'server', other: 'servers' })} online, ${players(playing)} in game`,
@@ -688,7 +687,6 @@ export const en = {
     ping: 'Ping from here',
     pingHint: 'measured by this site',
     milliseconds: (ms: number) => `${ms} ms`,
-    players: 'Players',
     playersOf: (now: number, most: number) => (most > 0 ? `${now} of ${most} players` : players(now)),
     peakOf: (peak: number) => `24-hour peak: ${peak}`,
     noHistory: 'No history yet',

@@ -619,7 +619,6 @@ export const pl: Texts = {
   },
 
   status: {
-    title: 'Serwery',
     summary: (online, all, playing) => `Serwery online: ${online} z ${all}, w grze ${players(playing)}`,
     allOnline: 'Wszystkie serwery są online',
     someOffline: (offline) =>
@@ -653,7 +652,6 @@ export const pl: Texts = {
     ping: 'Ping stąd',
     pingHint: 'zmierzony przez tę stronę',
     milliseconds: (ms) => `${ms} ms`,
-    players: 'Gracze',
     playersOf: (now, most) => (most > 0 ? `Gracze: ${now} z ${most}` : players(now)),
     peakOf: (peak) => `Najwięcej w 24 h: ${peak}`,
     noHistory: 'Brak historii',
