@@ -146,19 +146,24 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     if (isOver) loop.stop();
   }
 
-  async function deliver(event: StoredEvent, signal: AbortSignal): Promise<void> {
+  /** One attempt. @returns whether the endpoint has the event, so that the next one may follow. */
+  async function deliver(event: StoredEvent, signal: AbortSignal): Promise<boolean> {
     const delivery = await deps.send(webhook, event, { failures, signal });
-    if (signal.aborted && !isDelivered(delivery)) return;
+    if (signal.aborted && !isDelivered(delivery)) return false;
     deps.onSent(delivery);
     results.push(delivery);
     // Older ones would be deleted anyway.
     if (results.length > KEPT_DELIVERIES) results.shift();
-    if (!isDelivered(delivery)) return fail(delivery);
+    if (!isDelivered(delivery)) {
+      await fail(delivery);
+      return false;
+    }
     if (failures > 0) log.info({ webhook: name }, 'webhook delivered again');
     deliveredUpTo = event.id;
     failures = 0;
     retryAt = null;
     await saveIfDue();
+    return true;
   }
 
   async function saveIfDue(): Promise<void> {
@@ -202,8 +207,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
     for (const event of events) {
       if (signal.aborted) return false;
       if (isStale(event)) return true;
-      await deliver(event, signal);
-      if (failures > 0) return false;
+      if (!(await deliver(event, signal))) return false;
     }
     if (!signal.aborted) deliveredUpTo = readUpTo;
     return !signal.aborted;

@@ -167,6 +167,22 @@ describe('one endpoint', () => {
     expect(last()).toMatchObject({ failures: 1, retryAt: after(5) });
   });
 
+  test('receives an event again, and not the next one, when it is retried while its failure is saved', async () => {
+    receiver.respond = () => new Response(null, { status: receiver.received.length === 1 ? 500 : 200 });
+    const started = startQueue(
+      {},
+      {
+        save: async (_, progress) => {
+          if (progress.failures === 1) started.retryNow();
+          return saved.push(progress) > 0;
+        },
+      },
+    );
+    newestId = 3;
+    await waitFor(() => last()?.deliveredUpTo === 3);
+    expect(ids()).toEqual([1, 1, 2, 3]);
+  });
+
   test('that responds 410 is switched off at once', async () => {
     receiver.respond = () => new Response(null, { status: 410 });
     const started = startQueue();
