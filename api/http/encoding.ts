@@ -56,21 +56,36 @@ export function encodedHeaders({ etag }: Pick<EncodedBody, 'etag'>): Record<'ETa
   return { ETag: etag, Vary: 'Accept-Encoding' };
 }
 
+/** The three responses with an encoded body; a 304 is `unchanged`. */
+export type EncodedKind = 'plain' | 'gzip' | 'unchanged';
+
+/** The headers of such a response: those given, which include `Content-Type`, and those of the body. */
+export function prepareHeaders(
+  kind: EncodedKind,
+  body: EncodedBody,
+  headers: Record<string, string>,
+): Headers {
+  const prepared = new Headers({ ...headers, ...encodedHeaders(body) });
+  if (kind === 'gzip') prepared.set('Content-Encoding', 'gzip');
+  if (kind === 'unchanged') prepared.delete('Content-Type');
+  return prepared;
+}
+
 /**
  * Sends an encoded body: 304 when the client has it, compressed when it accepts gzip.
- * @param headers with `Content-Type`; with `Headers` in place of an object, a response takes a sixth of the time less.
+ * @param headers with `Content-Type`, or those of a kind as {@link prepareHeaders} makes them, which are copied.
  */
 export function respondEncoded(
-  { headers: asked }: Request,
+  request: Request,
   body: EncodedBody,
-  headers: Record<string, string> | Headers,
+  headers: Record<string, string> | ((kind: EncodedKind) => Headers),
 ): Response {
-  const isKnown = isUnchanged(asked, body);
-  const isGzip = !isKnown && acceptsGzip(asked);
-  const content = isKnown ? null : isGzip ? body.gzip : body.plain;
-  const response = new Response(content, { status: isKnown ? 304 : 200, headers });
-  for (const [name, value] of Object.entries(encodedHeaders(body))) response.headers.set(name, value);
-  if (isGzip) response.headers.set('Content-Encoding', 'gzip');
-  if (isKnown) response.headers.delete('Content-Type');
-  return response;
+  const headersOf =
+    typeof headers === 'function' ? headers : (kind: EncodedKind) => prepareHeaders(kind, body, headers);
+  if (isUnchanged(request.headers, body)) {
+    return new Response(null, { status: 304, headers: headersOf('unchanged') });
+  }
+  return acceptsGzip(request.headers)
+    ? new Response(body.gzip, { headers: headersOf('gzip') })
+    : new Response(body.plain, { headers: headersOf('plain') });
 }

@@ -74,17 +74,29 @@ export function respondError(
 /** The headers of every rate-limited response; `RateLimit-Policy` and `RateLimit` are those of the IETF draft. */
 export function commonHeaders(
   policy: Policy,
-  { limit, remaining, resetSeconds }: RateLimitVerdict,
+  verdict: RateLimitVerdict,
   cacheControl: string,
 ): Record<string, string> {
+  const { limit, remaining } = verdict;
   return {
     'Cache-Control': cacheControl,
     ...CORS_HEADERS,
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'RateLimit-Policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
-    // For high limits the limiter rounds times up, possibly past the window.
-    RateLimit: `"${policy}";r=${remaining};t=${Math.min(resetSeconds, WINDOW_SECONDS)}`,
+    RateLimit: stateOf(policy, verdict),
     ...(policy === 'protected' && { Vary: 'Authorization' }),
   };
+}
+
+/** Overwrites the values of {@link commonHeaders} that differ between requests. */
+export function setRemaining(headers: Headers, policy: Policy, verdict: RateLimitVerdict): Headers {
+  headers.set('X-RateLimit-Remaining', String(verdict.remaining));
+  headers.set('RateLimit', stateOf(policy, verdict));
+  return headers;
+}
+
+/** `RateLimit`. For high limits the limiter rounds times up, possibly past the window. */
+function stateOf(policy: Policy, { remaining, resetSeconds }: RateLimitVerdict): string {
+  return `"${policy}";r=${remaining};t=${Math.min(resetSeconds, WINDOW_SECONDS)}`;
 }

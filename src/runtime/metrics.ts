@@ -91,7 +91,12 @@ function createSeries<Value>(labelNames: readonly string[], create: () => Value)
   const find = (labels: Labels): Value => {
     let key = '';
     for (const name of labelNames) key += `${labels[name]}\n`;
-    return all.getOrInsertComputed(key, () => ({ labels, value: create() })).value;
+    let series = all.get(key);
+    if (!series) {
+      series = { labels, value: create() };
+      all.set(key, series);
+    }
+    return series.value;
   };
   if (labelNames.length === 0) find({});
   return { find, list: () => [...all.values()] };
