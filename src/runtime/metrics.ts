@@ -85,21 +85,37 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Values by their labels; the one without labels exists from the beginning. */
+/** The series of some labels, or a step on the way to them. */
+type SeriesNode<Value> = {
+  children: Map<string | number | undefined, SeriesNode<Value>>;
+  series?: { labels: Labels; value: Value };
+};
+
+/**
+ * Values by their labels; the one without labels exists from the beginning. Found label by label: joining them to a key
+ * would take a tenth of the time of a cached response.
+ */
 function createSeries<Value>(labelNames: readonly string[], create: () => Value) {
-  const all = new Map<string, { labels: Labels; value: Value }>();
+  const all: { labels: Labels; value: Value }[] = [];
+  const root: SeriesNode<Value> = { children: new Map() };
   const find = (labels: Labels): Value => {
-    let key = '';
-    for (const name of labelNames) key += `${labels[name]}\n`;
-    let series = all.get(key);
-    if (!series) {
-      series = { labels, value: create() };
-      all.set(key, series);
+    let node = root;
+    for (const name of labelNames) {
+      let child = node.children.get(labels[name]);
+      if (!child) {
+        child = { children: new Map() };
+        node.children.set(labels[name], child);
+      }
+      node = child;
     }
-    return series.value;
+    if (!node.series) {
+      node.series = { labels, value: create() };
+      all.push(node.series);
+    }
+    return node.series.value;
   };
   if (labelNames.length === 0) find({});
-  return { find, list: () => [...all.values()] };
+  return { find, list: () => all };
 }
 
 /** Buckets are cumulative. */
