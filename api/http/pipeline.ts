@@ -51,6 +51,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   const toErrorResponse = createErrorMapper(deps.log);
   const limitWait = createWaitLimit(REQUEST_LIMITS);
   const addressOf = (incoming: Incoming): string => clientKey(incoming, deps.isTrustedProxy);
+  /** Hashes of tokens that are not cached and are being looked up, by address: several requests of one token are one lookup. */
+  const pendingLookups = new Map<string, Set<string>>();
   /** Of public routes. Copying prepared headers takes a quarter of the time of converting an object. */
   const preparedHeaders = new WeakMap<EncodedBody, Map<EncodedKind, Headers>>();
 
@@ -143,22 +145,38 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     return record(response, { request, route: route.id, kind: policy, sinceMs });
   };
 
-  /** Looks up a token. One that is not cached may be made up: each of those that is costs its address a lookup. */
+  /**
+   * Looks up a token. One that is not cached may be made up: each of those that is costs its address a lookup, and counts as
+   * one while it is pending, so that a burst stays within the limit too.
+   */
   async function lookUpToken(
     hash: string | undefined,
     { address, now }: { address: string; now: Date },
   ): Promise<TokenLookup> {
     if (hash === undefined) return {};
+    if (deps.tokens.isCached(hash)) return findToken(hash, now);
     const key = `lookup ${address}`;
-    const isCached = deps.tokens.isCached(hash);
-    if (!isCached) {
-      const verdict = await deps.limiters.protected.check(key);
-      if (!verdict.isAllowed) return { refusal: verdict };
-    }
+    const pending = pendingLookups.getOrInsertComputed(address, () => new Set());
+    const isFirst = !pending.has(hash);
+    const others = isFirst ? pending.size : pending.size - 1;
+    pending.add(hash);
     try {
-      const token = await limitWait(() => deps.tokens.find(hash, now));
-      if (!isCached && !token) await deps.limiters.protected.take(key);
-      return { token };
+      const verdict = await deps.limiters.protected.check(key);
+      if (verdict.remaining <= others) return { refusal: { ...verdict, isAllowed: false, remaining: 0 } };
+      const lookup = await findToken(hash, now);
+      if (isFirst && !lookup.token && !lookup.failure) await deps.limiters.protected.take(key);
+      return lookup;
+    } finally {
+      if (isFirst) {
+        pending.delete(hash);
+        if (pending.size === 0) pendingLookups.delete(address);
+      }
+    }
+  }
+
+  async function findToken(hash: string, now: Date): Promise<TokenLookup> {
+    try {
+      return { token: await limitWait(() => deps.tokens.find(hash, now)) };
     } catch (failure) {
       return { failure };
     }

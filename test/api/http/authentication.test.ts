@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
+import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
+import { createPipeline } from '../../../api/http/pipeline.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -139,6 +142,46 @@ describe('made-up tokens with a right checksum', () => {
       expect(headers.get('x-ratelimit-remaining')).toBe('4');
     }
     expect((await limited.ask('/api/v1/bans', bearer(generateApiToken()))).status).toBe(401);
+  });
+
+  test('are told apart from a burst of one token while a shared limiter is awaited', async () => {
+    const memory = createMemoryRateLimiter(60, { clockMs: () => 0 });
+    const { promise: redis, resolve: respond } = Promise.withResolvers<void>();
+    const limiter: RateLimiter = {
+      take: async (key) => redis.then(() => memory.take(key)),
+      check: async (key) => redis.then(() => memory.check(key)),
+    };
+    const { handleProtected } = createPipeline({
+      log: pino({ level: 'silent' }),
+      tokens: createTokenChecker(db, { clockMs: () => 0 }),
+      limiters: { public: limiter, protected: limiter },
+      isTrustedProxy: () => false,
+      now: () => NOW,
+      recordRequest: () => {},
+    });
+    const ask = (shown: string) =>
+      handleProtected(
+        { request: new Request('http://localhost/bans', bearer(shown)), server: null },
+        { id: 'listBans', scope: 'penalties', parameters: {} },
+        async () => ({ json: {} }),
+      );
+    const other = await aToken(db, 2);
+    const burst = Array.from({ length: 160 }, () => ask(token));
+    const madeUp = Array.from({ length: 58 }, () => ask(generateApiToken()));
+    const ofOther = ask(other.token);
+    const tooMany = ask(generateApiToken());
+    respond();
+    expect((await ofOther).headers.get('x-ratelimit-remaining')).toBe('59');
+    const statuses = async (responses: Promise<Response>[]) =>
+      Object.entries(Object.groupBy(await Promise.all(responses), ({ status }) => status)).map(
+        ([status, group]) => [status, group?.length],
+      );
+    expect(await statuses(burst)).toEqual([
+      ['200', 60],
+      ['429', 100],
+    ]);
+    expect(await statuses(madeUp)).toEqual([['401', 58]]);
+    expect((await tooMany).status).toBe(429);
   });
 
   test('evict no token that is in use', async () => {

@@ -18,8 +18,9 @@ const MISSING =
   'The Host header is missing: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
 
 const BAD_HOSTS = [
-  ...'user@h a/b a\\b <script> :80 a:99999 a:1:2 % [::zz] [::1 ż'.split(' '),
+  ...'user@h a/b a?b a#b a\\b a"b a{b <script> :80 a:99999 a:x a:1:2 % [::zz] [::1 ż'.split(' '),
   'a b',
+  'a, b',
   'x'.repeat(300),
 ];
 const TARGETS = [
