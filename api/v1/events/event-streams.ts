@@ -227,8 +227,8 @@ export function createEventStreams({
     );
     if (checked.length === 0) return;
     const tokenIds = [...new Set(checked.map(({ tokenId }) => tokenId))];
-    const live = await listLiveTokenIds(tokenIds, now()).catch(() => undefined);
-    if (live) for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
+    const live = await listLiveTokenIds(tokenIds, now());
+    for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
   }
 
   function sendStoredEvents(events: readonly StoredEvent[]): void {
@@ -282,7 +282,7 @@ export function createEventStreams({
         if (stream.types.has(event.type)) stream.controller.enqueue(frame);
       });
     },
-    checkTokens,
+    checkTokens: checks.wake,
     abortAll: () => streams.forEach(abort),
     closeAll,
     stop: () => {
