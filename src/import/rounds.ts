@@ -63,13 +63,11 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   metrics.addGauges(
     'mirror_up',
     '1 while this process mirrors the system and its last round succeeded, else 0.',
-    ['system'],
     () => readAll().map(({ labels, isUp }) => ({ labels, value: isUp ? 1 : 0 })),
   );
   metrics.addGauges(
     'mirror_last_success_timestamp_seconds',
     'When this process last completed a round of the mirror, in Unix time; absent before the first.',
-    ['system'],
     () =>
       readAll().flatMap(({ labels, lastRoundAt }) =>
         lastRoundAt ? [{ labels, value: lastRoundAt.getTime() / 1000 }] : [],

@@ -3,11 +3,10 @@ export type Metrics = {
   /** A value read at each scrape. */
   addGauge: (name: string, help: string, read: () => number) => void;
   /** Values read at each scrape, one for each set of labels. */
-  addGauges: <Label extends string>(
+  addGauges: (
     name: string,
     help: string,
-    labels: readonly Label[],
-    read: () => Iterable<{ labels: Record<Label, string>; value: number }>,
+    read: () => Iterable<{ labels: Record<string, string>; value: number }>,
   ) => void;
   /** A value that only grows; the function adds to it. */
   addCounter: <Label extends string>(name: string, help: string, labels: readonly Label[]) => Count<Label>;
@@ -67,7 +66,7 @@ export function createMetrics(): Metrics {
   );
   return {
     addGauge: (name, help, read) => add('gauge', name, help, () => [{ labels: {}, value: read() }]),
-    addGauges: (name, help, _, read) => add('gauge', name, help, read),
+    addGauges: (name, help, read) => add('gauge', name, help, read),
     addCounter: (name, help, labelNames) => {
       const series = createSeries(labelNames, () => ({ count: 0 }));
       add('counter', name, help, () =>

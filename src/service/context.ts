@@ -46,7 +46,7 @@ export async function openContext(foundations: Foundations) {
   const countLookups = createLookupCounter(metrics);
   /** Runs the parts that run in one process at a time. */
   const leaders = openLeaders(database.url, { log, clockMs });
-  metrics.addGauges('build_info', 'Always 1; the label names the running version.', ['version'], () => [
+  metrics.addGauges('build_info', 'Always 1; the label names the running version.', () => [
     { labels: { version: packageJson.version }, value: 1 },
   ]);
   addStateMetrics(metrics, { database, serverList, leaders });

@@ -28,7 +28,7 @@ export function addStateMetrics(
     'Queries and transactions that wait for a connection to the primary.',
     () => database.poolLoad().waiting,
   );
-  metrics.addGauges('replica_read', '1 while a read replica is read, else 0.', ['replica'], () =>
+  metrics.addGauges('replica_read', '1 while a read replica is read, else 0.', () =>
     database
       .replicaStates()
       .map(({ name, fault }) => ({ labels: { replica: name }, value: fault === undefined ? 1 : 0 })),
@@ -36,14 +36,13 @@ export function addStateMetrics(
   metrics.addGauges(
     'replica_lag_seconds',
     'The greatest possible age of the data of a read replica; NaN when unknown.',
-    ['replica'],
     () =>
       database.replicaStates().map(({ name, lagSeconds }) => ({
         labels: { replica: name },
         value: lagSeconds ?? Number.NaN,
       })),
   );
-  metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', ['part'], () =>
+  metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', () =>
     leaders.states().map(({ part, isLeader }) => ({ labels: { part }, value: isLeader ? 1 : 0 })),
   );
   metrics.addGauge(
@@ -52,7 +51,7 @@ export function addStateMetrics(
     () => serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length,
   );
   const addOfServers = (name: string, help: string, read: (status: ServerStatus) => number) =>
-    metrics.addGauges(name, help, ['server'], () =>
+    metrics.addGauges(name, help, () =>
       serverList.current().map((status) => ({ labels: { server: status.server.slug }, value: read(status) })),
     );
   addOfServers('server_online', '1 while a listed server is online, else 0.', ({ snapshot }) =>
