@@ -96,18 +96,12 @@ function describeResponses(operation: Operation, limit: number): Responses {
   const { model, contentType = 'application/json' } = success;
   const verdict = { isAllowed: true, limit, remaining: limit - 1, resetSeconds: 60 };
   const { cacheControl = SUCCESS_CACHE_CONTROL[policy] } = operation;
-  const headers =
-    policy === 'public'
-      ? {
-          ...commonHeaders(policy, verdict, cacheControl),
-          ...encodedHeaders({ etag: EXAMPLE_ETAG }),
-          ...REQUEST_ID,
-        }
-      : {
-          ...commonHeaders(policy, verdict, cacheControl),
-          ...(operation.hasEtag && { ETag: EXAMPLE_ETAG }),
-          ...REQUEST_ID,
-        };
+  const headers = {
+    ...commonHeaders(policy, verdict, cacheControl),
+    ...(operation.hasEtag && { ETag: EXAMPLE_ETAG }),
+    ...(policy === 'public' && encodedHeaders({ etag: EXAMPLE_ETAG })),
+    ...REQUEST_ID,
+  };
   const errorHeaders = { ...commonHeaders(policy, verdict, ERROR_CACHE_CONTROL[policy]), ...REQUEST_ID };
   return {
     200: {

@@ -4,6 +4,7 @@ import {
   type RateLimitVerdict,
 } from '../../api/http/limits/rate-limiter.ts';
 import { openRedisLimits, type RedisLimits } from '../../api/http/limits/redis-limits.ts';
+import { whenSettled } from '../../api/http/when-settled.ts';
 import { LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
 import type { Context } from './context.ts';
 
@@ -24,10 +25,7 @@ export function openLimits({ config, log, clockMs, metrics, onStop }: Context): 
     countRefusal({ limiter: name }, 0);
     return {
       ...limiter,
-      take: (...request) => {
-        const verdict = limiter.take(...request);
-        return verdict instanceof Promise ? verdict.then(note) : note(verdict);
-      },
+      take: (key) => whenSettled(limiter.take(key), note),
     };
   };
   if (config.redisUrl === undefined) {
