@@ -96,8 +96,8 @@ type SoundStore = {
   limits: {
     maxSeconds: number;
     maxUploadBytes: number;
-    /** Who may have a sound; everyone by default. */
-    audience?: SoundAudience;
+    /** Who may have a sound. */
+    audience: SoundAudience;
   };
   /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
   storeUpload: (upload: SoundUpload) => Promise<unknown>;

@@ -87,7 +87,6 @@ export function pages(deps: PagesDeps) {
     signer,
     redirect,
     readNotice,
-    lookUpSteamBans: deps.lookUpSteamBans,
     resolveVanity: createVanityResolver(deps.steamApi),
     fetchProfile: (steamId64: SteamId64) =>
       fetchSteamProfile(deps.steamApi, steamId64, {

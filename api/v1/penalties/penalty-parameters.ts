@@ -11,6 +11,7 @@ import {
 import { splitList } from '../../../src/domain/text/list.ts';
 import { hasCommonYear, lastMomentOf, tryParseTime } from '../../../src/domain/text/timestamp.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
+import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
 import type { PageOptions } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
 import type { OtherKeys } from '../../http/near-misses.ts';
@@ -20,8 +21,6 @@ import { integerParameter, limitParameter, notAllowed, positiveOr, steamIdParame
 export const MAX_PER_PAGE = 100;
 /** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
 const LAST_PAGE = 1_000_000_000_000;
-/** Of a part of a reason, in characters. */
-const REASON_LENGTH = { minimum: 3, maximum: 64 };
 
 const POLISH_WORDS = Object.values(POLISH_STATUSES);
 /** In ASCII: clients and proxies exist that cannot handle an enum with other letters. */

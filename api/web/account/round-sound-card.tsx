@@ -61,7 +61,7 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
   const { deps, visit, notice, problem } = props;
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
-  const { maxSeconds, maxUploadBytes, audience = 'everyone' } = deps.sounds.limits;
+  const { maxSeconds, maxUploadBytes, audience } = deps.sounds.limits;
   if (audience !== 'everyone' && !mayHaveSound(audience, visit.user)) {
     return (
       <Card id="sound" title={t.title} icon="sound" notice={notice}>
@@ -401,7 +401,7 @@ function createReceiver({
   const { maxUploadBytes } = limits;
   const uploadingUserIds = new Set<number>();
   return async ({ request, session, user }, identifyAgain, values) => {
-    if (!mayHaveSound(limits.audience ?? 'everyone', user)) throw new PageError('sound-not-allowed', 403);
+    if (!mayHaveSound(limits.audience, user)) throw new PageError('sound-not-allowed', 403);
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
       requireCsrfToken(signer, session, request, token ?? field);

@@ -1,6 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { tokenStateOf } from '../../../src/domain/api-token.ts';
-import { NotFound } from '../../../src/domain/errors.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
@@ -8,7 +7,6 @@ import { ConfirmLink, type Question } from '../layout/confirm.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 type TokenTableProps = {
@@ -81,14 +79,4 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
 export function revocationQuestion({ name, lastFour }: ApiToken, { locale }: MemberVisit): Question {
   const t = textsOf(locale).tokens;
   return { title: t.revokeTitle, lead: t.revokeLead(isolate(name), lastFour), label: t.revoke };
-}
-
-/**
- * Parses the token id of a path.
- * @throws {NotFound}
- */
-export function parseTokenId(text: string | undefined): number {
-  const id = tryParseRowId(text ?? null);
-  if (id === undefined) throw new NotFound(`there is no token ${text}`);
-  return id;
 }

@@ -27,10 +27,11 @@ import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
+import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { parseTokenId, revocationQuestion, TokenTable } from './token-table.tsx';
+import { revocationQuestion, TokenTable } from './token-table.tsx';
 
 const HERE = '/account#tokens';
 /** The lifetimes that the form offers, in days. */
@@ -139,12 +140,12 @@ export function tokenRoutes(deps: CreationDeps): MemberRoute[] {
     {
       method: 'GET',
       path: '/tokens/:id/revoke',
-      handle: (visit, { id }) => showRevokeConfirmation(deps, visit, parseTokenId(id)),
+      handle: (visit, { id }) => showRevokeConfirmation(deps, visit, parseRowId(id, 'token')),
     },
     {
       method: 'POST',
       path: '/tokens/:id/revoke',
-      handle: (visit, { id }) => revokeToken(deps, visit, parseTokenId(id)),
+      handle: (visit, { id }) => revokeToken(deps, visit, parseRowId(id, 'token')),
     },
   ];
 }

@@ -57,6 +57,7 @@ type GuideProps = { site: Site; language: Language; facts: GuideFacts };
 function GuidePage({ site, language, facts }: GuideProps): JSX.Element {
   const { title, lead, sections, reference } = parseGuide(GUIDES[language]);
   const t = textsOf(language).shell;
+  const samples = listSamples(facts.publicUrl);
   const others = listLanguages().filter((other) => other !== language);
   // In a layer, since the rules of Swagger UI, which come without one, must win.
   const siteStyles = `@import url(${site.assets.url('pages.css')}) layer(site);`;
@@ -102,7 +103,7 @@ function GuidePage({ site, language, facts }: GuideProps): JSX.Element {
           {sections.map(({ id, title, text }) => (
             <section id={id} aria-labelledby={`${id}-title`}>
               <h2 id={`${id}-title`}>{title}</h2>
-              {raw(renderText(text, facts))}
+              {raw(renderText(text, facts, samples))}
             </section>
           ))}
           <h2 id="reference">{reference}</h2>
@@ -128,8 +129,7 @@ function parseGuide(markdown: string) {
   return { title, lead, sections, reference };
 }
 
-function renderText(text: string, { publicUrl, version, limits }: GuideFacts): string {
-  const samples = listSamples(publicUrl);
+function renderText(text: string, { version, limits }: GuideFacts, samples: readonly Sample[]): string {
   return Bun.markdown
     .html(text)
     .replaceAll('<th>', '<th scope="col">')

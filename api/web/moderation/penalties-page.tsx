@@ -12,6 +12,7 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import { lastMomentOf } from '../../../src/domain/text/timestamp.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
+import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/servers/servers.ts';
@@ -52,7 +53,6 @@ import { pathOfPlayer } from './player-link.tsx';
 const PATH = pathOfTab('penalties');
 const PENALTIES_PER_PAGE = 50;
 const MAX_ADMINS = 25;
-const MIN_REASON_LENGTH = 3;
 const DAY_PARAMETERS = { createdFrom: 'created_from', createdTo: 'created_to' } as const;
 
 /** The path of a penalty's page. */
@@ -193,7 +193,7 @@ function findProblem(
 ): string | undefined {
   const t = textsOf(locale).records;
   if (createdFrom !== '' && createdTo !== '' && createdFrom > createdTo) return t.fromAfterTo;
-  return reason !== '' && [...reason].length < MIN_REASON_LENGTH ? t.reasonTooShort : undefined;
+  return reason !== '' && [...reason].length < REASON_LENGTH.minimum ? t.reasonTooShort : undefined;
 }
 
 function addressOf(filter: Filter): string {

@@ -16,6 +16,7 @@ import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
+import { addressWith } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -56,7 +57,7 @@ export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Prom
           list={list}
           label={moderation.tabs.sounds}
           words={t}
-          addressOf={(before) => (before === undefined ? PATH : `${PATH}?before=${before}`)}
+          addressOf={(before) => addressWith(PATH, { before })}
         />
       </Card>
     </Frame>,
@@ -97,7 +98,7 @@ type SoundTableProps = {
   /** The users among the players. */
   users: readonly User[];
   /** Who may have a sound; the sounds of others are kept, and not served. */
-  audience: SoundAudience | undefined;
+  audience: SoundAudience;
   visit: MemberVisit;
   /** The path of the page that confirms a sound's removal. */
   removalOf: (sound: RoundSound) => string;
@@ -109,7 +110,7 @@ type SoundTableProps = {
 export function SoundTable({
   sounds,
   users,
-  audience = 'everyone',
+  audience,
   visit,
   removalOf,
   isOfOne = false,

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Forbidden, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
@@ -21,7 +21,7 @@ import { PagesNav } from '../layout/pages-nav.tsx';
 import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
-import { tryParseRowId } from '../request/numbers.ts';
+import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -169,7 +169,5 @@ export const removeNote: Handler = async ({ db, redirect }, visit, params) => {
 
 /** @throws {NotFound} */
 function parseNotePath({ steamid64, id }: Record<string, string>): { steamId64: SteamId64; id: number } {
-  const noteId = tryParseRowId(id ?? null);
-  if (noteId === undefined) throw new NotFound('no such note');
-  return { steamId64: parsePlayerId(steamid64), id: noteId };
+  return { steamId64: parsePlayerId(steamid64), id: parseRowId(id, 'note') };
 }

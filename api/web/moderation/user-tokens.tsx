@@ -10,13 +10,14 @@ import {
   revokeApiToken,
 } from '../../../src/queries/users/api-tokens.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { parseTokenId, revocationQuestion, TokenTable } from '../account/token-table.tsx';
+import { revocationQuestion, TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { ConfirmPage } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
+import { addressWith } from '../layout/search-form.tsx';
 import type { Notice } from '../request/notice.ts';
-import { tryParseRowId } from '../request/numbers.ts';
+import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, type NewestFirst, OlderPages, toPage } from './frame.tsx';
@@ -66,7 +67,7 @@ export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps)
         list={tokens}
         label={t.tokensOf}
         words={{ newest: t.newestTokens, older: t.olderTokens }}
-        addressOf={(before) => `${path}${before === undefined ? '' : `?before=${before}`}#tokens`}
+        addressOf={(before) => `${addressWith(path, { before })}#tokens`}
       />
     </Card>
   );
@@ -93,8 +94,7 @@ export const revokeToken: Handler = async ({ db, redirect, onTokenRevoked }, vis
 
 async function loadNamedToken(db: Db, { steamid64, id }: Record<string, string>) {
   const user = await loadNamedUser(db, steamid64);
-  const tokenId = parseTokenId(id);
-  const token = await findApiToken(db, { id: tokenId, userId: user.id });
-  if (!token) throw new NotFound(`no token ${tokenId}`);
+  const token = await findApiToken(db, { id: parseRowId(id, 'token'), userId: user.id });
+  if (!token) throw new NotFound(`no token ${id}`);
   return { user, token };
 }

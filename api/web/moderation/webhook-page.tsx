@@ -14,10 +14,10 @@ import { Card } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
-import { textsOf } from '../layout/locales/texts.ts';
+import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-button.tsx';
-import { tryParseRowId } from '../request/numbers.ts';
+import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
@@ -201,16 +201,14 @@ export function redirectIfRemoved(handle: Handler): Handler {
 export const sendTest: Handler = async ({ db, webhooks, redirect }, visit, params) => {
   const webhook = await loadNamedWebhook(db, params);
   const result = await webhooks.test(webhook.id, actorOf(visit));
-  const notice = isDelivered(result) ? 'webhook-delivered' : 'webhook-not-delivered';
-  return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
+  return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, noticeOf(result));
 };
 
 /** Sends a message again. */
 export const resend: Handler = async ({ db, webhooks, redirect }, visit, params) => {
   const webhook = await loadNamedWebhook(db, params);
   const result = await webhooks.resend(webhook.id, visit.form.get('message_id') ?? '', actorOf(visit));
-  const notice = isDelivered(result) ? 'webhook-delivered' : 'webhook-not-delivered';
-  return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, notice);
+  return redirect(visit, `${pathOfWebhook(webhook)}#deliveries`, noticeOf(result));
 };
 
 /** Switches a webhook on again, or lets it retry now. */
@@ -236,13 +234,15 @@ export const remove: Handler = async ({ db, redirect }, visit, params) => {
   return redirect(visit, `${pathOfTab('webhooks')}#webhooks`, 'webhook-removed');
 };
 
+function noticeOf(delivery: Pick<Delivery, 'status'>): NoticeKey {
+  return isDelivered(delivery) ? 'webhook-delivered' : 'webhook-not-delivered';
+}
+
 function actorOf({ user }: MemberVisit) {
   return { userId: user.id };
 }
 
 /** Loads the webhook whose id is a parameter of the path. @throws {NotFound} */
 async function loadNamedWebhook(db: Db, params: Record<string, string>): Promise<Webhook> {
-  const id = tryParseRowId(params.id ?? null);
-  if (id === undefined) throw new NotFound('no such webhook');
-  return loadWebhook(db, id);
+  return loadWebhook(db, parseRowId(params.id, 'webhook'));
 }

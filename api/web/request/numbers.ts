@@ -1,3 +1,12 @@
+import { NotFound } from '../../../src/domain/errors.ts';
+
+/** A row id from a path. @param what it is the id of. @throws {NotFound} */
+export function parseRowId(text: string | undefined, what: string): number {
+  const id = tryParseRowId(text ?? null);
+  if (id === undefined) throw new NotFound(`no ${what} ${text}`);
+  return id;
+}
+
 /** A row id from a query parameter; undefined for anything else. */
 export function tryParseRowId(text: string | null): number | undefined {
   const number = tryParsePositive(text);

@@ -39,6 +39,9 @@ export type PenaltyFilter = {
   reason?: string | undefined;
 };
 
+/** Of a part of a reason that is searched for, in characters. */
+export const REASON_LENGTH = { minimum: 3, maximum: 64 };
+
 /** The filters whose values are placeholders of their names. */
 const VALUE_CONDITIONS = {
   playerSteamId: sql`${penalties.playerSteamId} = ${hiddenPlaceholder('playerSteamId', 'bigint')}`,

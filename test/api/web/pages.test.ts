@@ -163,7 +163,7 @@ describe('every response', () => {
 test('a failure of ours is a page with an error ID, and its cause only in the log', async () => {
   const broken = startSite({
     sounds: {
-      limits: { maxSeconds: 10, maxUploadBytes: 1024 },
+      limits: { maxSeconds: 10, maxUploadBytes: 1024, audience: 'everyone' },
       storeUpload: async () => {},
       removeSound: () => Promise.reject(new Error('secret detail')),
     },

@@ -120,7 +120,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       });
     },
     sounds: options.sounds ?? {
-      limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024 },
+      limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, audience: 'everyone' },
       storeUpload: async () => {},
       removeSound: async () => {},
     },

@@ -29,7 +29,7 @@ export async function openSoundSite() {
   };
   const { db, site, signedIn } = await openMemberSite({
     sounds: {
-      limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES },
+      limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES, audience: 'everyone' },
       storeUpload: (upload) => {
         const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : upload.bytes;
         return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MAX_BYTES });

@@ -6,7 +6,7 @@ import { openMemberSite } from '../../../support/web/member-site.ts';
 let starts: (SoundStart | undefined)[] = [];
 const { signedIn } = await openMemberSite({
   sounds: {
-    limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024 },
+    limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024, audience: 'everyone' },
     storeUpload: async (upload) => {
       for await (const _ of upload.bytes);
       starts.push(upload.start);
