@@ -4,7 +4,7 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Avatar } from '../layout/person.tsx';
 import { PostButton } from '../layout/post-button.tsx';

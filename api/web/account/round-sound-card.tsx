@@ -15,7 +15,7 @@ import {
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import type { Texts } from '../layout/locales/en.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';

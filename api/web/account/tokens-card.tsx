@@ -16,14 +16,13 @@ import {
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { ConfirmPage } from '../layout/confirm.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField, FormIdField, SelectField, TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { SelectField } from '../layout/search-form.tsx';
 import type { AccountDeps } from '../pages-deps.ts';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
+import { claimForm } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
@@ -77,21 +76,16 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
     <form method="post" action="/account/tokens#tokens" class="create create-token">
       {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
-      <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
-      <div class="field">
-        <label for="token-name">{t.name}</label>
-        <input
-          id="token-name"
-          name="name"
-          required
-          maxlength={MAX_TOKEN_NAME_LENGTH}
-          value={problem?.values.get('name')}
-          aria-describedby="token-name-hint"
-        />
-        <p class="hint" id="token-name-hint">
-          {t.nameHint}
-        </p>
-      </div>
+      <FormIdField />
+      <TextField
+        name="name"
+        id="token-name"
+        label={t.name}
+        hint={t.nameHint}
+        required
+        maxlength={MAX_TOKEN_NAME_LENGTH}
+        value={problem?.values.get('name')}
+      />
       <SelectField
         name="expires"
         id="token-expiry"

@@ -4,7 +4,7 @@ import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../..
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../request/destination.ts';
 import { isRead, type Visit } from '../request/visit.ts';
-import { CsrfField } from './csrf-field.tsx';
+import { CsrfField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
 import { textsOf } from './locales/texts.ts';
 import type { Logo } from './logo.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { MemberVisit } from '../request/visit.ts';
-import { CsrfField } from './csrf-field.tsx';
+import { CsrfField } from './form-fields.tsx';
 import { Layout, type Site } from './layout.tsx';
 import { textsOf } from './locales/texts.ts';
 

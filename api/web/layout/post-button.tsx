@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Visit } from '../request/visit.ts';
-import { CsrfField } from './csrf-field.tsx';
+import { CsrfField } from './form-fields.tsx';
 import { Icon, type IconName } from './icons.tsx';
 
 type PostButtonProps = {

@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import { TextField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
 
 export const MAX_SEARCH_LENGTH = 64;
@@ -23,32 +24,6 @@ export function addressWith(path: string, filters: Record<string, string | numbe
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-type SelectProps = {
-  name: string;
-  /** The name by default. */
-  id?: string;
-  label: string;
-  /** Values and their labels, in order. */
-  options: readonly (readonly [value: string, label: string])[];
-  chosen: string | undefined;
-};
-
-/** A menu with its label. */
-export function SelectField({ name, id = name, label, options, chosen }: SelectProps): JSX.Element {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} name={name}>
-        {options.map(([value, text]) => (
-          <option value={value} selected={value === chosen}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
 /** The button that submits a search. */
 export function SearchButton({ label }: { label: string }): JSX.Element {
   return (
@@ -70,26 +45,6 @@ type SearchFieldProps = {
 };
 
 /** A text to search for, with its label. */
-export function SearchField(props: SearchFieldProps): JSX.Element {
-  const { name, label, value, maxLength = MAX_SEARCH_LENGTH, hint } = props;
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      <input
-        id={name}
-        name={name}
-        type="search"
-        value={value}
-        maxlength={maxLength}
-        autocomplete="off"
-        spellcheck={false}
-        aria-describedby={hint && `${name}-hint`}
-      />
-      {hint && (
-        <p class="hint" id={`${name}-hint`}>
-          {hint}
-        </p>
-      )}
-    </div>
-  );
+export function SearchField({ maxLength = MAX_SEARCH_LENGTH, ...field }: SearchFieldProps): JSX.Element {
+  return <TextField {...field} type="search" maxlength={maxLength} autocomplete="off" spellcheck={false} />;
 }

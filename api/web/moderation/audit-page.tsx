@@ -11,18 +11,12 @@ import {
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
+import { SelectField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import {
-  addressWith,
-  readDay,
-  readSearchText,
-  SearchButton,
-  SearchField,
-  SelectField,
-} from '../layout/search-form.tsx';
+import { addressWith, readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { findNamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';

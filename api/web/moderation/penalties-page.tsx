@@ -17,6 +17,7 @@ import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
+import { SelectField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -28,7 +29,6 @@ import {
   readSearchText,
   SearchButton,
   SearchField,
-  SelectField,
 } from '../layout/search-form.tsx';
 import {
   AdminName,

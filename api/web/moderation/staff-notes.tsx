@@ -14,11 +14,11 @@ import {
 } from '../../../src/queries/staff-notes.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField, FormIdField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
+import { claimForm } from '../request/forms/form.ts';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
@@ -74,7 +74,7 @@ export function NotesCard({ steamId64, notes, visit, notice, problem }: NotesPro
       <form method="post" action={`${path}/notes#notes`} class="create create-stacked">
         {problem && <ProblemLine message={problem.message} />}
         <CsrfField visit={visit} />
-        <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
+        <FormIdField />
         <div class="field">
           <label for="note">{t.newNote}</label>
           <textarea id="note" name="text" rows={4} required aria-describedby="note-hint">

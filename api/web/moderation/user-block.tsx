@@ -7,7 +7,7 @@ import {
   unblockUser,
 } from '../../../src/queries/users/users.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField, TextField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-button.tsx';
@@ -78,19 +78,14 @@ function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.El
       {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
       <p class="lead">{t.lead}</p>
-      <div class="field">
-        <label for="block-reason">{t.reason}</label>
-        <input
-          id="block-reason"
-          name="reason"
-          maxlength={MAX_BLOCK_REASON_LENGTH}
-          value={problem?.values.get('reason')}
-          aria-describedby="block-reason-hint"
-        />
-        <p class="hint" id="block-reason-hint">
-          {t.reasonHint}
-        </p>
-      </div>
+      <TextField
+        name="reason"
+        id="block-reason"
+        label={t.reason}
+        hint={t.reasonHint}
+        maxlength={MAX_BLOCK_REASON_LENGTH}
+        value={problem?.values.get('reason')}
+      />
       <button class="button button-danger" type="submit">
         {t.block}
       </button>

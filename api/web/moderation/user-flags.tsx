@@ -5,8 +5,8 @@ import { setUserFlags, type UserFlags } from '../../../src/queries/users/user-ch
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
 import { FlagSources, GivenFlags } from '../layout/flags.tsx';
+import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';

@@ -9,12 +9,13 @@ import { findUserBySteamId, type ListedUser, searchUsers } from '../../../src/qu
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Card } from '../layout/card.tsx';
 import { Badges } from '../layout/flags.tsx';
+import { SelectField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import { addressWith, SearchButton, SearchField, SelectField } from '../layout/search-form.tsx';
+import { addressWith, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';

@@ -6,13 +6,13 @@ import { DiscordWebhookRefused } from '../../../src/events/webhooks/endpoint.ts'
 import { listWebhooks, type SigningWebhook, type Webhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
-import { CsrfField } from '../layout/csrf-field.tsx';
+import { CsrfField, FormIdField, TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import { claimForm, FORM_ID_FIELD } from '../request/forms/form.ts';
+import { claimForm } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
@@ -113,22 +113,17 @@ function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem 
     <form method="post" action={`${PATH}#webhooks`} class="create create-stacked">
       {problem && <ProblemLine message={problem.message} />}
       <CsrfField visit={visit} />
-      <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />
-      <div class="field">
-        <label for="webhook-url">{t.url}</label>
-        <input
-          id="webhook-url"
-          name="url"
-          type="url"
-          required
-          maxlength={MAX_WEBHOOK_URL_LENGTH}
-          value={problem?.values.get('url')}
-          aria-describedby="webhook-url-hint"
-        />
-        <p class="hint" id="webhook-url-hint">
-          {t.urlHint}
-        </p>
-      </div>
+      <FormIdField />
+      <TextField
+        name="url"
+        id="webhook-url"
+        type="url"
+        label={t.url}
+        hint={t.urlHint}
+        required
+        maxlength={MAX_WEBHOOK_URL_LENGTH}
+        value={problem?.values.get('url')}
+      />
       <fieldset class="flags">
         <legend>{t.types}</legend>
         {STORED_EVENT_TYPES.map((type) => (

@@ -8,19 +8,14 @@ import {
 } from '../../../src/domain/penalty.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import { SelectField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import {
-  addressWith,
-  readSearchText,
-  SearchButton,
-  SearchField,
-  SelectField,
-} from '../layout/search-form.tsx';
+import { addressWith, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';

@@ -1,0 +1,63 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { CSRF_FIELD, FORM_ID_FIELD } from '../request/forms/form.ts';
+import type { Visit } from '../request/visit.ts';
+
+/** The hidden field with the CSRF token, which every form must contain. */
+export function CsrfField({ visit }: { visit: Pick<Visit, 'csrfToken'> }): JSX.Element {
+  return <input type="hidden" name={CSRF_FIELD} value={visit.csrfToken} />;
+}
+
+/** The hidden field of a form that must not be processed twice; see `claimForm`. */
+export function FormIdField(): JSX.Element {
+  return <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />;
+}
+
+type TextFieldProps = JSX.IntrinsicElements['input'] & {
+  name: string;
+  /** The name by default. */
+  id?: string;
+  label: string;
+  /** What to enter. */
+  hint?: string | undefined;
+};
+
+/** A field for one line of text with its label; further properties are those of the input. */
+export function TextField({ name, id = name, label, hint, ...input }: TextFieldProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} name={name} aria-describedby={hint && `${id}-hint`} {...input} />
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type SelectProps = {
+  name: string;
+  /** The name by default. */
+  id?: string;
+  label: string;
+  /** Values and their labels, in order. */
+  options: readonly (readonly [value: string, label: string])[];
+  chosen: string | undefined;
+};
+
+/** A menu with its label. */
+export function SelectField({ name, id = name, label, options, chosen }: SelectProps): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={name}>
+        {options.map(([value, text]) => (
+          <option value={value} selected={value === chosen}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
