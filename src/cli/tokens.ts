@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { tokenStateOf } from '../domain/api-token.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { isAdministrator } from '../domain/rights/administrator.ts';
 import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
 import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
@@ -77,7 +78,7 @@ export function addTokenCommands(program: Command, session: Session): void {
           : `No tokens older than ${before}.`;
       const table = toTable(header, rows, none);
       const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;
-      session.print(tokens, older > 0 ? `${table}\n${rest}` : table);
+      session.print(tokens.map(toJson), older > 0 ? `${table}\n${rest}` : table);
     });
   tokens
     .command('revoke <id>')
@@ -88,6 +89,10 @@ export function addTokenCommands(program: Command, session: Session): void {
       await revokeApiToken(db, tokenId, { now: new Date(), actor: 'operator' });
       session.print({ revoked: tokenId }, `Revoked token ${id}`);
     });
+}
+
+function toJson({ isAdmin, isOwner, ...token }: ApiToken) {
+  return { ...token, isOfAdministrator: isAdministrator({ isAdmin, isOwner }) };
 }
 
 function parseTokenId(text: string): number {

@@ -34,8 +34,19 @@ describe('tokens', () => {
       new RegExp(`^[0-9]+ +${aSteamId(1)} +website +…${token.slice(-4)} +[0-9-]{10} +\\S+ +all +live$`),
     );
     const [row] = JSON.parse(await succeed('--json', 'tokens', 'list'));
-    expect(row).toMatchObject({ steamId64: aSteamId(1), name: 'website', revokedAt: null });
-    expect(JSON.stringify(row)).not.toContain('Hash');
+    expect(row).toEqual({
+      id: expect.any(Number),
+      userId: expect.any(Number),
+      name: 'website',
+      lastFour: token.slice(-4),
+      scopes: ['servers', 'penalties', 'lookup', 'events'],
+      createdAt: expect.any(String),
+      expiresAt: null,
+      revokedAt: null,
+      lastUsedAt: null,
+      steamId64: aSteamId(1),
+      isOfAdministrator: false,
+    });
 
     expect(await succeed('tokens', 'revoke', String(row.id))).toBe(`Revoked token ${row.id}\n`);
     const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
