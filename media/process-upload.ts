@@ -1,11 +1,11 @@
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import type { SoundFolders } from '../src/domain/round-sound.ts';
 import {
   RENDITIONS,
   type Rendition,
   type RoundSoundFailure,
+  type SoundFolders,
   UPLOAD_NAME,
 } from '../src/domain/round-sound.ts';
 import {

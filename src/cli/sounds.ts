@@ -6,8 +6,7 @@ import { openSoundFolders } from '../../media/sound-files.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
-import type { SoundFolders } from '../domain/round-sound.ts';
-import { parseStart, RENDER_TIMEOUT_SECONDS } from '../domain/round-sound.ts';
+import { parseStart, RENDER_TIMEOUT_SECONDS, type SoundFolders } from '../domain/round-sound.ts';
 import {
   findRoundSoundById,
   listRoundSounds,

@@ -1,7 +1,6 @@
 import { isatty } from 'node:tty';
 import { styleText } from 'node:util';
-import type { DestinationStream, Logger } from 'pino';
-import pino from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 
 /** Keys whose values are never logged, down to two levels of nesting. */

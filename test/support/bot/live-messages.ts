@@ -1,7 +1,6 @@
 import { insertServer } from '../database/builders.ts';
 import { type Actor, anActor } from '../discord/actor.ts';
-import type { Exchange } from '../discord/exchange.ts';
-import { messageOf } from '../discord/exchange.ts';
+import { type Exchange, messageOf } from '../discord/exchange.ts';
 import type { Fault } from '../discord/faults.ts';
 import { type FakeMessage, findButton } from '../discord/messages.ts';
 import type { TestBot } from './bot.ts';

@@ -96,8 +96,16 @@ export const SYSTEMS: Record<string, TestSystem> = {
         serverId,
       } = complete(penalty);
       return insertInto(sbTables[kind], {
-        ...{ bid: id, authid: player, name: playerName, type: kind === 'ban' ? 0 : 1, reason },
-        ...{ created, length, ends, aid: admin?.id ?? 0, sid: serverId },
+        bid: id,
+        authid: player,
+        name: playerName,
+        type: kind === 'ban' ? 0 : 1,
+        reason,
+        created,
+        length,
+        ends,
+        aid: admin?.id ?? 0,
+        sid: serverId,
       });
     },
     lift: (kind, id, { by, at, reason }) =>
@@ -125,9 +133,17 @@ export const SYSTEMS: Record<string, TestSystem> = {
         serverId,
       } = complete(penalty);
       return insertInto(iksTables[kind], {
-        ...{ id, steam_id: player, name: playerName, mute_type: 0, reason, duration: length },
-        ...{ created_at: created, end_at: ends, updated_at: created },
-        ...{ admin_id: admin?.id ?? null, server_id: serverId },
+        id,
+        steam_id: player,
+        name: playerName,
+        mute_type: 0,
+        reason,
+        duration: length,
+        created_at: created,
+        end_at: ends,
+        updated_at: created,
+        admin_id: admin?.id ?? null,
+        server_id: serverId,
       });
     },
     lift: (kind, id, { by, at, reason }) =>
@@ -143,13 +159,16 @@ export const SYSTEMS: Record<string, TestSystem> = {
     add: (kind, penalty) => {
       const { id, player, playerName, admin, reason, created, ends, length, serverId } = complete(penalty);
       return insertInto(saTables[kind], {
-        ...{ id, player_steamid: player, player_name: playerName, reason, duration: length / 60 },
-        ...{ created: wallClock(created), ends: ends === undefined ? null : wallClock(ends) },
-        ...{
-          admin_name: admin?.name ?? 'Console',
-          admin_steamid: admin?.steamId ?? '0',
-          server_id: serverId,
-        },
+        id,
+        player_steamid: player,
+        player_name: playerName,
+        reason,
+        duration: length / 60,
+        created: wallClock(created),
+        ends: ends === undefined ? null : wallClock(ends),
+        admin_name: admin?.name ?? 'Console',
+        admin_steamid: admin?.steamId ?? '0',
+        server_id: serverId,
         ...(kind === 'mute' && { type: 'MUTE' }),
       });
     },
