@@ -19,7 +19,7 @@ const MAX_NAME_LENGTH = 128;
 
 /** All servers that are not hidden, by name, with their latest poll. */
 export async function listServerStatuses(db: Db): Promise<ServerStatus[]> {
-  return (await shownServers(db).execute()).map(withShownName);
+  return (await shownServers(db).execute()).map(toStatus);
 }
 
 const shownServers = prepareOnce('server_statuses', (db) =>
@@ -28,7 +28,7 @@ const shownServers = prepareOnce('server_statuses', (db) =>
 
 /** All servers with their latest poll, hidden ones too, by id. */
 export async function listAllServerStatuses(db: Db): Promise<ServerStatus[]> {
-  return (await selectStatuses(db).orderBy(asc(servers.id))).map(withShownName);
+  return (await selectStatuses(db).orderBy(asc(servers.id))).map(toStatus);
 }
 
 function selectStatuses(db: Reads) {
@@ -40,7 +40,7 @@ function selectStatuses(db: Reads) {
 
 /** All servers, hidden ones too, by id. */
 export async function listServers(db: Db): Promise<Server[]> {
-  return (await listAllServerStatuses(db)).map(({ server }) => server);
+  return (await db.select().from(servers).orderBy(asc(servers.id))).map(withShownName);
 }
 
 /** A server by its address, as configured. */
@@ -54,8 +54,12 @@ export function shownNameOf({ name, slug }: Pick<Server, 'name' | 'slug'>): stri
   return hasVisibleCharacter(name) ? name : slug;
 }
 
-function withShownName({ server, snapshot }: ServerStatus): ServerStatus {
-  return { server: { ...server, name: shownNameOf(server) }, snapshot };
+function withShownName(server: Server): Server {
+  return { ...server, name: shownNameOf(server) };
+}
+
+function toStatus({ server, snapshot }: ServerStatus): ServerStatus {
+  return { server: withShownName(server), snapshot };
 }
 
 /**
