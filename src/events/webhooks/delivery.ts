@@ -209,8 +209,9 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
       if (isStale(event)) return true;
       if (!(await deliver(event, signal))) return false;
     }
-    if (!signal.aborted) deliveredUpTo = readUpTo;
-    return !signal.aborted;
+    if (signal.aborted) return false;
+    deliveredUpTo = readUpTo;
+    return true;
   }
 
   const loop = startLoop({
