@@ -75,7 +75,7 @@ export async function listAdminStatistics(db: Db, now: Date): Promise<AdminStati
     lifted: string;
   }>(sql`
     with totals as (
-      select ${adminSteamId} as id, period.days, ${countsByType(sql`${penalties.type}`)} as counts,
+      select ${adminSteamId} as id, period.days, ${countsByType(penalties.type)} as counts,
         count(*) filter (where ${status} = 'UNBANNED') as lifted, count(*) as amount
       from ${penalties}
       join (values ${sql.join(

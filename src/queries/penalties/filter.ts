@@ -10,7 +10,7 @@ export type PenaltyCounts = Record<PenaltyType, number>;
  * The number of rows of each type, as one text for {@link readCounts}.
  * @param over the window of rows, as `over …`; by default those of the group.
  */
-export function countsByType(column: SQLWrapper = penalties.type, over: SQL = sql``): SQL {
+export function countsByType(column: SQLWrapper, over: SQL = sql``): SQL {
   const counts = PENALTY_TYPES.map(
     (type) => sql`count(*) filter (where ${column} = ${sql.raw(`'${type}'`)}) ${over}`,
   );

@@ -55,7 +55,7 @@ test('what a deep page passes is decided in the index, without visiting the rows
 
 test("a player's rows are counted in the index, without visiting them", async () => {
   const plan = await explain(
-    sql`select ${countsByType()} from penalties where player_steamid = ${aSteamId(2)}`,
+    sql`select ${countsByType(sql`type`)} from penalties where player_steamid = ${aSteamId(2)}`,
   );
   expect(plan).toContain('Index Only Scan using penalties_player');
 });
