@@ -19,8 +19,8 @@ export async function saveLiveStatusMessage(
   { actor }: { actor: Actor },
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const rows = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing().returning();
-    if (rows.length === 0) return;
+    const { count } = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing();
+    if (count === 0) return;
     const subject = channelSubject(message.channelId);
     await recordAudit(tx, { actor, action: 'live-message.posted', subject });
   });

@@ -73,14 +73,13 @@ export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise
  * @returns false when `limit` is reached: then the call must not be made.
  */
 export async function countSteamCall(db: Db, { limit }: { limit: number }): Promise<boolean> {
-  const counted = await db
+  const { count } = await db
     .insert(steamCalls)
     .values({ calls: 1 })
     .onConflictDoUpdate({
       target: steamCalls.day,
       set: { calls: sql`${steamCalls.calls} + 1` },
       setWhere: lt(steamCalls.calls, limit),
-    })
-    .returning({ calls: steamCalls.calls });
-  return counted.length > 0;
+    });
+  return count > 0;
 }

@@ -89,11 +89,8 @@ export async function stopDiscordFeed(
   { actor }: { actor: Actor },
 ): Promise<boolean> {
   return db.transaction(async (transaction) => {
-    const stopped = await transaction
-      .delete(discordFeeds)
-      .where(feedCondition(feed))
-      .returning({ id: discordFeeds.id });
-    if (stopped.length === 0) return false;
+    const { count } = await transaction.delete(discordFeeds).where(feedCondition(feed));
+    if (count === 0) return false;
     await recordAudit(transaction, {
       actor,
       action: actor === 'service' ? 'feed.switched-off' : 'feed.stopped',

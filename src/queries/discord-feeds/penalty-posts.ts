@@ -78,12 +78,11 @@ export async function passFeedEvents(
   { upTo, posted }: { upTo: number; posted?: { penaltyId: number; messageId: string } | undefined },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
-    const moved = await transaction
+    const { count } = await transaction
       .update(discordFeeds)
       .set({ cursor: upTo, postingUpTo: null })
-      .where(unchangedCondition(feed))
-      .returning({ id: discordFeeds.id });
-    if (moved.length === 0) return;
+      .where(unchangedCondition(feed));
+    if (count === 0) return;
     if (posted) {
       await transaction
         .insert(discordFeedPosts)

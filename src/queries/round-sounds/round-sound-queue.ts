@@ -163,12 +163,8 @@ async function updateClaimed(
   claim: RoundSoundClaim,
   values: Parameters<ReturnType<Db['update']>['set']>[0],
 ): Promise<boolean> {
-  const rows = await db
-    .update(roundSounds)
-    .set(values)
-    .where(claimCondition(claim))
-    .returning({ id: roundSounds.id });
-  return rows.length > 0;
+  const { count } = await db.update(roundSounds).set(values).where(claimCondition(claim));
+  return count > 0;
 }
 
 function claimCondition(claim: RoundSoundClaim) {

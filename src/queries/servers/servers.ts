@@ -126,8 +126,8 @@ function unknownServer(slug: string): NotFound {
 /** @throws {NotFound} when no server has this slug. */
 export async function removeServer(db: Db, slug: string, { actor }: { actor: Actor }): Promise<void> {
   await db.transaction(async (tx) => {
-    const rows = await tx.delete(servers).where(eq(servers.slug, slug)).returning({ id: servers.id });
-    if (rows.length === 0) throw unknownServer(slug);
+    const { count } = await tx.delete(servers).where(eq(servers.slug, slug));
+    if (count === 0) throw unknownServer(slug);
     await recordAudit(tx, { actor, action: 'server.removed', subject: slug });
   });
 }

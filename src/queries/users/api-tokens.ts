@@ -187,12 +187,11 @@ export async function revokeApiToken(
       .innerJoin(users, eq(users.id, apiTokens.userId))
       .where(and(eq(apiTokens.id, id), ownerCondition));
     if (!token) throw new NotFound(`There is no token ${id}`);
-    const revoked = await tx
+    const { count } = await tx
       .update(apiTokens)
       .set({ revokedAt: now })
-      .where(and(eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
-      .returning({ id: apiTokens.id });
-    if (revoked.length === 0) return;
+      .where(and(eq(apiTokens.id, id), isNull(apiTokens.revokedAt)));
+    if (count === 0) return;
     const details = { tokenId: id, name: token.name };
     await recordAudit(tx, { actor, action: 'token.revoked', subject: token.steamId64, details });
   });

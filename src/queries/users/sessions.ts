@@ -124,10 +124,6 @@ export async function listOpenSessions(db: Db, userId: number, now: Date): Promi
  * @param expiresAt after this the value is invalid anyway, so that the row may be deleted.
  */
 export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promise<boolean> {
-  const claimed = await db
-    .insert(usedNonces)
-    .values({ nonce, expiresAt })
-    .onConflictDoNothing()
-    .returning({ nonce: usedNonces.nonce });
-  return claimed.length === 1;
+  const { count } = await db.insert(usedNonces).values({ nonce, expiresAt }).onConflictDoNothing();
+  return count === 1;
 }

@@ -31,12 +31,11 @@ export async function saveProgress(
   return db.transaction(async (tx) => {
     const newestId = sql`(select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)`;
     const isBehind = or(lte(webhooks.deliveredUpTo, deliveredUpTo), gt(webhooks.deliveredUpTo, newestId));
-    const [row] = await tx
+    const { count } = await tx
       .update(webhooks)
       .set({ deliveredUpTo, failures, retryAt })
-      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt), isBehind))
-      .returning({ id: webhooks.id });
-    if (!row) return false;
+      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt), isBehind));
+    if (count === 0) return false;
     await saveDeliveries(tx, id, deliveries);
     if (switchedOff) await switchOff(tx, id, switchedOff);
     return true;
