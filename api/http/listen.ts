@@ -3,7 +3,7 @@ import type { Server } from 'bun';
 import type { Logger } from 'pino';
 import { createErrorMapper } from './error-handler.ts';
 import { createHostCheck } from './host.ts';
-import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
+import { REQUEST_ID_HEADER, requestIdForResponse } from './request-id.ts';
 import { respondError } from './responses.ts';
 import { whenSettled } from './when-settled.ts';
 
@@ -58,7 +58,7 @@ export function listen(
     };
   const complete = (request: Request, response: Response) => {
     const { headers } = response;
-    headers.set(REQUEST_ID_HEADER, requestIdOf(request));
+    headers.set(REQUEST_ID_HEADER, requestIdForResponse(request));
     if (request.method === 'HEAD') {
       // Bun leaves it out there.
       headers.set('Date', new Date().toUTCString());
