@@ -38,18 +38,6 @@ export async function listStaffNotes(
   return { notes, total };
 }
 
-/** One of the notes about a player. */
-export async function findStaffNote(
-  db: Db,
-  { id, steamId64 }: { id: number; steamId64: SteamId64 },
-): Promise<Pick<StaffNote, 'id' | 'text' | 'authorUserId'> | undefined> {
-  const [note] = await db
-    .select({ id: staffNotes.id, text: staffNotes.text, authorUserId: staffNotes.authorUserId })
-    .from(staffNotes)
-    .where(and(eq(staffNotes.id, id), eq(staffNotes.steamId64, steamId64)));
-  return note;
-}
-
 type NewNote = { steamId64: SteamId64; text: string; now: Date; authorUserId: number };
 
 /**
@@ -83,22 +71,25 @@ export async function addStaffNote(tx: Db, { steamId64, text, now, authorUserId 
  */
 export async function deleteStaffNote(
   db: Db,
-  note: { id: number; steamId64: SteamId64 },
+  { id, steamId64 }: { id: number; steamId64: SteamId64 },
   { userId }: { userId: number },
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await holdOffErasures(tx);
     const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
-    const storedNote = await findStaffNote(tx, note);
-    if (!storedNote) return;
-    if (!mayDeleteNote(user, storedNote))
+    const [note] = await tx
+      .select({ authorUserId: staffNotes.authorUserId })
+      .from(staffNotes)
+      .where(and(eq(staffNotes.id, id), eq(staffNotes.steamId64, steamId64)));
+    if (!note) return;
+    if (!mayDeleteNote(user, note))
       throw new Forbidden('a note is deleted by its author or an administrator');
-    await tx.delete(staffNotes).where(eq(staffNotes.id, storedNote.id));
+    await tx.delete(staffNotes).where(eq(staffNotes.id, id));
     await recordAudit(tx, {
       actor: { userId },
       action: 'note.deleted',
-      subject: note.steamId64,
-      details: { noteId: storedNote.id },
+      subject: steamId64,
+      details: { noteId: id },
     });
   });
 }

@@ -1,12 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { unreadStream } from '../../http/responses.ts';
 import { Card } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 type DataProps = { visit: MemberVisit; notice: Notice | undefined };
@@ -21,15 +20,16 @@ export function DataCard({ visit, notice }: DataProps): JSX.Element {
         <a class="button button-quiet" href="/account/data" download>
           {t.download}
         </a>
-        <ConfirmLink href="/account/delete" {...deletionQuestion(visit)} visit={visit} />
+        <ConfirmButton
+          visit={visit}
+          action="/account/delete"
+          label={t.remove}
+          title={t.removeTitle}
+          lead={t.removeLead}
+        />
       </div>
     </Card>
   );
-}
-
-function deletionQuestion({ locale }: MemberVisit): Question {
-  const t = textsOf(locale).data;
-  return { title: t.removeTitle, lead: t.removeLead, label: t.remove };
 }
 
 /** Routes that download the user's data and delete the account. */
@@ -44,14 +44,6 @@ export function dataRoutes(deps: AccountDeps): MemberRoute[] {
     },
     // Only the headers: the data is not read, and the audit log gets no entry.
     { method: 'HEAD', path: '/data', handle: async (visit) => respondWithFile(visit, unreadStream()) },
-    {
-      method: 'GET',
-      path: '/delete',
-      handle: async (visit) =>
-        respondWithPage(
-          <ConfirmPage site={deps.site} visit={visit} {...deletionQuestion(visit)} back="/account#data" />,
-        ),
-    },
     { method: 'POST', path: '/delete', handle: (visit) => deleteAccount(deps, visit) },
   ];
 }

@@ -3,7 +3,7 @@ import { Conflict, InvalidInput, Unavailable } from '../../../src/domain/errors.
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
 import { Card } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Avatar } from '../layout/person.tsx';
@@ -12,7 +12,6 @@ import type { AccountDeps } from '../pages-deps.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { codeVerifierOf, finishAttempt, startAttempt } from '../sign-in/attempt.ts';
 import {
@@ -63,7 +62,13 @@ export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Eleme
           />
         )}
         {isLinked && (
-          <ConfirmLink href="/account/discord/unlink" {...unlinkQuestion(visit, canLink)} visit={visit} />
+          <ConfirmButton
+            visit={visit}
+            action="/account/discord/unlink"
+            label={t.unlink}
+            title={t.unlinkTitle}
+            lead={t.unlinkLead(isolate(user.discordUsername || user.discordId || ''), canLink)}
+          />
         )}
       </div>
       {(isLinked || user.hidesDiscord) && <Visibility visit={visit} />}
@@ -92,17 +97,10 @@ function discordAvatarUrl({ discordId, discordAvatar }: MemberVisit['user']): st
   return discordAvatar && `https://cdn.discordapp.com/avatars/${discordId}/${discordAvatar}.jpg?size=64`;
 }
 
-function unlinkQuestion({ locale, user }: MemberVisit, canLink: boolean): Question {
-  const t = textsOf(locale).discord;
-  const name = isolate(user.discordUsername || user.discordId || '');
-  return { title: t.unlinkTitle, lead: t.unlinkLead(name, canLink), label: t.unlink };
-}
-
 /** Routes that link and unlink Discord, and hide or show the link. */
 export function discordRoutes(deps: AccountDeps): MemberRoute[] {
   const { discord } = deps;
   return [
-    { method: 'GET', path: '/discord/unlink', handle: (visit) => showUnlinkConfirmation(deps, visit) },
     { method: 'POST', path: '/discord/unlink', handle: (visit) => unlink(deps, visit) },
     { method: 'POST', path: '/discord/visibility', handle: (visit) => setVisibility(deps, visit) },
     ...(discord ? linkRoutes(deps, discord) : []),
@@ -160,12 +158,6 @@ async function finishLink(
     throw new PageError('link-refused', 400, { cause: error });
   }
   return deps.redirect(visit, HERE, 'discord-linked');
-}
-
-async function showUnlinkConfirmation(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
-  if (visit.user.discordId === null) return deps.redirect(visit, HERE, 'discord-unlinked');
-  const question = unlinkQuestion(visit, deps.discord !== undefined);
-  return respondWithPage(<ConfirmPage site={deps.site} visit={visit} {...question} back={HERE} />);
 }
 
 async function setVisibility(deps: AccountDeps, visit: MemberVisit): Promise<Response> {

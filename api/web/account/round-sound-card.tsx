@@ -14,7 +14,7 @@ import {
   removeFailedSound,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { CsrfField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import type { Texts } from '../layout/locales/en.ts';
@@ -26,7 +26,6 @@ import { type FormProblem, withFormShownAgain } from '../request/forms/form-prob
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
 import {
   formatDecimal,
@@ -176,19 +175,21 @@ function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }):
 }
 
 function SoundHead({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
+  const t = textsOf(visit.locale).roundSound;
   return (
     <div class="sound-head">
       <strong class="sound-title">
         <bdi>{titleOf(sound)}</bdi>
       </strong>
-      <ConfirmLink href="/account/roundsound/delete" {...removalQuestion(sound, visit)} visit={visit} />
+      <ConfirmButton
+        visit={visit}
+        action="/account/roundsound/delete"
+        label={t.remove}
+        title={t.removeTitle}
+        lead={t.removeLead(isolate(titleOf(sound)))}
+      />
     </div>
   );
-}
-
-function removalQuestion(sound: RoundSound, { locale }: MemberVisit): Question {
-  const t = textsOf(locale).roundSound;
-  return { title: t.removeTitle, lead: t.removeLead(isolate(titleOf(sound))), label: t.remove };
 }
 
 function listGroups(groups: readonly SoundGroup[], locale: Language): string {
@@ -306,7 +307,6 @@ export function roundSoundRoutes(deps: UploadDeps): MemberRoute[] {
       isPage: false,
       handle: (visit) => respondWithStatus(deps, visit),
     },
-    { method: 'GET', path: '/roundsound/delete', handle: (visit) => showRemoveConfirmation(deps, visit) },
     {
       method: 'POST',
       path: '/roundsound/delete',
@@ -351,14 +351,6 @@ async function respondWithStatus({ db }: AccountDeps, visit: MemberVisit): Promi
     url: ready ? soundAddress(ready) : null,
     title: ready?.title ?? null,
   });
-}
-
-async function showRemoveConfirmation(deps: AccountDeps, visit: MemberVisit): Promise<Response> {
-  const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
-  const sound = ready ?? latest;
-  if (!sound) return deps.redirect(visit, HERE, 'sound-already-removed');
-  const question = removalQuestion(sound, visit);
-  return respondWithPage(<ConfirmPage site={deps.site} visit={visit} {...question} back={HERE} />);
 }
 
 /**

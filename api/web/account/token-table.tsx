@@ -3,7 +3,7 @@ import { tokenStateOf } from '../../../src/domain/api-token.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
-import { ConfirmLink, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -12,7 +12,7 @@ import type { MemberVisit } from '../request/visit.ts';
 type TokenTableProps = {
   tokens: ApiToken[];
   visit: MemberVisit;
-  /** The path of a token's confirmation page, to which revoking it posts too. */
+  /** Where revoking a token is posted to. */
   revokePathOf: (token: ApiToken) => string;
   /** Adds a column with the state of each token, for tables that list ended ones too. */
   showsStates?: boolean;
@@ -61,11 +61,13 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
           t.revoke,
           (token) =>
             stateOf(token) === 'live' && (
-              <ConfirmLink
-                href={revokePathOf(token)}
-                {...revocationQuestion(token, visit)}
-                fullLabel={t.revokeNamed(isolate(token.name))}
+              <ConfirmButton
                 visit={visit}
+                action={revokePathOf(token)}
+                label={t.revoke}
+                fullLabel={t.revokeNamed(isolate(token.name))}
+                title={t.revokeTitle}
+                lead={t.revokeLead(isolate(token.name), token.lastFour)}
               />
             ),
           'list-action',
@@ -73,10 +75,4 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
       ]}
     />
   );
-}
-
-/** What is asked before a token is revoked. */
-export function revocationQuestion({ name, lastFour }: ApiToken, { locale }: MemberVisit): Question {
-  const t = textsOf(locale).tokens;
-  return { title: t.revokeTitle, lead: t.revokeLead(isolate(name), lastFour), label: t.revoke };
 }

@@ -1,12 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { Conflict, InvalidInput } from '../../../src/domain/errors.ts';
 import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   createApiToken,
-  findApiToken,
   isTokenName,
   listLiveApiTokens,
   MAX_LIVE_TOKENS,
@@ -14,7 +13,6 @@ import {
   revokeApiToken,
 } from '../../../src/queries/users/api-tokens.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { ConfirmPage } from '../layout/confirm.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { CsrfField, FormIdField, SelectField, TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
@@ -30,7 +28,7 @@ import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { revocationQuestion, TokenTable } from './token-table.tsx';
+import { TokenTable } from './token-table.tsx';
 
 const HERE = '/account#tokens';
 /** The lifetimes that the form offers, in days. */
@@ -130,11 +128,6 @@ export function tokenRoutes(deps: CreationDeps): MemberRoute[] {
         const show = (problem: FormProblem) => deps.showAgain(visit, problem);
         return withFormShownAgain(visit, { values: visit.form, show }, () => createToken(deps, visit));
       },
-    },
-    {
-      method: 'GET',
-      path: '/tokens/:id/revoke',
-      handle: (visit, { id }) => showRevokeConfirmation(deps, visit, parseRowId(id, 'token')),
     },
     {
       method: 'POST',
@@ -246,18 +239,6 @@ function CreatedPage({ site, visit, name, token, scopes, expiresAt }: CreatedPro
       </section>
     </Layout>
   );
-}
-
-async function showRevokeConfirmation(
-  { db, site, redirect }: AccountDeps,
-  visit: MemberVisit,
-  id: number,
-): Promise<Response> {
-  const token = await findApiToken(db, { id, userId: visit.user.id });
-  if (!token) throw new NotFound(`there is no token ${id}`);
-  if (token.revokedAt) return redirect(visit, HERE, 'token-revoked');
-  const question = revocationQuestion(token, visit);
-  return respondWithPage(<ConfirmPage site={site} visit={visit} {...question} back={HERE} />);
 }
 
 async function revokeToken({ db, redirect, onTokenRevoked }: AccountDeps, visit: MemberVisit, id: number) {

@@ -71,7 +71,7 @@ export function Layout(props: LayoutProps): JSX.Element {
           </noscript>
         )}
       </head>
-      <body data-intl={LANGUAGES[visit.locale].intl} data-copied={t.copied} data-cancel={t.cancel}>
+      <body data-intl={LANGUAGES[visit.locale].intl} data-copied={t.copied}>
         <a class="skip" href="#content">
           {t.skipToContent}
         </a>

@@ -6,22 +6,14 @@ import { showAudit } from './audit-page.tsx';
 import type { Handler, ModerationDeps } from './frame.tsx';
 import { showPenalties } from './penalties-page.tsx';
 import { showPenalty } from './penalty-page.tsx';
-import { confirmRemoval, removeSound, showSounds } from './round-sounds-page.tsx';
-import { addNote, confirmNoteDeletion, removeNote } from './staff-notes.tsx';
+import { removeSound, showSounds } from './round-sounds-page.tsx';
+import { addNote, removeNote } from './staff-notes.tsx';
 import { block, unblock } from './user-block.tsx';
 import { saveFlags } from './user-flags.tsx';
 import { showPlayer, withPlayerShownAgain } from './user-page.tsx';
-import { confirmRevocation, revokeToken } from './user-tokens.tsx';
+import { revokeToken } from './user-tokens.tsx';
 import { showUsers } from './users-page.tsx';
-import {
-  confirmWebhookRemoval,
-  enable,
-  redirectIfRemoved,
-  remove,
-  resend,
-  sendTest,
-  showWebhook,
-} from './webhook-page.tsx';
+import { enable, redirectIfRemoved, remove, resend, sendTest, showWebhook } from './webhook-page.tsx';
 import { addWebhook, showWebhooks } from './webhooks-page.tsx';
 
 /** Paths after `/account/moderation`. */
@@ -36,22 +28,18 @@ const OF_MODERATORS: readonly Route[] = [
   ['GET', '/admins', showAdmins],
   ['GET', USER, showPlayer],
   ['POST', `${USER}/notes`, withPlayerShownAgain('notes', addNote)],
-  ['GET', `${USER}/notes/:id/delete`, confirmNoteDeletion],
   ['POST', `${USER}/notes/:id/delete`, removeNote],
 ];
 
 /** Users with their tokens and flags, sounds, webhooks, and the audit log. */
 const OF_ADMINISTRATORS: readonly Route[] = [
   ['GET', '', showUsers],
-  ['GET', `${USER}/tokens/:id/revoke`, confirmRevocation],
   ['POST', `${USER}/tokens/:id/revoke`, revokeToken],
   ['POST', `${USER}/flags`, saveFlags],
   ['POST', `${USER}/block`, withPlayerShownAgain('block', block)],
   ['POST', `${USER}/unblock`, unblock],
   ['GET', '/sounds', showSounds],
-  ['GET', '/sounds/:steamid64/delete', confirmRemoval],
   ['POST', '/sounds/:steamid64/delete', removeSound],
-  ['GET', `${USER}/sound/delete`, confirmRemoval],
   ['POST', `${USER}/sound/delete`, removeSound],
   ['GET', '/webhooks', showWebhooks],
   ['POST', '/webhooks', addWebhook],
@@ -59,7 +47,6 @@ const OF_ADMINISTRATORS: readonly Route[] = [
   ['POST', '/webhooks/:id/test', redirectIfRemoved(sendTest)],
   ['POST', '/webhooks/:id/resend', redirectIfRemoved(resend)],
   ['POST', '/webhooks/:id/enable', redirectIfRemoved(enable)],
-  ['GET', '/webhooks/:id/remove', redirectIfRemoved(confirmWebhookRemoval)],
   ['POST', '/webhooks/:id/remove', redirectIfRemoved(remove)],
   ['GET', '/audit', showAudit],
 ];

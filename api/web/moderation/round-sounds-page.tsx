@@ -4,7 +4,6 @@ import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   countRoundSounds,
-  findRoundSounds,
   listRoundSounds,
   type RoundSound,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
@@ -12,7 +11,7 @@ import { listUsersBySteamId, type User } from '../../../src/queries/users/users.
 import { removeSoundOf } from '../account/round-sound-card.tsx';
 import { formatLength, SoundPlayer, titleOf } from '../account/sound-view.tsx';
 import { Card } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -64,18 +63,6 @@ export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Prom
   );
 }
 
-/** Asks whether a player's sound is to be removed. */
-export const confirmRemoval: Handler = async ({ db, site, redirect }, visit, { steamid64 }) => {
-  const steamId64 = parsePlayerId(steamid64);
-  const back = placeOf(visit, steamId64);
-  const { ready, latest } = await findRoundSounds(db, steamId64);
-  const sound = ready ?? latest;
-  if (!sound) return redirect(visit, back, 'sound-already-removed');
-  return respondWithPage(
-    <ConfirmPage site={site} visit={visit} {...removalQuestion(sound, visit)} back={back} />,
-  );
-};
-
 /** Removes a player's sound. */
 export const removeSound: Handler = async (deps, visit, { steamid64 }) => {
   const steamId64 = parsePlayerId(steamid64);
@@ -87,12 +74,6 @@ function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
   return `${url.pathname.startsWith(PATH) ? PATH : pathOfPlayer({ steamId64 })}#sounds`;
 }
 
-function removalQuestion(sound: RoundSound, { locale }: MemberVisit): Question {
-  const t = textsOf(locale).roundSound.moderation;
-  const lead = t.removeLead(isolate(titleOf(sound)), sound.steamId64);
-  return { title: t.removeTitle, lead, label: t.remove };
-}
-
 type SoundTableProps = {
   sounds: RoundSound[];
   /** The users among the players. */
@@ -100,7 +81,7 @@ type SoundTableProps = {
   /** Who may have a sound; the sounds of others are kept, and not served. */
   audience: SoundAudience;
   visit: MemberVisit;
-  /** The path of the page that confirms a sound's removal. */
+  /** Where a sound's removal is posted to. */
   removalOf: (sound: RoundSound) => string;
   /** All sounds belong to one player: the player column is omitted. */
   isOfOne?: boolean;
@@ -145,11 +126,13 @@ export function SoundTable({
         [
           t.moderation.remove,
           (sound) => (
-            <ConfirmLink
-              href={removalOf(sound)}
-              {...removalQuestion(sound, visit)}
-              fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
+            <ConfirmButton
               visit={visit}
+              action={removalOf(sound)}
+              label={t.moderation.remove}
+              fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
+              title={t.moderation.removeTitle}
+              lead={t.moderation.removeLead(isolate(titleOf(sound)), sound.steamId64)}
             />
           ),
           'list-action',

@@ -1,19 +1,18 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   addStaffNote,
   deleteStaffNote,
-  findStaffNote,
   listStaffNotes,
   MAX_NOTE_LENGTH,
   mayDeleteNote,
   type StaffNote,
 } from '../../../src/queries/staff-notes.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { CsrfField, FormIdField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
@@ -23,7 +22,6 @@ import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { Notice } from '../request/notice.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
 import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
@@ -111,23 +109,23 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
         {note.text}
       </p>
       {mayDeleteNote(visit.user, note) && (
-        <ConfirmLink
-          href={`${path}/notes/${note.id}/delete`}
-          {...deletionQuestion(note, visit)}
-          fullLabel={t.deleteNumbered(note.id)}
+        <ConfirmButton
           visit={visit}
+          action={`${path}/notes/${note.id}/delete`}
+          label={t.delete}
+          fullLabel={t.deleteNumbered(note.id)}
+          title={t.deleteTitle}
+          lead={isolate(beginningOf(note.text))}
         />
       )}
     </li>
   );
 }
 
-/** What is asked before a note is deleted; its beginning tells which one. */
-function deletionQuestion({ text }: Pick<StaffNote, 'text'>, { locale }: MemberVisit): Question {
-  const t = textsOf(locale).records.notes;
+/** The beginning of a note, which tells which one is to be deleted. */
+function beginningOf(text: string): string {
   const characters = [...text.replace(/\s+/g, ' ')];
-  const lead = characters.length > 200 ? `${characters.slice(0, 200).join('')}…` : characters.join('');
-  return { title: t.deleteTitle, lead: isolate(lead), label: t.delete };
+  return characters.length > 200 ? `${characters.slice(0, 200).join('')}…` : characters.join('');
 }
 
 /** Adds a note about a player. @throws {PageError} 400 for an empty or too long text. */
@@ -146,18 +144,6 @@ export const addNote: Handler = async ({ db, redirect }, visit, { steamid64 }) =
       throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
     });
   return redirect(visit, `${pathOfPlayer({ steamId64 })}#notes`, 'note-added');
-};
-
-/** Asks whether a note is to be deleted. */
-export const confirmNoteDeletion: Handler = async ({ db, site, redirect }, visit, params) => {
-  const place = parseNotePath(params);
-  const back = `${pathOfPlayer(place)}#notes`;
-  const note = await findStaffNote(db, place);
-  if (!note) return redirect(visit, back, 'note-deleted');
-  if (!mayDeleteNote(visit.user, note)) throw new Forbidden('the note of somebody else');
-  return respondWithPage(
-    <ConfirmPage site={site} visit={visit} {...deletionQuestion(note, visit)} back={back} />,
-  );
 };
 
 /** Deletes a note. */

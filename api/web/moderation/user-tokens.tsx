@@ -1,7 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
-import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   type ApiToken,
   findApiToken,
@@ -10,15 +9,12 @@ import {
   revokeApiToken,
 } from '../../../src/queries/users/api-tokens.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { revocationQuestion, TokenTable } from '../account/token-table.tsx';
+import { TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
-import { ConfirmPage } from '../layout/confirm.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { nameOf } from '../layout/person.tsx';
 import { addressWith } from '../layout/search-form.tsx';
 import type { Notice } from '../request/notice.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, type NewestFirst, OlderPages, toPage } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
@@ -72,16 +68,6 @@ export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps)
     </Card>
   );
 }
-
-/** Asks whether a user's token is to be revoked. */
-export const confirmRevocation: Handler = async ({ db, site, redirect }, visit, params) => {
-  const { user, token } = await loadNamedToken(db, params);
-  const back = pathOfPlayer(user);
-  if (token.revokedAt) return redirect(visit, `${back}#tokens`, 'token-revoked');
-  const question = revocationQuestion(token, visit);
-  const lead = `${isolate(nameOf(user, visit.locale))}: ${question.lead}`;
-  return respondWithPage(<ConfirmPage site={site} visit={visit} {...question} lead={lead} back={back} />);
-};
 
 /** Revokes a user's token. Revoking it again, for example in another tab, changes nothing and says the same. */
 export const revokeToken: Handler = async ({ db, redirect, onTokenRevoked }, visit, params) => {

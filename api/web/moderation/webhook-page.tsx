@@ -11,7 +11,7 @@ import {
   type Webhook,
 } from '../../../src/queries/webhooks/webhooks.ts';
 import { Card } from '../layout/card.tsx';
-import { ConfirmLink, ConfirmPage, type Question } from '../layout/confirm.tsx';
+import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
@@ -100,14 +100,15 @@ function Actions({ webhook, visit }: WebhookProps): JSX.Element {
           class="button button-primary"
         />
       )}
-      <ConfirmLink href={`${path}/remove`} {...removalQuestion(webhook, visit)} visit={visit} />
+      <ConfirmButton
+        visit={visit}
+        action={`${path}/remove`}
+        label={t.remove}
+        title={t.removeTitle}
+        lead={t.removeLead(webhook.url)}
+      />
     </div>
   );
-}
-
-function removalQuestion({ url }: Webhook, { locale }: MemberVisit): Question {
-  const t = textsOf(locale).webhooks;
-  return { title: t.removeTitle, lead: t.removeLead(url), label: t.remove };
 }
 
 function DeliveryTable({
@@ -216,15 +217,6 @@ export const enable: Handler = async ({ db, redirect }, visit, params) => {
   const webhook = await loadNamedWebhook(db, params);
   await enableWebhook(db, webhook.id, { actor: actorOf(visit) });
   return redirect(visit, `${pathOfWebhook(webhook)}#webhook`, 'webhook-enabled');
-};
-
-/** Asks whether a webhook is to be removed. */
-export const confirmWebhookRemoval: Handler = async ({ db, site }, visit, params) => {
-  const webhook = await loadNamedWebhook(db, params);
-  const question = removalQuestion(webhook, visit);
-  return respondWithPage(
-    <ConfirmPage site={site} visit={visit} {...question} back={pathOfWebhook(webhook)} />,
-  );
 };
 
 /** Removes a webhook. */

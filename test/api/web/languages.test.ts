@@ -16,7 +16,7 @@ function readableTexts(html: string): string[] {
     .replace(/<a [^>]*hreflang=.*?<\/a>/gs, ' ')
     .replace(/<wbr\s*\/?>/g, '');
   const attributes = page.matchAll(
-    / (?:title|aria-label|placeholder|alt|data-(?:cancel|confirm[a-z-]*|copied|failed|label|lost|marker-label|play|refused-by-proxy|stop|too-large|uploading))="([^"]*)"/g,
+    / (?:title|aria-label|placeholder|alt|data-(?:copied|failed|label|lost|marker-label|play|refused-by-proxy|stop|too-large|uploading))="([^"]*)"/g,
   );
   const previews = page.matchAll(
     /<meta (?:name="description"|property="og:(?:title|description)") content="([^"]*)"/g,

@@ -28,11 +28,12 @@ const READ_ONLY = [
 ];
 const FORMS = [
   '/account/tokens',
+  '/account/tokens/1/revoke',
   '/account/sign-out',
   '/account/roundsound',
   '/account/moderation/webhooks/1/test',
 ];
-const BOTH = ['/account/tokens/1/revoke', '/account/moderation/webhooks'];
+const BOTH = ['/account/moderation/webhooks'];
 
 describe('a method that a page does not have is 405 with Allow', () => {
   test.each([

@@ -326,8 +326,7 @@ describe('own data', () => {
     await insertEverything();
     const { token } = await aToken(db, player.number, { now: new Date() });
     const browser = await signInAs(player.number);
-    const asked = await browser.get('/account/delete');
-    expect(asked.text).toContain('Delete your account?');
+    expect((await browser.get('/account')).text).toContain('Delete your account?');
     const done = await browser.follow(await browser.post('/account/delete'));
     expect(done.text).toContain(
       'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',

@@ -129,7 +129,6 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
     name,
     open: (browser) => browser.post(path, form),
   });
-  const token = `/account/moderation/users/${PLAYER}/tokens/2/revoke`;
   return {
     visitor: [
       get('sign-in', '/account'),
@@ -150,10 +149,6 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('account', '/account'),
       get('account with a query', `/account?next=${typed}&${typed}=${typed}`),
       get('own ended penalties', '/account?record=2'),
-      get('revoke a token', '/account/tokens/1/revoke'),
-      get('unlink Discord', '/account/discord/unlink'),
-      get('delete the sound', '/account/roundsound/delete'),
-      get('delete the account', '/account/delete'),
       get('users', '/account/moderation'),
       get('users found', `/account/moderation?q=${encodeURIComponent(text.slice(0, 20))}`),
       get('nobody found', `/account/moderation?q=${typed}${typed}!`),
@@ -164,23 +159,18 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('player', `/account/moderation/users/${PLAYER}`),
       get('ended penalties', `/account/moderation/users/${PLAYER}?record=2`),
       get('ended tokens', `/account/moderation/users/${PLAYER}?before=20`),
-      get('revoke a token of a player', token),
       get('penalties', '/account/moderation/penalties'),
       get('penalties filtered', `/account/moderation/penalties?player=${PLAYER}&type=ban&page=9`),
       get('several players', `/account/moderation/penalties?player=${encodeURIComponent(text.slice(0, 20))}`),
       get('an active penalty', '/account/moderation/penalties/1'),
       get('a lifted penalty', '/account/moderation/penalties/13'),
       get('admins', '/account/moderation/admins'),
-      get('delete a note', `/account/moderation/users/${PLAYER}/notes/1/delete`),
       post('note refused', `/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
       get('audit log', '/account/moderation/audit'),
       get('sounds', '/account/moderation/sounds'),
-      get('delete the sound of a user', `/account/moderation/users/${PLAYER}/sound/delete`),
       get('webhooks', '/account/moderation/webhooks'),
       get('webhook', '/account/moderation/webhooks/1'),
       get('failing webhook', '/account/moderation/webhooks/2'),
-      get('remove a webhook', '/account/moderation/webhooks/1/remove'),
-      get('delete the sound of a player', `/account/moderation/sounds/${PLAYER}/delete`),
       get('no such user', `/account/moderation/users/${typed}`),
       post('new webhook', '/account/moderation/webhooks', {
         url: `https://hooks.example.org/${encodeURIComponent(text)}`,

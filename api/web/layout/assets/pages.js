@@ -1,5 +1,5 @@
-// Enhances pages that also work without scripts: copy buttons, a menu that closes when it loses the focus, a dialog
-// instead of the confirmation page, and times in the visitor's time zone.
+// Enhances pages that also work without scripts: copy buttons, a menu that closes when it loses the focus, modal
+// dialogs, and times in the visitor's time zone.
 
 const format = new Intl.DateTimeFormat(document.body.dataset.intl, {
   dateStyle: 'medium',
@@ -55,72 +55,18 @@ for (const menu of document.querySelectorAll('[data-menu]')) {
   });
 }
 
-// Stored avatar addresses stop working when the user changes their avatar.
-for (const picture of document.querySelectorAll('img[data-letter]')) {
-  const showLetter = () => {
-    const { className, dataset } = picture;
-    const letter = element(
-      'span',
-      { class: `${className} avatar-letter`, 'aria-hidden': 'true' },
-      dataset.letter,
-    );
-    picture.replaceWith(letter);
-  };
-  if (picture.complete && picture.naturalWidth === 0) showLetter();
-  else picture.addEventListener('error', showLetter);
-}
-
+// Buttons open their dialogs as popovers without scripts, and as modal dialogs with this one.
 document.addEventListener('click', (event) => {
-  const link = event.target instanceof Element ? event.target.closest('a[data-confirm]') : null;
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || typeof HTMLDialogElement === 'undefined')
-    return;
+  const { target } = event;
+  if (!(target instanceof Element)) return;
+  const id = target.closest('[popovertarget]')?.getAttribute('popovertarget');
+  const dialog = id ? document.getElementById(id) : target;
+  if (!(dialog instanceof HTMLDialogElement)) return;
   event.preventDefault();
-  openConfirmDialog(link);
+  // A click on the dialog itself is one beside its content.
+  if (dialog.open) dialog.close();
+  else dialog.showModal();
 });
-
-/** Shows the link's confirmation page as a dialog; confirming sends the same POST. */
-function openConfirmDialog(link) {
-  const dialog = element('dialog', { class: 'dialog', 'aria-labelledby': 'dialog-title' });
-  const form = element('form', { method: 'post', action: link.getAttribute('href'), class: 'row' });
-  const cancel = element(
-    'button',
-    { type: 'button', class: 'button button-quiet' },
-    document.body.dataset.cancel,
-  );
-  const confirm = element(
-    'button',
-    { type: 'submit', class: 'button button-danger' },
-    link.dataset.confirmButton,
-  );
-  form.append(
-    element('input', { type: 'hidden', name: 'csrf_token', value: link.dataset.csrf }),
-    confirm,
-    cancel,
-  );
-  dialog.append(
-    element('h2', { id: 'dialog-title' }, link.dataset.confirm),
-    element('p', {}, link.dataset.confirmLead),
-    form,
-  );
-  cancel.addEventListener('click', () => dialog.close());
-  dialog.addEventListener('click', (event) => {
-    if (event.target === dialog) dialog.close();
-  });
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    link.focus();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
-  cancel.focus();
-}
-
-function element(name, attributes, text = '') {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.textContent = text;
-  return node;
-}
 
 // Disable submit buttons while a form is being sent, so that a second click does not submit it again.
 document.addEventListener('submit', (event) => {

@@ -77,16 +77,16 @@ describeInChromium('the account page in Chromium', () => {
     expect(await callApi(token)).toBe(200);
 
     await page.click('a[href="/account#tokens"]');
-    await page.click('a[data-confirm]');
+    await page.click('#tokens [aria-haspopup="dialog"]');
     await page.waitForSelector('dialog[open]');
-    expect(await page.textContent('dialog')).toContain('My website');
+    expect(await page.textContent('dialog[open]')).toContain('My website');
     await page.keyboard.press('Escape');
-    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.waitForSelector('dialog[open]', { state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Revoke');
     expect(await callApi(token)).toBe(200);
 
     await page.keyboard.press('Enter');
-    await page.click('dialog button[type="submit"]');
+    await page.click('dialog[open] button[type="submit"]');
     await page.waitForSelector('.notice');
     expect(await page.textContent('.notice')).toContain('Token revoked');
     expect(await callApi(token)).toBe(401);
@@ -153,7 +153,7 @@ describeInChromium('the account page in Chromium', () => {
       });
       await page.goto(`${origin}/account`);
       await signIn(page);
-      await page.click('a[data-confirm]');
+      await page.click('[aria-haspopup="dialog"]');
       await page.waitForSelector('dialog[open]');
       expect([await measureSpill(page), await listBarriers(page), complaints]).toEqual([0, [], []]);
       await context.close();

@@ -157,8 +157,8 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     expect(await page.locator('.sound audio').count()).toBe(1);
     await takePicture(page, 'failed');
 
-    await page.click('.sound a[data-confirm]');
-    await page.click('.dialog button[type="submit"]');
+    await page.click('.sound [aria-haspopup="dialog"]');
+    await page.click('dialog[open] button[type="submit"]');
     await page.waitForSelector('#sound .empty');
     await waitFor(async () =>
       Bun.deepEquals(await lookUp(player), { success: false, url: null, title: null }),

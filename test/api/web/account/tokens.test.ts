@@ -204,9 +204,9 @@ describe('the list', () => {
 });
 
 describe('revoking a token', () => {
-  test('asks on a separate page first, and takes effect immediately', async () => {
+  test('asks first, and takes effect immediately', async () => {
     const { token, id } = await makeToken('Old');
-    const question = await browser.get(`/account/tokens/${id}/revoke`);
+    const question = await browser.get('/account');
     expect(question.text).toContain('Revoke this token?');
     expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeDefined();
@@ -228,7 +228,6 @@ describe('revoking a token', () => {
     await owner.post('/account/tokens', { name: 'Foreign' });
     const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
     for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
-      expect([id, (await browser.get(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
       expect([id, (await browser.post(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
     }
     const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));

@@ -78,15 +78,15 @@ describeInChromium('the notice of an action in Chromium', () => {
     afterAll(() => page?.context().close());
 
     const goTo = (path: string) => page.goto(`${site.origin}/account${path}`);
-    /** Follows a link that asks for confirmation, in a dialog or on a page, and confirms. */
-    async function confirm(link: string): Promise<void> {
-      await page.locator(link).first().click();
-      await page.locator(hasScript ? 'dialog button[type="submit"]' : 'main form button').click();
+    /** Presses the first button in a card that asks for confirmation, and confirms. */
+    async function confirm(card: string): Promise<void> {
+      await page.locator(`#${card} [aria-haspopup="dialog"]`).first().click();
+      await page.locator('dialog button[type="submit"]:visible').click();
     }
 
     test('of a revoked token is in its card, once', async () => {
       await goTo('');
-      await confirm('#tokens a.button-danger');
+      await confirm('tokens');
       await expectNotice(page, 'tokens', 'Token revoked.');
       await page.reload();
       expect(await page.locator('.notice').count()).toBe(0);
@@ -105,7 +105,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await goTo('');
       await page.click('form[action="/account/discord/link"] button');
       await expectNotice(page, 'discord', 'Your Discord account is linked.');
-      await confirm('#discord a.button-danger');
+      await confirm('discord');
       await expectNotice(page, 'discord', 'no longer linked');
       site.discord.consent = 'deny';
       await page.click('form[action="/account/discord/link"] button');
@@ -115,7 +115,7 @@ describeInChromium('the notice of an action in Chromium', () => {
 
     test('of a sound deleted and uploaded is in its card', async () => {
       await goTo('');
-      await confirm('#sound a.button-danger');
+      await confirm('sound');
       await expectNotice(page, 'sound', 'Sound deleted.');
       if (hasScript) return;
       await page.setInputFiles('#sound-file', {
@@ -129,7 +129,7 @@ describeInChromium('the notice of an action in Chromium', () => {
 
     test("of a player's token and flags are in their cards", async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
-      await confirm('#tokens a.button-danger');
+      await confirm('tokens');
       await expectNotice(page, 'tokens', 'Token revoked.');
       await page.check('input[name="hasSvip"]');
       await page.click('#flags button');
@@ -150,13 +150,13 @@ describeInChromium('the notice of an action in Chromium', () => {
       await page.click('#webhooks form button');
       await page.locator('#webhook-secret').waitFor();
       await page.click('main a.button-primary');
-      await confirm('#webhook a.button-danger');
+      await confirm('webhook');
       await expectNotice(page, 'webhooks', 'Webhook removed.');
     });
 
     test("of a player's sound deleted is in the card of all", async () => {
       await goTo('/moderation/sounds');
-      await confirm(`#sounds a[href*="${other.steamId64}/delete"]`);
+      await confirm('sounds');
       await expectNotice(page, 'sounds', 'Sound deleted.');
     });
 

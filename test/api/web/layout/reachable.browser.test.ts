@@ -66,10 +66,6 @@ describeInChromium('every button and link can be clicked in Chromium', () => {
       const page = await site.signIn(OWNER, { locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       await visit(page, [
         '/account',
-        '/account/tokens/1/revoke',
-        '/account/discord/unlink',
-        '/account/roundsound/delete',
-        '/account/delete',
         '/account/moderation',
         `/account/moderation/users/${PLAYER}`,
         '/account/moderation/audit',

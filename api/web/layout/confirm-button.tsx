@@ -1,0 +1,55 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { MemberVisit } from '../request/visit.ts';
+import { CsrfField } from './form-fields.tsx';
+import { textsOf } from './locales/texts.ts';
+
+type ConfirmButtonProps = {
+  visit: MemberVisit;
+  /** Where the confirmed action is posted to. */
+  action: string;
+  /** Of the button, and of the one that confirms. */
+  label: string;
+  /** The accessible name, if `label` alone is ambiguous. */
+  fullLabel?: string;
+  /** What is asked. */
+  title: string;
+  lead: string;
+};
+
+/** A destructive action: a button that opens a question. It works without scripts; pages.js makes the dialog modal. */
+export function ConfirmButton(props: ConfirmButtonProps): JSX.Element {
+  const { visit, action, label, fullLabel, title, lead } = props;
+  const id = `confirm-${crypto.randomUUID()}`;
+  return (
+    <>
+      <button
+        class="button button-danger button-small"
+        type="button"
+        popovertarget={id}
+        aria-label={fullLabel}
+        aria-haspopup="dialog"
+      >
+        {label}
+      </button>
+      <dialog id={id} class="dialog" popover="auto" aria-labelledby={`${id}-title`}>
+        <h2 id={`${id}-title`}>{title}</h2>
+        <p>{lead}</p>
+        <form method="post" action={action} class="row">
+          <CsrfField visit={visit} />
+          <button class="button button-danger" type="submit">
+            {label}
+          </button>
+          <button
+            class="button button-quiet"
+            type="button"
+            popovertarget={id}
+            popovertargetaction="hide"
+            autofocus
+          >
+            {textsOf(visit.locale).shell.cancel}
+          </button>
+        </form>
+      </dialog>
+    </>
+  );
+}
