@@ -153,7 +153,7 @@ describe('a message is edited', () => {
     await settle();
     const [changed, lifted, expired, gone, deleted] = rows.map(({ id }) => id);
     const set = (id: number | undefined, values: Parameters<typeof changePenalty>[2]) =>
-      changePenalty(db, { id: id ?? 0 }, values);
+      changePenalty(db, id === undefined ? undefined : { id }, values);
     await set(changed, { reason: 'Another reason' });
     await set(lifted, { status: 'UNBANNED', liftedAt: now(), liftedByName: 'Ola', liftReason: 'Appeal' });
     await set(expired, { endsAt: new Date(now().getTime() - 1000) });

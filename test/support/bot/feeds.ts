@@ -66,10 +66,11 @@ export function insertMany(
 /** Changes a penalty, as a mirror or a plugin does. */
 export async function changePenalty(
   db: TestBot['db'],
-  { id }: { id: number } | undefined = { id: 0 },
+  penalty: { id: number } | undefined,
   values: Partial<typeof penalties.$inferInsert>,
 ): Promise<void> {
-  await db.update(penalties).set(values).where(eq(penalties.id, id));
+  if (!penalty) throw new Error('there is no such penalty');
+  await db.update(penalties).set(values).where(eq(penalties.id, penalty.id));
 }
 
 /** Waits until every feed has told all there is to tell of penalties, however often Discord fails. */
