@@ -32,6 +32,7 @@ import {
   type MoveFile,
   moveIntoPlace,
   removePartials,
+  removeUpload,
   uploadFolder,
 } from './sound-files.ts';
 
@@ -95,7 +96,7 @@ export async function processUpload(
       if (sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
       await renderAndPublish(deps, context, sound);
     }
-    await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
+    await removeUpload(folders, sound.uploadKey);
     const durationMs = Math.round(performance.now() - startedMs);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
     deps.onSettled?.('published', durationMs);
@@ -203,7 +204,7 @@ async function settleFailure(
   }
   if (!(await findRoundSoundById(db, sound.id))) {
     await removePartials(folders, sound.id);
-    await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
+    await removeUpload(folders, sound.uploadKey);
     log.info(fieldsWithError, 'a sound was replaced or removed while it was rendered');
     return undefined;
   }
@@ -236,7 +237,7 @@ async function settleFailure(
     log.info({ ...fields, reason, detail }, UPLOAD_FAILED);
   } else log.warn({ ...fieldsWithError, reason }, UPLOAD_FAILED);
   await removePartials(folders, sound.id);
-  await rm(uploadFolder(folders, sound.uploadKey), { recursive: true, force: true });
+  await removeUpload(folders, sound.uploadKey);
   return reason;
 }
 

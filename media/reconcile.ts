@@ -1,12 +1,14 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import { RENDITIONS, type SoundFolders } from '../src/domain/round-sound.ts';
+import { RENDITIONS, type Rendition, type SoundFolders } from '../src/domain/round-sound.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
 import {
-  findRoundSoundById,
   findRoundSounds,
+  listReadySounds,
   listRoundSounds,
   lockPlayer,
+  type ReadyRoundSound,
   saveSoundLoss,
 } from '../src/queries/round-sounds/round-sounds.ts';
 import {
@@ -37,57 +39,49 @@ export async function reconcileSounds(
   log: Log,
   { graceMs = UPLOAD_GRACE_MS, nowMs = Date.now() }: { graceMs?: number; nowMs?: number } = {},
 ): Promise<void> {
-  await removeOrphanUploads(db, folders, { graceMs, nowMs });
+  // Folders are read before rows: an upload that arrives in between is either too young or has a row.
+  const uploadKeys = await readdir(folders.inbox);
+  const { partials, published } = await listSoundFiles(folders);
+  const sounds = new Map((await listRoundSounds(db)).map((sound) => [sound.uploadKey, sound]));
+  const unfinished = [...sounds.values()].filter(({ status }) => status !== 'ready' && status !== 'failed');
+  for (const key of uploadKeys) {
+    const path = join(folders.inbox, key);
+    const sound = sounds.get(key);
+    const isOver = sound
+      ? !unfinished.includes(sound)
+      : nowMs - ((await statIfFound(path))?.mtimeMs ?? 0) >= graceMs;
+    if (isOver) await rm(path, { recursive: true, force: true });
+  }
+  for (const partial of partials) {
+    const isUnderWay = unfinished.some(({ id }) => id === partial.soundId);
+    if (!isUnderWay) await removePartial(folders, partial);
+  }
   await markLostSounds(db, folders, log);
-  await setAsideOrphanFiles(db, folders, log);
+  for (const file of published) await setAsideOrphan(db, folders, { log, ...file });
   await removeOrphans(folders, (_, orphanedAtMs) => nowMs - orphanedAtMs > KEEP_ORPHANS_MS);
 }
 
-async function removeOrphanUploads(
+async function setAsideOrphan(
   db: Db,
   folders: SoundFolders,
-  { graceMs, nowMs }: { graceMs: number; nowMs: number },
+  { log, steamId64, rendition }: { log: Log; steamId64: SteamId64; rendition: Rendition },
 ): Promise<void> {
-  // Folders are read before rows: an upload that arrives in between is either too young or has a row.
-  const keys = await readdir(folders.inbox);
-  const statuses = new Map((await listRoundSounds(db)).map(({ uploadKey, status }) => [uploadKey, status]));
-  for (const key of keys) {
-    const path = join(folders.inbox, key);
-    const status = statuses.get(key);
-    const isOver =
-      status === undefined
-        ? nowMs - (await modifiedAt(path)) >= graceMs
-        : status === 'ready' || status === 'failed';
-    if (isOver) await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function setAsideOrphanFiles(db: Db, folders: SoundFolders, log: Log): Promise<void> {
-  const { partials, published } = await listSoundFiles(folders);
-  for (const partial of partials) {
-    const status = (await findRoundSoundById(db, partial.soundId))?.status;
-    const isUnderWay = status !== undefined && status !== 'failed' && status !== 'ready';
-    if (!isUnderWay) await removePartial(folders, partial);
-  }
-  for (const { steamId64, rendition } of published) {
-    await db.transaction(async (tx) => {
-      await lockPlayer(tx, steamId64);
-      const { ready, latest } = await findRoundSounds(tx, steamId64);
-      if (ready) return;
-      // A worker died between moving the file and updating the row: the next worker completes the update.
-      if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
-      // The file has been removed since the folder was read.
-      if ((await findPublishedSize(folders, steamId64, rendition)) === undefined) return;
-      const file = await setAside(folders, steamId64, rendition);
-      log.warn({ file }, 'a published sound without a row was set aside');
-    });
-  }
+  await db.transaction(async (tx) => {
+    await lockPlayer(tx, steamId64);
+    const { ready, latest } = await findRoundSounds(tx, steamId64);
+    if (ready) return;
+    // A worker died between moving the file and updating the row: the next worker completes the update.
+    if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
+    // The file has been removed since the folder was read.
+    if ((await findPublishedSize(folders, steamId64, rendition)) === undefined) return;
+    const file = await setAside(folders, steamId64, rendition);
+    log.warn({ file }, 'a published sound without a row was set aside');
+  });
 }
 
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
-  const ready = (await listRoundSounds(db)).filter(({ status }) => status === 'ready');
-  const lost: typeof ready = [];
-  for (const sound of ready) {
+  const lost: ReadyRoundSound[] = [];
+  for (const sound of await listReadySounds(db)) {
     const sizes = RENDITIONS.map((rendition) => findPublishedSize(folders, sound.steamId64, rendition));
     if ((await Promise.all(sizes)).includes(undefined)) lost.push(sound);
   }
@@ -102,8 +96,4 @@ async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<
     await saveSoundLoss(db, sound.id);
     log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'a file of a published sound is lost');
   }
-}
-
-async function modifiedAt(path: string): Promise<number> {
-  return (await statIfFound(path))?.mtimeMs ?? 0;
 }

@@ -65,6 +65,11 @@ export function uploadFolder(folders: SoundFolders, uploadKey: string): string {
   return join(folders.inbox, isUploadKey(uploadKey) ? uploadKey : NO_UPLOAD);
 }
 
+/** Removes the folder of an upload, with everything in it. */
+export async function removeUpload(folders: SoundFolders, uploadKey: string): Promise<void> {
+  await rm(uploadFolder(folders, uploadKey), { recursive: true, force: true });
+}
+
 /** Moves a file, replacing the one at its new path. */
 export type MoveFile = (from: string, to: string) => Promise<void>;
 

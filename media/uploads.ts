@@ -1,4 +1,4 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
@@ -22,7 +22,7 @@ import {
 import { findUserBySteamId, requireUnblocked } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
-import { completeMove, removeOrphans, removePublished, uploadFolder } from './sound-files.ts';
+import { completeMove, removeOrphans, removePublished, removeUpload, uploadFolder } from './sound-files.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -71,7 +71,7 @@ export async function storeUpload(
   } catch (error) {
     // If the response to the insert was lost, the row may exist: then the folder must stay.
     const isRefused = isDiskTrouble(error) || error instanceof NotFound;
-    if (!isStored || isRefused) await rm(folder, { recursive: true, force: true });
+    if (!isStored || isRefused) await removeUpload(folders, uploadKey);
     if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
     throw error;
   }
@@ -115,7 +115,7 @@ export async function removeSound(
 }
 
 async function removeUploads(folders: SoundFolders, uploadKeys: readonly string[]): Promise<void> {
-  for (const key of uploadKeys) await rm(uploadFolder(folders, key), { recursive: true, force: true });
+  for (const key of uploadKeys) await removeUpload(folders, key);
 }
 
 async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
