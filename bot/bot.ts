@@ -12,11 +12,9 @@ import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, createConnection } from './gateway/connection.ts';
 import { createHistoryCharts } from './history-charts.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
-import { createDelivery } from './interactions/delivery.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { invitationTo } from './invitation.ts';
-import { createLinkFallback } from './link-fallback.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
 import { createModeratorRule } from './moderators.ts';
 import { createPresence } from './presence.ts';
@@ -86,7 +84,6 @@ export function createBot(deps: BotDeps): Bot {
     db: database.db,
     rest: createRest(deps),
     pages: createSitePages(deps),
-    sendWithLinkFallback: createLinkFallback(log),
     mention,
     now: deps.now ?? (() => new Date()),
     timings: { ...TIMINGS, ...deps.timings },
@@ -103,7 +100,6 @@ export function createBot(deps: BotDeps): Bot {
       pinLiveStatus: liveStatus.pin,
       onFeedsChanged: feeds.wake,
     },
-    delivery: createDelivery(parts.sendWithLinkFallback),
     cooldown: deps.cooldown ?? createCooldown(),
     moderators,
   });

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
-import type { MessageView } from './embeds/message.ts';
-import type { SendWithLinkFallback } from './link-fallback.ts';
+import { type MessageView, rowsOf } from './embeds/message.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
 export type Messenger = {
   rest: REST;
-  sendWithLinkFallback: SendWithLinkFallback;
   /** Aborts requests, which may wait for Discord's rate limits. */
   signal?: AbortSignal;
 };
@@ -27,16 +25,14 @@ const NONCE_LENGTH = 25;
  * @returns its id; that of the earlier message when the nonce was used before, undefined when that has been deleted since.
  */
 export async function postMessage(
-  { rest, sendWithLinkFallback, signal }: Messenger,
+  { rest, signal }: Messenger,
   channelId: string,
   { message, nonce }: { message: ChannelMessage; nonce?: string },
 ): Promise<string | undefined> {
   const unique = nonce === undefined ? {} : { nonce, enforce_nonce: true };
+  const body = { ...toBody(message, message.roleId), ...unique };
   try {
-    return await sendWithLinkFallback(message, async (view) => {
-      const body = { ...toBody(view, message.roleId), ...unique };
-      return readId(await rest.post(Routes.channelMessages(channelId), { body, ...(signal && { signal }) }));
-    });
+    return readId(await rest.post(Routes.channelMessages(channelId), { body, ...(signal && { signal }) }));
   } catch (error) {
     if (isDiscordError(error, RESTJSONErrorCodes.UnknownMessage)) return undefined;
     throw error;
@@ -50,21 +46,19 @@ export function toNonce(...parts: readonly (string | number)[]): string {
 
 /** Edits a message. Discord archives a thread some days after its last message, and refuses edits until it is open again. */
 export async function editMessage(
-  { rest, sendWithLinkFallback, signal }: Messenger,
+  { rest, signal }: Messenger,
   { channelId, messageId }: Place,
   message: MessageView,
 ): Promise<void> {
   const patch = (route: `/${string}`, body: object) => rest.patch(route, { body, ...(signal && { signal }) });
-  await sendWithLinkFallback(message, async (view) => {
-    const edit = () => patch(Routes.channelMessage(channelId, messageId), toBody(view));
-    try {
-      await edit();
-    } catch (error) {
-      if (!isDiscordError(error, RESTJSONErrorCodes.InvalidActionOnArchivedThread)) throw error;
-      await patch(Routes.channel(channelId), { archived: false });
-      await edit();
-    }
-  });
+  const edit = () => patch(Routes.channelMessage(channelId, messageId), toBody(message));
+  try {
+    await edit();
+  } catch (error) {
+    if (!isDiscordError(error, RESTJSONErrorCodes.InvalidActionOnArchivedThread)) throw error;
+    await patch(Routes.channel(channelId), { archived: false });
+    await edit();
+  }
 }
 
 /** Sends a message to a user. @throws DiscordAPIError when they accept none from the bot. */
@@ -114,11 +108,12 @@ export function isMessageRefused(error: unknown): error is Error {
   );
 }
 
-function toBody({ content = '', embeds, components }: MessageView, roleId?: string | null) {
+function toBody(message: MessageView, roleId?: string | null) {
+  const { content = '', embeds } = message;
   return {
     content: roleId ? `${roleMention(roleId)} ${content}` : content,
     embeds,
-    components,
+    components: rowsOf(message),
     allowed_mentions: { parse: [], ...(roleId && { roles: [roleId] }) },
   };
 }

@@ -79,6 +79,15 @@ export function menuRow(customId: string, placeholder: string, options: APISelec
   return row({ type: ComponentType.StringSelect, custom_id: customId, placeholder, options });
 }
 
+/** The rows of a message as Discord accepts them: it refuses links to hosts such as `localhost`, and rows without anything. */
+export function rowsOf({ components }: MessageView): Row[] {
+  const isAccepted = (child: APIComponentInMessageActionRow) =>
+    !('url' in child) || new URL(child.url).hostname.includes('.');
+  return components
+    .map((each) => row(...each.components.filter(isAccepted)))
+    .filter((each) => each.components.length > 0);
+}
+
 /** A short text for one person, such as a refusal. */
 export function noticeMessage(text: string, colour: number = COLOURS.warning, rows: Row[] = []): MessageView {
   return { embeds: [{ description: text, color: colour }], components: rows };

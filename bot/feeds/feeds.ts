@@ -1,3 +1,4 @@
+import type { REST } from '@discordjs/rest';
 import { channelMention } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
@@ -14,15 +15,16 @@ import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { isChannelGone, isPostingForbidden, type Messenger, sendDirectMessage } from '../messages.ts';
+import { isChannelGone, isPostingForbidden, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { SitePages } from '../site-pages.ts';
 import type { Timings } from '../timings.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
 
-type FeedsDeps = Omit<Messenger, 'signal'> & {
+type FeedsDeps = {
   db: Db;
+  rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   pages: SitePages;
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */

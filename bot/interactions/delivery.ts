@@ -1,45 +1,46 @@
 import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
 import type { CommandResponse } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import type { MessageView } from '../embeds/message.ts';
-import type { SendWithLinkFallback } from '../link-fallback.ts';
+import { type MessageView, rowsOf } from '../embeds/message.ts';
 import { isDiscordError } from '../rest.ts';
 import type { DeferrableInteraction } from './interaction.ts';
 
 type Kind = CommandResponse['kind'];
 
-/** Sends responses to interactions, deferred or not. */
-export type Delivery = {
-  /** Acknowledges the interaction; the message follows by `deliver`. */
-  defer: (interaction: DeferrableInteraction, kind: Kind) => Promise<void>;
-  deliver: (interaction: DeferrableInteraction, view: MessageView, kind: Kind) => Promise<void>;
-  /**
-   * Shows a notice only to the invoker, in place of a response.
-   * @param kind of that response; it says how the interaction was deferred, if it was.
-   */
-  notify: (interaction: DeferrableInteraction, notice: MessageView, kind: Kind) => Promise<void>;
-};
+/** Acknowledges an interaction; the message follows by {@link deliver}. */
+export async function defer(interaction: DeferrableInteraction, kind: Kind): Promise<void> {
+  if (kind === 'update' && interaction.isMessageComponent()) await interaction.deferUpdate();
+  else await interaction.deferReply(kind === 'public' ? {} : { flags: MessageFlags.Ephemeral });
+}
 
-/** Creates a delivery that sends each message through the fallback for links. */
-export function createDelivery(sendWithLinkFallback: SendWithLinkFallback): Delivery {
-  const deliver: Delivery['deliver'] = (interaction, view, kind) =>
-    sendWithLinkFallback(view, (message) => send(interaction, message, kind));
-  return {
-    defer: async (interaction, kind) => {
-      if (kind === 'update' && interaction.isMessageComponent()) await interaction.deferUpdate();
-      else await interaction.deferReply(kind === 'public' ? {} : { flags: MessageFlags.Ephemeral });
-    },
-    deliver,
-    notify: async (interaction, notice, kind) => {
-      const isAcknowledged = interaction.deferred || interaction.replied;
-      if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
-      // Everyone would see the notice if it replaced the deferred public response.
-      if (kind === 'public') await interaction.deleteReply();
-      await sendWithLinkFallback(notice, (message) =>
-        interaction.followUp({ ...toPayload(message), flags: MessageFlags.Ephemeral }),
-      );
-    },
-  };
+/** Sends the response to an interaction, deferred or not. */
+export async function deliver(
+  interaction: DeferrableInteraction,
+  view: MessageView,
+  kind: Kind,
+): Promise<void> {
+  const payload = toPayload(view);
+  // `attachments: []` removes the previous chart from the edited message.
+  if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
+  else if (kind === 'update' && interaction.isMessageComponent())
+    await interaction.update({ ...payload, attachments: [] });
+  else await interaction.reply(kind === 'public' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
+}
+
+/**
+ * Shows a notice only to the invoker, in place of a response.
+ * @param kind of that response; it says how the interaction was deferred, if it was.
+ */
+export async function notify(
+  interaction: DeferrableInteraction,
+  notice: MessageView,
+  kind: Kind,
+): Promise<void> {
+  const isAcknowledged = interaction.deferred || interaction.replied;
+  if (!isAcknowledged || kind === 'ephemeral') return deliver(interaction, notice, 'ephemeral');
+  // Everyone would see the notice if it replaced the deferred public response.
+  if (kind === 'public') await interaction.deleteReply();
+  await interaction.followUp({ ...toPayload(notice), flags: MessageFlags.Ephemeral });
 }
 
 /** Whether Discord no longer accepts a response: the interaction has expired, or has one already. */
@@ -50,19 +51,11 @@ export function isInteractionOver(error: unknown): boolean {
   );
 }
 
-async function send(interaction: DeferrableInteraction, view: MessageView, kind: Kind): Promise<void> {
-  const payload = toPayload(view);
-  // `attachments: []` removes the previous chart from the edited message.
-  if (interaction.deferred) await interaction.editReply({ ...payload, attachments: [] });
-  else if (kind === 'update' && interaction.isMessageComponent())
-    await interaction.update({ ...payload, attachments: [] });
-  else await interaction.reply(kind === 'public' ? payload : { ...payload, flags: MessageFlags.Ephemeral });
-}
-
-function toPayload({ embeds, components, files = [] }: MessageView) {
+function toPayload(view: MessageView) {
+  const { embeds, files = [] } = view;
   return {
     embeds,
-    components,
+    components: rowsOf(view),
     files: files.map(
       ({ name, bytes, altText }) =>
         new AttachmentBuilder(Buffer.from(bytes), {

@@ -15,7 +15,7 @@ import { relativeTime } from '../text.ts';
 import type { Timings } from '../timings.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
-import { type Delivery, isInteractionOver } from './delivery.ts';
+import { defer, deliver, isInteractionOver, notify } from './delivery.ts';
 import {
   type CommandInteraction,
   type ComponentInteraction,
@@ -29,7 +29,6 @@ import type { InteractionOutcome } from './outcome.ts';
 
 type DispatcherDeps = {
   commandDeps: CommandDeps;
-  delivery: Delivery;
   cooldown: Cooldown;
   log: Logger;
   /** In which guilds Discord's permissions make moderators. */
@@ -64,7 +63,7 @@ const SEND_LIMIT_MS = 60_000;
 
 /** Creates a dispatcher; it finds commands by the name they are registered under. */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
-  const { commandDeps, delivery, log, now } = deps;
+  const { commandDeps, log, now } = deps;
   const commands = new Map(COMMANDS.map((command) => [command.define().name, command]));
   const components = new Map(COMMANDS.flatMap((command) => Object.entries(command.components ?? {})));
   const running = new Set<Promise<void>>();
@@ -135,14 +134,14 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     if (wait) {
       const retryAtMs = now().getTime() + wait.retryInMs;
       const when = relativeTime(new Date(Math.ceil(retryAtMs / 1000) * 1000));
-      await delivery.notify(interaction, noticeMessage(texts.refusals.tooFast(when)), 'ephemeral');
+      await notify(interaction, noticeMessage(texts.refusals.tooFast(when)), 'ephemeral');
       return 'rate_limited';
     }
     let kind: CommandResponse['kind'] = 'ephemeral';
     try {
       const response = run(invoker);
       kind = response.kind;
-      await delivery.deliver(interaction, await renderInTime(interaction, receipt, response), kind);
+      await deliver(interaction, await renderInTime(interaction, receipt, response), kind);
       return 'completed';
     } catch (error) {
       if (isInteractionOver(error)) throw error;
@@ -151,7 +150,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
         ? error.explain(texts, deps.mention)
         : failureNotice(error, { name: nameOf(interaction), texts, log });
       const view = typeof notice === 'string' ? noticeMessage(notice) : notice;
-      await delivery.notify(interaction, view, kind);
+      await notify(interaction, view, kind);
       return isRefusal ? 'refused' : 'failed';
     }
   }
@@ -168,7 +167,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }
-    await delivery.defer(interaction, kind);
+    await defer(interaction, kind);
     const limitMs = sendsMessages ? SEND_LIMIT_MS : REQUEST_LIMITS.limitMs;
     return withTimeLimit(rendering, remainingMs(limitMs, receipt));
   }

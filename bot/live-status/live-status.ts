@@ -1,3 +1,4 @@
+import type { REST } from '@discordjs/rest';
 import { channelMention, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Db } from '../../src/db/client.ts';
@@ -22,7 +23,6 @@ import {
   isChannelGone,
   isMessageGone,
   isPostingForbidden,
-  type Messenger,
   postMessage,
   sendDirectMessage,
   toNonce,
@@ -30,8 +30,9 @@ import {
 import type { SitePages } from '../site-pages.ts';
 import type { Timings } from '../timings.ts';
 
-type LiveStatusDeps = Omit<Messenger, 'signal'> & {
+type LiveStatusDeps = {
   db: Db;
+  rest: REST;
   servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
   pages: SitePages;
   log: Logger;

@@ -250,7 +250,7 @@ describe('a live status message', () => {
     }
   });
 
-  test('is posted without its link where Discord refuses it (localhost)', async () => {
+  test('is posted without a link that Discord refuses (localhost)', async () => {
     await restart({ publicUrl: 'http://localhost:3000' });
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
     expect(findButton(posted, 'Players')).toBeDefined();

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { startTestBot } from '../support/bot/bot.ts';
-import { anActor } from '../support/discord/actor.ts';
-import { isEphemeral } from '../support/discord/messages.ts';
-import { waitFor } from '../support/wait.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { isEphemeral } from '../../support/discord/messages.ts';
+import { waitFor } from '../../support/wait.ts';
 
-test('the fallback for rejected links also works for a refusal after a public deferral', async () => {
+test('a refusal after a public deferral comes without links that Discord rejects', async () => {
   const { fake, connect, outcomes } = await startTestBot({
     bot: { publicUrl: 'http://localhost:3000', timings: { deferAfterMs: 0 } },
   });
