@@ -1,8 +1,6 @@
-import type { Logger } from 'pino';
 import type { Database } from '../src/db/database.ts';
 import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
-import type { ServerList } from '../src/live/server-list.ts';
 import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
@@ -17,6 +15,7 @@ import type { InteractionOutcome } from './interactions/outcome.ts';
 import { invitationTo } from './invitation.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
 import { createModeratorRule } from './moderators.ts';
+import type { BotParts } from './parts.ts';
 import { createPresence } from './presence.ts';
 import { registerAtStart } from './register.ts';
 import { createRest } from './rest.ts';
@@ -24,18 +23,14 @@ import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { createSitePages } from './site-pages.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
-export type BotDeps = {
+export type BotDeps = Pick<BotParts, 'guildId' | 'servers' | 'log'> & {
   token: string;
-  /** The only guild in which commands are registered and moderators recognised; undefined: all guilds. */
-  guildId: string | undefined;
   /** Base of Discord's REST API, which also gives the gateway's address. */
   apiUrl: string;
   publicUrl: string;
   /** Whether everyone may read penalties on this site. */
   arePenaltiesPublic: boolean;
   database: Pick<Database, 'db' | 'requestDb'>;
-  /** The listed servers with their latest poll. */
-  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   readHistory: ReadHistory;
   resolveVanity: ResolveVanity;
   /** Where a penalty can be appealed. */
@@ -47,7 +42,6 @@ export type BotDeps = {
   mirrorMetrics: MirrorMetrics;
   /** Whether the bot's presence shows how many play. */
   showsPresence: boolean;
-  log: Logger;
   countLogin: () => void;
   countInteraction: (outcome: InteractionOutcome) => void;
   now?: () => Date;
@@ -79,7 +73,7 @@ export type Bot = {
 export function createBot(deps: BotDeps): Bot {
   const { log, guildId, database } = deps;
   const { mention, setIds } = createCommandMentions();
-  const parts = {
+  const parts: BotParts & BotDeps = {
     ...deps,
     db: database.db,
     rest: createRest(deps),

@@ -1,10 +1,8 @@
-import type { REST } from '@discordjs/rest';
 import { PermissionFlagsBits } from 'discord.js';
-import type { Logger } from 'pino';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
+import type { BotParts } from './parts.ts';
 import { readApplication } from './rest.ts';
-import type { Timings } from './timings.ts';
 
 /** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */
 export const MODERATOR_PERMISSION = PermissionFlagsBits.ModerateMembers;
@@ -21,14 +19,6 @@ export type ModeratorRule = {
   holdsIn: (guildId: string | null) => boolean;
   /** Why nobody is a moderator, for the operator; undefined when moderators are recognised. */
   objection: () => string | undefined;
-};
-
-type Options = {
-  rest: REST;
-  /** `DISCORD_GUILD_ID` */
-  guildId: string | undefined;
-  log: Logger;
-  timings: Timings;
 };
 
 /** What Discord has said about the application. */
@@ -49,7 +39,7 @@ const WARNINGS = {
  * In which guilds Discord's permissions make moderators: in that of `DISCORD_GUILD_ID`, else in every guild of the bot,
  * but in none while the application is public, since anybody could add the bot to a guild of their own and moderate it.
  */
-export function createModeratorRule({ rest, guildId, log, timings }: Options): ModeratorRule {
+export function createModeratorRule({ rest, guildId, log, timings }: BotParts): ModeratorRule {
   let state: State = 'unknown';
   let reported: State | undefined;
   let loop: Loop | undefined;

@@ -1,10 +1,8 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
-import type { Logger } from 'pino';
-import type { ServerList } from '../src/live/server-list.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { localizationOf } from './locales/localization.ts';
-import type { Timings } from './timings.ts';
+import type { BotParts } from './parts.ts';
 
 type Presence = {
   /** Shows the presence anew after each login, as a new session has none. */
@@ -12,19 +10,13 @@ type Presence = {
   stop: () => void;
 };
 
-type Options = {
-  rest: REST;
-  /** The guild whose language the presence has; undefined: English. */
-  guildId: string | undefined;
-  servers: Pick<ServerList, 'current'>;
-  /** Shows a text under the bot's name; false while the bot is not connected. */
-  show: (text: string) => boolean;
-  timings: Timings;
-  log: Logger;
-};
-
-/** The bot's presence: how many players are on how many servers that are online. */
-export function createPresence({ rest, guildId, servers, show, timings, log }: Options): Presence {
+/**
+ * The bot's presence: how many players are on how many servers that are online. In the language of the only guild, else
+ * in English.
+ * @param parts.show shows a text under the bot's name; false while the bot is not connected.
+ */
+export function createPresence(parts: BotParts & { show: (text: string) => boolean }): Presence {
+  const { rest, guildId, servers, show, timings, log } = parts;
   let latest: string | undefined;
   let locale: string | undefined;
   let loop: Loop | undefined;

@@ -1,9 +1,5 @@
-import type { REST } from '@discordjs/rest';
 import { channelMention } from 'discord.js';
-import type { Logger } from 'pino';
-import type { Db } from '../../src/db/client.ts';
 import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
-import type { ServerList } from '../../src/live/server-list.ts';
 import {
   type DiscordFeed,
   findDiscordFeed,
@@ -12,27 +8,17 @@ import {
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import type { MentionCommand } from '../command-mentions.ts';
 import { noticeMessage } from '../embeds/message.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { isChannelGone, isPostingForbidden, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
-import type { SitePages } from '../site-pages.ts';
-import type { Timings } from '../timings.ts';
+import type { BotParts } from '../parts.ts';
 import { stepPenaltyFeed } from './penalty-feed.ts';
 import { stepServerFeed } from './server-feed.ts';
 
-type FeedsDeps = {
-  db: Db;
-  rest: REST;
-  servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
-  pages: SitePages;
+type FeedsDeps = BotParts & {
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled' | 'objection'>;
-  mention: MentionCommand;
-  log: Logger;
-  now: () => Date;
-  timings: Timings;
 };
 
 /** Notifications within this time cause one check. */
@@ -57,7 +43,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   const { db, servers, moderators, log, timings } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const messenger = { ...deps, signal };
+  const stepDeps = { ...deps, signal };
   /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
   /** Consecutive failures by feed, and the time of the next attempt in milliseconds of `performance.now()`. */
@@ -135,9 +121,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   async function step(id: number): Promise<boolean> {
     const feed = await findDiscordFeed(db, id);
     if (!feed) return false;
-    return feed.subject === 'penalties'
-      ? stepPenaltyFeed({ ...deps, messenger }, feed)
-      : stepServerFeed({ ...deps, messenger }, feed);
+    return feed.subject === 'penalties' ? stepPenaltyFeed(stepDeps, feed) : stepServerFeed(stepDeps, feed);
   }
 
   function postpone({ id }: DiscordFeed, error: unknown): void {
@@ -166,7 +150,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       const channel = channelMention(channelId);
       const why = words[reason](deps.mention('feed start', texts));
       const text = words.switchedOff({ subject, channel, reason: why });
-      await sendDirectMessage(messenger, startedBy, noticeMessage(text));
+      await sendDirectMessage(stepDeps, startedBy, noticeMessage(text));
     } catch (error) {
       if (signal.aborted) return;
       log.warn(

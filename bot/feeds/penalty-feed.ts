@@ -1,5 +1,3 @@
-import type { Logger } from 'pino';
-import type { Db } from '../../src/db/client.ts';
 import { knownEnd, serverNameOf, statusAt } from '../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
@@ -35,16 +33,9 @@ import {
   postMessage,
   toNonce,
 } from '../messages.ts';
+import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
-
-type PenaltyFeedDeps = {
-  db: Db;
-  messenger: Messenger;
-  pages: SitePages;
-  log: Logger;
-  now: () => Date;
-};
 
 /** More new penalties than this become one message. */
 const SHOWN_ONE_BY_ONE = 20;
@@ -53,7 +44,7 @@ const SHOWN_ONE_BY_ONE = 20;
  * Posts or edits one message of a penalty feed: new penalties come first, then the edit that has been due longest.
  * @returns whether there may be more to do.
  */
-export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed): Promise<boolean> {
+export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
   const { db, log } = deps;
   const eventLog = await readEventLog(db);
   if (feed.epoch !== eventLog.epoch || feed.cursor > eventLog.newestId) {
@@ -81,11 +72,8 @@ export async function stepPenaltyFeed(deps: PenaltyFeedDeps, feed: DiscordFeed):
 }
 
 /** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
-async function post(
-  { db, messenger, pages, log, now }: PenaltyFeedDeps,
-  feed: DiscordFeed,
-  upTo: number,
-): Promise<void> {
+async function post(deps: BotParts & Messenger, feed: DiscordFeed, upTo: number): Promise<void> {
+  const { db, pages, log, now } = deps;
   const { amount, counts, first } = await countWaitingPenalties(db, feed, upTo);
   const { texts } = localizationOf(feed.locale);
   const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
@@ -95,7 +83,7 @@ async function post(
   let messageId: string | undefined;
   try {
     const nonce = toNonce(feed.epoch, feed.id, upTo);
-    messageId = message && (await postMessage(messenger, feed.channelId, { message, nonce }));
+    messageId = message && (await postMessage(deps, feed.channelId, { message, nonce }));
   } catch (error) {
     if (!isMessageRefused(error)) throw error;
     log.error(
@@ -107,10 +95,8 @@ async function post(
   await passFeedEvents(db, feed, { upTo, posted });
 }
 
-async function editOne(
-  { db, messenger, pages, log, now }: PenaltyFeedDeps,
-  feed: DiscordFeed,
-): Promise<boolean> {
+async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
+  const { db, pages, log, now } = deps;
   const edit = await findDueEdit(db, feed.id);
   if (!edit) return false;
   const { texts } = localizationOf(feed.locale);
@@ -119,7 +105,7 @@ async function editOne(
     // The event has been deleted by retention, so there is nothing to show.
     if (edit.event) {
       const view = feedPenalty(edit.event, { texts, pages, now: now() });
-      await editMessage(messenger, { channelId: feed.channelId, messageId: edit.messageId }, view);
+      await editMessage(deps, { channelId: feed.channelId, messageId: edit.messageId }, view);
     }
   } catch (error) {
     if (isMessageGone(error)) isThere = false;

@@ -1,7 +1,4 @@
-import type { Logger } from 'pino';
-import type { Db } from '../../src/db/client.ts';
 import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
-import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type FeedServer,
@@ -16,17 +13,9 @@ import { linksRow } from '../embeds/server-card.ts';
 import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { type ChannelMessage, isMessageRefused, type Messenger, postMessage, toNonce } from '../messages.ts';
+import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
-
-type ServerFeedDeps = {
-  db: Db;
-  servers: Pick<ServerList, 'current' | 'findById'>;
-  messenger: Messenger;
-  pages: SitePages;
-  log: Logger;
-  now: () => Date;
-};
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
@@ -43,7 +32,7 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
  * Posts one pending message of a server feed; if none is pending, saves the changes to be posted next.
  * @returns whether there may be more to do.
  */
-export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): Promise<boolean> {
+export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
   const { db, servers, now } = deps;
   const states = await listFeedServers(db, feed.id);
   const change = FEED_CHANGES.find((kind) => states.some(({ pending }) => pending === kind));
@@ -67,11 +56,12 @@ export async function stepServerFeed(deps: ServerFeedDeps, feed: DiscordFeed): P
 
 /** Posts one kind of change in one message, for all servers for which it is pending. */
 async function post(
-  { db, servers, messenger, pages, log }: ServerFeedDeps,
+  deps: BotParts & Messenger,
   feed: DiscordFeed,
   change: FeedChange,
   states: readonly FeedServer[],
 ): Promise<void> {
+  const { db, servers, pages, log } = deps;
   const changedServers = states.filter(({ pending }) => pending === change);
   // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
   const views = changedServers.flatMap(({ serverId }) => {
@@ -86,7 +76,7 @@ async function post(
     if (first) {
       const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
       const nonce = toNonce(feed.id, change, ...places);
-      await postMessage(messenger, feed.channelId, { message, nonce });
+      await postMessage(deps, feed.channelId, { message, nonce });
     }
   } catch (error) {
     if (!isMessageRefused(error)) throw error;

@@ -6,13 +6,12 @@ import { REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type CommandResponse, type Invoker, Refusal } from '../command.ts';
-import type { MentionCommand } from '../command-mentions.ts';
 import { COMMANDS, type CommandDeps } from '../commands/commands.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { Texts } from '../locales/en.ts';
 import type { ModeratorRule } from '../moderators.ts';
+import type { BotParts } from '../parts.ts';
 import { relativeTime } from '../text.ts';
-import type { Timings } from '../timings.ts';
 import type { Cooldown } from './cooldown.ts';
 import { parseCustomId } from './custom-id.ts';
 import { defer, deliver, isInteractionOver, notify } from './delivery.ts';
@@ -27,15 +26,11 @@ import {
 } from './interaction.ts';
 import type { InteractionOutcome } from './outcome.ts';
 
-type DispatcherDeps = {
+type DispatcherDeps = BotParts & {
   commandDeps: CommandDeps;
   cooldown: Cooldown;
-  log: Logger;
   /** In which guilds Discord's permissions make moderators. */
   moderators: Pick<ModeratorRule, 'holdsIn' | 'settled'>;
-  mention: MentionCommand;
-  now: () => Date;
-  timings: Timings;
   countInteraction: (outcome: InteractionOutcome) => void;
 };
 

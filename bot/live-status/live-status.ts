@@ -1,8 +1,4 @@
-import type { REST } from '@discordjs/rest';
 import { channelMention, Routes } from 'discord.js';
-import type { Logger } from 'pino';
-import type { Db } from '../../src/db/client.ts';
-import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   findWhoPinned,
@@ -27,17 +23,7 @@ import {
   sendDirectMessage,
   toNonce,
 } from '../messages.ts';
-import type { SitePages } from '../site-pages.ts';
-import type { Timings } from '../timings.ts';
-
-type LiveStatusDeps = {
-  db: Db;
-  rest: REST;
-  servers: Pick<ServerList, 'current' | 'findById' | 'onChange'>;
-  pages: SitePages;
-  log: Logger;
-  timings: Timings;
-};
+import type { BotParts } from '../parts.ts';
 
 type Pin = {
   /** Undefined: the message shows all servers. */
@@ -87,7 +73,7 @@ export type LiveStatus = {
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
-export function createLiveStatus(deps: LiveStatusDeps): LiveStatus {
+export function createLiveStatus(deps: BotParts): LiveStatus {
   const { db, rest, servers, pages, log } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const stopping = new AbortController();

@@ -7,8 +7,6 @@ import {
   RESTJSONErrorCodes,
   Routes,
 } from 'discord.js';
-import type { Logger } from 'pino';
-import type { Db } from '../../src/db/client.ts';
 import {
   BOOST,
   type FlagMapping,
@@ -24,8 +22,8 @@ import {
   saveMemberRoles,
   saveMembers,
 } from '../../src/queries/users/discord-members.ts';
+import type { BotParts } from '../parts.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
-import type { Timings } from '../timings.ts';
 
 /** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
 type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
@@ -41,14 +39,7 @@ export type MemberRoles = {
   health: () => RoundsHealth & { missing: string[] | undefined };
 };
 
-type Deps = {
-  db: Db;
-  rest: REST;
-  log: Logger;
-  now: () => Date;
-  mirrorMetrics: MirrorMetrics;
-  timings: Timings;
-};
+type Deps = Pick<BotParts, 'db' | 'rest' | 'log' | 'now' | 'timings'> & { mirrorMetrics: MirrorMetrics };
 
 type Settings = {
   /** `DISCORD_GUILD_ID` */

@@ -1,0 +1,23 @@
+import type { REST } from '@discordjs/rest';
+import type { Logger } from 'pino';
+import type { Db } from '../src/db/client.ts';
+import type { ServerList } from '../src/live/server-list.ts';
+import type { MentionCommand } from './command-mentions.ts';
+import type { SitePages } from './site-pages.ts';
+import type { Timings } from './timings.ts';
+
+/** What the parts of the bot share. */
+export type BotParts = {
+  db: Db;
+  /** Discord's REST API outside of interactions. */
+  rest: REST;
+  /** The only guild in which commands are registered and moderators recognised; undefined: all guilds. */
+  guildId: string | undefined;
+  /** The listed servers with their latest poll. */
+  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
+  pages: SitePages;
+  mention: MentionCommand;
+  log: Logger;
+  now: () => Date;
+  timings: Timings;
+};
