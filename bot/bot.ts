@@ -3,8 +3,7 @@ import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
 import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
-import type { LookUpSteamBans } from '../src/steam/bans.ts';
-import type { ResolveVanity } from '../src/steam/vanity-names.ts';
+import type { CommandDeps } from './command.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createFeeds } from './feeds/feeds.ts';
 import { type ConnectionHealth, createConnection } from './gateway/connection.ts';
@@ -23,7 +22,10 @@ import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { createSitePages } from './site-pages.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
-export type BotDeps = Pick<BotParts, 'guildId' | 'servers' | 'log'> & {
+export type BotDeps = Pick<
+  CommandDeps,
+  'guildId' | 'servers' | 'log' | 'resolveVanity' | 'appealUrl' | 'lookUpSteamBans'
+> & {
   token: string;
   /** Base of Discord's REST API, which also gives the gateway's address. */
   apiUrl: string;
@@ -32,11 +34,6 @@ export type BotDeps = Pick<BotParts, 'guildId' | 'servers' | 'log'> & {
   arePenaltiesPublic: boolean;
   database: Pick<Database, 'db' | 'requestDb'>;
   readHistory: ReadHistory;
-  resolveVanity: ResolveVanity;
-  /** Where a penalty can be appealed. */
-  appealUrl: string | undefined;
-  /** Absent without `STEAM_API_KEY`. */
-  lookUpSteamBans?: LookUpSteamBans | undefined;
   /** Which roles give flags and which follow facts, in the guild `guildId`; undefined: none. */
   roles: Config['discord']['roles'];
   mirrorMetrics: MirrorMetrics;

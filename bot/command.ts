@@ -1,8 +1,35 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
+import type { LookUpSteamBans } from '../src/steam/bans.ts';
+import type { ResolveVanity } from '../src/steam/vanity-names.ts';
 import type { MentionCommand } from './command-mentions.ts';
-import type { MessageView } from './embeds/message.ts';
+import type { Attachment, MessageView } from './embeds/message.ts';
 import type { BotPermission, Texts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
+import type { BotParts } from './parts.ts';
+
+/** What commands need. */
+export type CommandDeps = BotParts & {
+  resolveVanity: ResolveVanity;
+  /** Where a penalty can be appealed. */
+  appealUrl: string | undefined;
+  /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
+  lookUpSteamBans?: LookUpSteamBans | undefined;
+  /** The chart of a server's last 24 hours; undefined when there is none. */
+  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
+  /**
+   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
+   * twice, such as by a double click, posts one message.
+   * @param pin.serverId undefined: the message shows all servers.
+   * @param pin.pressedMessageId the message whose button was pressed.
+   * @throws {Refusal} when the bot may not post there.
+   */
+  pinLiveStatus: (
+    invoker: Invoker,
+    pin: { serverId: number | undefined; pressedMessageId: string },
+  ) => Promise<void>;
+  /** Called after a feed was started, changed or stopped. */
+  onFeedsChanged: () => void;
+};
 
 /** Who caused an interaction, and where; read from that interaction, so it is current. */
 export type Invoker = {
@@ -75,27 +102,27 @@ export type CommandResponse = {
 export type Choice = { name: string; value: string };
 
 /** A slash command, or a command of the user context menu. */
-export type Command<Deps> = {
+export type Command = {
   /** What is registered with Discord. */
   define: () => RESTPostAPIApplicationCommandsJSONBody;
-  execute: (deps: Deps, invoker: Invoker, options: CommandOptions) => CommandResponse;
+  execute: (deps: CommandDeps, invoker: Invoker, options: CommandOptions) => CommandResponse;
   /**
    * Suggestions for an option, at most 25.
    * @param option the name of the option that is being typed.
    */
   autocomplete?: (
-    deps: Deps,
+    deps: CommandDeps,
     invoker: Invoker,
     typed: { text: string; option: string },
   ) => Promise<Choice[]> | Choice[];
   /** Handlers of the buttons and menus in its messages. */
-  components?: Components<Deps>;
+  components?: Components;
 };
 
-export type HandlePress<Deps> = (deps: Deps, invoker: Invoker, press: ComponentPress) => CommandResponse;
+export type HandlePress = (deps: CommandDeps, invoker: Invoker, press: ComponentPress) => CommandResponse;
 
 /** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
-export type Components<Deps> = Readonly<Record<string, HandlePress<Deps>>>;
+export type Components = Readonly<Record<string, HandlePress>>;
 
 type Explain = (texts: Texts, mention: MentionCommand) => string | MessageView;
 

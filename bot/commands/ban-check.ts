@@ -15,9 +15,9 @@ import {
 } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId, type User } from '../../src/queries/users/users.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import {
   type Command,
+  type CommandDeps,
   type CommandResponse,
   type ComponentPress,
   type Invoker,
@@ -47,15 +47,8 @@ import {
   requireOwnSteamId,
   resolveSteamOptions,
   respondAboutPerson,
-  type SubjectDeps,
   showsDiscord,
 } from './subject.ts';
-
-export type BanCheckDeps = SubjectDeps & {
-  appealUrl: string | undefined;
-  /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
-  lookUpSteamBans?: LookUpSteamBans | undefined;
-};
 
 /** How long a message waits for Steam. A response that comes later is cached for the next command. */
 const STEAM_WITHIN_MS = 700;
@@ -64,7 +57,7 @@ const STEAM_WITHIN_MS = 700;
  * `/ban-check steamid? user? player? show?`: the invoker's own record; for moderators anyone's. It has no default
  * permission, since everyone may use it.
  */
-export const banCheckCommand: Command<BanCheckDeps> = {
+export const banCheckCommand: Command = {
   define: () =>
     localized(new SlashCommandBuilder(), ({ banCheck }) => banCheck)
       .addStringOption((option) => localized(option, ({ banCheck }) => banCheck.options.steamid))
@@ -99,7 +92,7 @@ export const banCheckCommand: Command<BanCheckDeps> = {
 };
 
 /** "Check bans" in the user context menu: the record of the linked player. */
-export const checkBansCommand: Command<BanCheckDeps> = {
+export const checkBansCommand: Command = {
   define: () =>
     new ContextMenuCommandBuilder()
       .setType(ApplicationCommandType.User)
@@ -110,7 +103,7 @@ export const checkBansCommand: Command<BanCheckDeps> = {
   execute: (...command) => banCheckCommand.execute(...command),
 };
 
-async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
+async function renderFirstPage(deps: CommandDeps, command: PersonCommand): Promise<MessageView> {
   const steamId = await resolveSubject(deps, command);
   return renderRecord(deps, steamId, {
     invoker: command.invoker,
@@ -124,7 +117,7 @@ async function renderFirstPage(deps: BanCheckDeps, command: PersonCommand): Prom
  * SteamID over a nickname.
  * @throws {Refusal} when there is none, or when the invoker may not see it.
  */
-async function resolveSubject(deps: BanCheckDeps, command: PersonCommand): Promise<SteamId64> {
+async function resolveSubject(deps: CommandDeps, command: PersonCommand): Promise<SteamId64> {
   const { invoker, options, kind } = command;
   const discordId = options.user;
   if (discordId !== undefined && discordId !== invoker.discordId) {
@@ -141,7 +134,7 @@ async function resolveSubject(deps: BanCheckDeps, command: PersonCommand): Promi
 type State = RecordFilter & { steamId: string | undefined; page?: string | undefined };
 
 function updateRecord(
-  deps: BanCheckDeps,
+  deps: CommandDeps,
   invoker: Invoker,
   { messageOwnerId, isEphemeral }: ComponentPress,
   state: State,
@@ -158,7 +151,7 @@ function updateRecord(
 
 /** Checks each press again: an invoker may no longer be a moderator. */
 async function renderState(
-  deps: BanCheckDeps,
+  deps: CommandDeps,
   invoker: Invoker,
   { steamId, page, ...filter }: State,
   { isPublic }: { isPublic: boolean },
@@ -171,7 +164,7 @@ async function renderState(
 
 /** A page of a player's record. The caller has checked that the invoker may see it. */
 export async function renderRecord(
-  deps: BanCheckDeps,
+  deps: CommandDeps,
   steamId: SteamId64,
   {
     invoker,
@@ -203,7 +196,7 @@ export async function renderRecord(
  * @returns `unknown` when Steam does not respond in time; undefined without `STEAM_API_KEY`.
  */
 export async function loadSteamBans(
-  { lookUpSteamBans }: BanCheckDeps,
+  { lookUpSteamBans }: CommandDeps,
   steamId64: SteamId64,
 ): Promise<SteamBansView | undefined> {
   if (!lookUpSteamBans) return undefined;

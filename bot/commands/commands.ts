@@ -1,14 +1,11 @@
 import type { Command } from '../command.ts';
-import { type BanCheckDeps, banCheckCommand, checkBansCommand } from './ban-check.ts';
-import { type FeedDeps, feedCommand } from './feed.ts';
+import { banCheckCommand, checkBansCommand } from './ban-check.ts';
+import { feedCommand } from './feed.ts';
 import { lookupCommand } from './lookup.ts';
-import { type ServerDeps, serverCommand } from './server.ts';
-
-/** The dependencies of all commands. */
-export type CommandDeps = ServerDeps & BanCheckDeps & FeedDeps;
+import { serverCommand } from './server.ts';
 
 /** Every command of the bot. */
-export const COMMANDS: readonly Command<CommandDeps>[] = [
+export const COMMANDS: readonly Command[] = [
   serverCommand,
   banCheckCommand,
   lookupCommand,

@@ -5,7 +5,6 @@ import {
   type SlashCommandStringOption,
   userMention,
 } from 'discord.js';
-import type { Db } from '../../src/db/client.ts';
 import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
 import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import { InvalidInput } from '../../src/domain/errors.ts';
@@ -13,8 +12,14 @@ import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import { type Choice, type Command, type CommandOptions, type Invoker, Refusal } from '../command.ts';
-import type { MentionCommand } from '../command-mentions.ts';
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandOptions,
+  type Invoker,
+  Refusal,
+} from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
@@ -22,14 +27,7 @@ import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { escapeText, joinLines } from '../text.ts';
 import { localized } from './definition.ts';
-import { completeServer, findServer, type ServerChoiceDeps } from './server-choice.ts';
-
-export type FeedDeps = ServerChoiceDeps & {
-  db: Db;
-  mention: MentionCommand;
-  /** Called after a feed was started, changed or stopped. */
-  onFeedsChanged: () => void;
-};
+import { completeServer, findServer } from './server-choice.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 const MAX_PLAYERS = 255;
@@ -38,7 +36,7 @@ const MAX_PLAYERS = 255;
  * `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what`: posts changes in a channel as they
  * happen; for members with Manage Server.
  */
-export const feedCommand: Command<FeedDeps> = {
+export const feedCommand: Command = {
   define: () =>
     localized(new SlashCommandBuilder(), ({ feed }) => feed)
       .setDefaultMemberPermissions(MANAGER_PERMISSION)
@@ -107,7 +105,7 @@ function requireManager(invoker: Invoker): Manager {
 
 /** Starts a feed, or changes the settings of one; those that the options do not name stay. */
 async function start(
-  deps: FeedDeps,
+  deps: CommandDeps,
   manager: Manager,
   subject: FeedSubject,
   { types, server, players, role }: CommandOptions,
@@ -147,7 +145,7 @@ async function start(
 }
 
 async function stop(
-  { db, onFeedsChanged }: FeedDeps,
+  { db, onFeedsChanged }: CommandDeps,
   { channelId, discordId, localization }: Manager,
   subject: FeedSubject,
 ): Promise<MessageView> {
@@ -169,7 +167,7 @@ type ListedFeed = Awaited<ReturnType<typeof listGuildFeeds>>[number];
 
 /** The feeds of a guild. If the invoker's channel has a feed, also the permissions that the bot lacks there. */
 async function list(
-  { db, mention }: FeedDeps,
+  { db, mention }: CommandDeps,
   { guildId, channelId, botLacks, localization: { texts } }: Manager,
 ): Promise<MessageView> {
   const feeds = await listGuildFeeds(db, guildId);

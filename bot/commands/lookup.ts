@@ -2,13 +2,13 @@ import { inlineCode, SlashCommandBuilder, SnowflakeUtil, TimestampStyles, userMe
 import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
 import { accountId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser, type LookedUpUser } from '../../src/queries/users/users.ts';
-import { type Command, Refusal } from '../command.ts';
+import { type Command, type CommandDeps, Refusal } from '../command.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
-import { type BanCheckDeps, loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
+import { loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
 import { localized } from './definition.ts';
 import {
   completePlayer,
@@ -21,7 +21,7 @@ import {
 } from './subject.ts';
 
 /** `/lookup user? steamid? player? show?`: a member's profile by the rules of `GET /users/lookup` (specification 4.5). */
-export const lookupCommand: Command<BanCheckDeps> = {
+export const lookupCommand: Command = {
   define: () =>
     localized(new SlashCommandBuilder(), ({ lookup }) => lookup)
       .setDefaultMemberPermissions(MODERATOR_PERMISSION)
@@ -40,7 +40,7 @@ export const lookupCommand: Command<BanCheckDeps> = {
   },
 };
 
-async function renderUser(deps: BanCheckDeps, command: PersonCommand): Promise<MessageView> {
+async function renderUser(deps: CommandDeps, command: PersonCommand): Promise<MessageView> {
   const { invoker, kind } = command;
   const { texts } = command.localization;
   const isPublic = kind === 'public';
@@ -65,7 +65,7 @@ async function renderUser(deps: BanCheckDeps, command: PersonCommand): Promise<M
  * @throws {Refusal} when there is none, or when the invoker may not see them.
  */
 async function resolveSubject(
-  deps: BanCheckDeps,
+  deps: CommandDeps,
   command: PersonCommand,
 ): Promise<{ discordId: string } | { steamId64: SteamId64 }> {
   const { invoker, options } = command;

@@ -1,21 +1,18 @@
 import { foldText } from '../../src/domain/text/fold-text.ts';
-import type { ServerList } from '../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
-import { type Choice, Refusal } from '../command.ts';
+import { type Choice, type CommandDeps, Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { inDisplayOrder, serverChoice } from '../embeds/server-list.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText } from '../text.ts';
 
-export type ServerChoiceDeps = { servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug'> };
-
 /** All servers, in display order. */
-export function listViews({ servers }: ServerChoiceDeps): ServerView[] {
+export function listViews({ servers }: CommandDeps): ServerView[] {
   return inDisplayOrder(servers.current().map(toServerView));
 }
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
-export function completeServer(deps: ServerChoiceDeps, typed: string, texts: Texts): Choice[] {
+export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {
   const part = foldText(typed.trim());
   return listViews(deps)
     .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
@@ -28,7 +25,7 @@ export function completeServer(deps: ServerChoiceDeps, typed: string, texts: Tex
  * A server by its slug or exact name; the text can be anything, since autocomplete only suggests.
  * @throws {Refusal} when there is none.
  */
-export function findServer({ servers }: ServerChoiceDeps, text: string): ServerView {
+export function findServer({ servers }: CommandDeps, text: string): ServerView {
   const status =
     servers.findBySlug(text) ??
     servers.findBySlug(text.toLowerCase()) ??

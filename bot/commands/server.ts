@@ -2,31 +2,23 @@ import { SlashCommandBuilder } from 'discord.js';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type Command,
+  type CommandDeps,
   type CommandResponse,
   type ComponentPress,
   type Components,
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { type Attachment, COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
-import type { LiveStatus } from '../live-status/live-status.ts';
 import type { Localization } from '../locales/localization.ts';
-import type { SitePages } from '../site-pages.ts';
 import { localized } from './definition.ts';
-import { completeServer, findServer, listViews, type ServerChoiceDeps } from './server-choice.ts';
-
-export type ServerDeps = ServerChoiceDeps & {
-  pages: SitePages;
-  /** The chart of a server's last 24 hours; undefined when there is none. */
-  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
-  pinLiveStatus: LiveStatus['pin'];
-};
+import { completeServer, findServer, listViews } from './server-choice.ts';
 
 /** Buttons and menus of `/server` messages. */
-const serverComponents: Components<ServerDeps> = {
+const serverComponents: Components = {
   'server.refresh': (deps, invoker, press) => ({
     kind: 'update',
     render: () => {
@@ -55,7 +47,7 @@ const serverComponents: Components<ServerDeps> = {
 };
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
-export const serverCommand: Command<ServerDeps> = {
+export const serverCommand: Command = {
   define: () =>
     localized(new SlashCommandBuilder(), ({ server }) => server)
       .addStringOption((option) =>
@@ -76,13 +68,13 @@ export const serverCommand: Command<ServerDeps> = {
 };
 
 /** The list of all servers. */
-function renderList(deps: ServerDeps, { texts }: Localization, offersPin: boolean): MessageView {
+function renderList(deps: CommandDeps, { texts }: Localization, offersPin: boolean): MessageView {
   return serverList(listViews(deps), { texts, pages: deps.pages, offersPin });
 }
 
 /** The card of one server, with its chart. */
 async function renderCard(
-  deps: ServerDeps,
+  deps: CommandDeps,
   server: ServerView,
   localization: Localization,
   offersPin: boolean,
@@ -93,7 +85,7 @@ async function renderCard(
 
 /** The component's argument is a server's id, or `all`. */
 async function pin(
-  deps: ServerDeps,
+  deps: CommandDeps,
   invoker: Invoker,
   { args: [arg], messageId }: ComponentPress,
 ): Promise<MessageView> {
@@ -124,7 +116,7 @@ function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Loc
 }
 
 /** @throws {Refusal} when the id is not that of a listed server. */
-function requireServer({ servers }: ServerDeps, arg: string | undefined): ServerView {
+function requireServer({ servers }: CommandDeps, arg: string | undefined): ServerView {
   const id = tryParsePositive(arg);
   const status = id === undefined ? undefined : servers.findById(id);
   if (status) return toServerView(status);

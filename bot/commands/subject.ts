@@ -1,14 +1,13 @@
-import type { Db } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamReference } from '../../src/domain/steam-id.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { isolate } from '../../src/domain/text/isolate.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
 import { findUserByDiscordId, type User } from '../../src/queries/users/users.ts';
-import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
 import {
   type Choice,
   type Command,
+  type CommandDeps,
   type CommandOptions,
   type CommandResponse,
   type HandlePress,
@@ -19,16 +18,7 @@ import { LIMITS } from '../discord-limits.ts';
 import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Localization } from '../locales/localization.ts';
-import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, toPlainLine } from '../text.ts';
-
-/** Dependencies of resolving the player that a command is about. */
-export type SubjectDeps = {
-  db: Db;
-  pages: SitePages;
-  resolveVanity: ResolveVanity;
-  now: () => Date;
-};
 
 /** A command about a person: who invoked it, and who sees the response in which language. */
 export type PersonCommand = {
@@ -78,7 +68,7 @@ export function moderateMembersRequired(): Refusal {
  * @throws {Refusal}
  */
 export async function requireMaySee(
-  { db }: SubjectDeps,
+  { db }: CommandDeps,
   invoker: Invoker,
   steamId64: SteamId64,
 ): Promise<void> {
@@ -88,7 +78,7 @@ export async function requireMaySee(
 }
 
 /** The player linked to the invoker. @throws {Refusal} that explains how to link. */
-export async function requireOwnSteamId({ db, pages }: SubjectDeps, invoker: Invoker): Promise<SteamId64> {
+export async function requireOwnSteamId({ db, pages }: CommandDeps, invoker: Invoker): Promise<SteamId64> {
   const user = await findUserByDiscordId(db, invoker.discordId);
   if (user) return user.steamId64;
   throw new Refusal(({ refusals, buttons }) =>
@@ -104,7 +94,7 @@ export async function requireOwnSteamId({ db, pages }: SubjectDeps, invoker: Inv
  * @throws {Refusal} when the option names no known player, or one whom the invoker may not see.
  */
 export async function resolveSteamOptions(
-  deps: SubjectDeps,
+  deps: CommandDeps,
   command: PersonCommand,
 ): Promise<SteamId64 | undefined> {
   const { invoker, options } = command;
@@ -121,7 +111,7 @@ export async function resolveSteamOptions(
  * Resolves the option `steamid`, in any notation.
  * @throws {Refusal} when it is not a SteamID, or a custom address that is unknown or cannot be looked up now.
  */
-async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Promise<SteamId64> {
+async function resolveSteamId({ resolveVanity }: CommandDeps, text: string): Promise<SteamId64> {
   const reference = tryParseSteamReference(text);
   if (reference === undefined) {
     throw new Refusal(({ refusals }) => refusals.notASteamId(escapeText(text, { max: 64, fallback: '?' })));
@@ -142,7 +132,7 @@ async function resolveSteamId({ resolveVanity }: SubjectDeps, text: string): Pro
  * @throws {Refusal} when no player seen here has exactly this name; when several have, with a menu of them.
  */
 async function resolvePlayer(
-  { db, now }: SubjectDeps,
+  { db, now }: CommandDeps,
   { name: command, invoker, kind }: PersonCommand,
   text: string,
 ): Promise<SteamId64> {
@@ -166,7 +156,7 @@ async function resolvePlayer(
 }
 
 /** The handler of that menu: runs the command again with the chosen player. */
-export function repeatForCandidate<Deps>(execute: Command<Deps>['execute']): HandlePress<Deps> {
+export function repeatForCandidate(execute: Command['execute']): HandlePress {
   return (deps, invoker, { args: [kind], values: [steamid = ''] }) => {
     const response = execute(deps, invoker, { steamid, show: kind === 'public' });
     return response.kind === 'ephemeral' ? { ...response, kind: 'update' } : response;
@@ -178,7 +168,7 @@ export function repeatForCandidate<Deps>(execute: Command<Deps>['execute']): Han
  * no suggestions, without a query.
  */
 export async function completePlayer(
-  { db, now }: SubjectDeps,
+  { db, now }: CommandDeps,
   { canModerateMembers }: Invoker,
   typed: string,
 ): Promise<Choice[]> {

@@ -9,7 +9,7 @@ import {
 } from '../../src/queries/live-status-messages.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import { type Invoker, Refusal } from '../command.ts';
+import { type CommandDeps, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
@@ -24,13 +24,6 @@ import {
   toNonce,
 } from '../messages.ts';
 import type { BotParts } from '../parts.ts';
-
-type Pin = {
-  /** Undefined: the message shows all servers. */
-  serverId: number | undefined;
-  /** The message whose button was pressed. */
-  pressedMessageId: string;
-};
 
 type Row = Omit<LiveStatusMessage, 'createdAt'>;
 
@@ -64,12 +57,7 @@ export type LiveStatus = {
   start: () => void;
   /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
   stop: () => Promise<void>;
-  /**
-   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
-   * twice, such as by a double click, posts one message.
-   * @throws {Refusal} when the bot may not post there.
-   */
-  pin: (invoker: Invoker, pin: Pin) => Promise<void>;
+  pin: CommandDeps['pinLiveStatus'];
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
