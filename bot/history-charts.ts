@@ -5,20 +5,16 @@ import { averagePlayersOf } from '../src/charts/series.ts';
 import type { ReadHistory, ServerHistory } from '../src/live/server-history.ts';
 import type { HistoryPoint } from '../src/queries/servers/samples.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
+import type { CommandDeps } from './command.ts';
 import type { Attachment } from './embeds/message.ts';
 import type { ChartFacts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
-
-/** @returns undefined when there are too few points for a chart, or when it cannot be drawn. */
-type ChartOf = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
 
 type Deps = {
   readHistory: ReadHistory;
   drawChart?: typeof drawPlayerChart;
   log: Logger;
 };
-
-type CachedChart = { readAt: number; chart: Promise<Attachment | undefined> };
 
 /** For the history and its drawing; half of what an interaction may take: the card still arrives without its chart. */
 const LIMIT_MS = 2000;
@@ -29,20 +25,21 @@ const MIN_POINTS = 2;
 
 /**
  * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart that
- * cannot be drawn is logged and omitted: the card is useful without it.
+ * cannot be drawn is logged and omitted, as is one of too few points: the card is useful without it.
  */
-export function createHistoryCharts({ readHistory, drawChart = drawPlayerChart, log }: Deps): ChartOf {
-  const cache = new LRUCache<string, CachedChart>({ max: MAX_CACHED_CHARTS });
+export function createHistoryCharts({
+  readHistory,
+  drawChart = drawPlayerChart,
+  log,
+}: Deps): CommandDeps['chartOf'] {
+  const cache = new LRUCache<string, Promise<Attachment | undefined>>({ max: MAX_CACHED_CHARTS });
 
   async function loadChart(serverId: number, localization: Localization): Promise<Attachment | undefined> {
     const history = await readHistory(serverId, HOURS);
-    const readAt = history.readAt.getTime();
-    const key = `${serverId} ${localization.locale}`;
-    const cached = cache.get(key);
-    if (cached?.readAt === readAt) return cached.chart;
-    const chart = toAttachment(drawChart, history, localization);
-    cache.set(key, { readAt, chart });
-    chart.catch(() => cache.get(key)?.chart === chart && cache.delete(key));
+    const key = `${serverId} ${localization.locale} ${history.readAt.getTime()}`;
+    const chart = cache.get(key) ?? toAttachment(drawChart, history, localization);
+    cache.set(key, chart);
+    chart.catch(() => cache.delete(key));
     return chart;
   }
 

@@ -2,14 +2,9 @@ import { foldText } from '../../src/domain/text/fold-text.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import { type Choice, type CommandDeps, Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { inDisplayOrder, serverChoice } from '../embeds/server-list.ts';
+import { listViews, serverChoice } from '../embeds/server-list.ts';
 import type { Texts } from '../locales/en.ts';
 import { escapeText } from '../text.ts';
-
-/** All servers, in display order. */
-export function listViews({ servers }: CommandDeps): ServerView[] {
-  return inDisplayOrder(servers.current().map(toServerView));
-}
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
 export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {

@@ -11,11 +11,11 @@ import {
 } from '../command.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
-import { serverList } from '../embeds/server-list.ts';
+import { listViews, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import type { Localization } from '../locales/localization.ts';
 import { localized } from './definition.ts';
-import { completeServer, findServer, listViews } from './server-choice.ts';
+import { completeServer, findServer } from './server-choice.ts';
 
 /** Buttons and menus of `/server` messages. */
 const serverComponents: Components = {

@@ -1,9 +1,10 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import { isolate } from '../../src/domain/text/isolate.ts';
-import { isFull, type ServerView } from '../../src/live/server-view.ts';
+import { isFull, type ServerView, toServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
+import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
@@ -12,7 +13,7 @@ import { pinButton, updatedLine } from './server-card.ts';
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;
 
-/** All servers with totals, and menus that open the card of one. */
+/** All servers, in the order of {@link listViews}, with totals, and menus that open the card of one. */
 export function serverList(
   servers: readonly ServerView[],
   { texts, pages, offersPin }: { texts: Texts; pages: SitePages; offersPin: boolean },
@@ -57,14 +58,17 @@ export function serverChoice(server: ServerView, { server: words }: Texts): { na
   };
 }
 
-/** Online servers first, those with most players first; then by name. */
-export function inDisplayOrder(servers: readonly ServerView[]): ServerView[] {
-  return servers.toSorted(
-    (a, b) =>
-      Number(b.isOnline) - Number(a.isOnline) ||
-      b.playersCount - a.playersCount ||
-      a.name.localeCompare(b.name),
-  );
+/** All servers: online ones first, those with most players first; then by name. */
+export function listViews({ servers }: Pick<BotParts, 'servers'>): ServerView[] {
+  return servers
+    .current()
+    .map(toServerView)
+    .sort(
+      (a, b) =>
+        Number(b.isOnline) - Number(a.isOnline) ||
+        b.playersCount - a.playersCount ||
+        a.name.localeCompare(b.name),
+    );
 }
 
 function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
@@ -83,7 +87,7 @@ function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
     undefined,
   );
   const head = [`**${totals}**`, updatedLine({ updatedAt }, texts)].filter(Boolean).join('\n');
-  const lines = inDisplayOrder(servers).map((server) => listLine(server, texts));
+  const lines = servers.map((server) => listLine(server, texts));
   const max = LIMITS.embedDescription - head.length - 2;
   return {
     title: words.allServers,
@@ -106,7 +110,7 @@ function listLine(server: ServerView, { server: words }: Texts): string {
 }
 
 function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): Row[] {
-  const options = inDisplayOrder(servers).map((server) => menuOption(server, texts));
+  const options = servers.map((server) => menuOption(server, texts));
   const rows: Row[] = [];
   for (let number = 0; number < MAX_MENUS && number * LIMITS.menuOptions < options.length; number++) {
     const placeholder = number === 0 ? texts.server.choose : texts.server.chooseNext(number + 1);

@@ -144,26 +144,15 @@ function feedServers(
     : servers.map((server) => `**${nameOf(server)}** · ${detailsOf(change, server, texts)}`);
   const description = joinLines(lines, { max: LIMITS.embedDescription, more: texts.server.more });
   const { emoji, colour } = LOOKS[change];
-  const isCall = change === 'players';
   const headline = isOne
-    ? headlineOfOne(change, first, texts)
-    : headlineOfMany(change, servers.length, texts);
+    ? texts.feed.one[change](nameOf(first), first.playersCount)
+    : texts.feed.several[change](servers.length);
   return {
     content: `${emoji} ${headline}`,
     embeds: description === '' ? [] : [{ color: colour, description }],
     components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
-    roleId: isCall ? roleId : null,
+    roleId: change === 'players' ? roleId : null,
   };
-}
-
-function headlineOfOne(change: FeedChange, server: ServerView, { feed }: Texts): string {
-  const name = nameOf(server);
-  return change === 'players' ? feed.reached({ amount: server.playersCount, name }) : feed[change](name);
-}
-
-function headlineOfMany(change: FeedChange, amount: number, { feed }: Texts): string {
-  if (change === 'players') return feed.reachedMany;
-  return change === 'down' ? feed.downMany(amount) : feed.upMany(amount);
 }
 
 /** For a server that went offline, when it was last seen; else its current map and players. */

@@ -12,7 +12,7 @@ import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import { type CommandDeps, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
-import { liveServerList } from '../embeds/server-list.ts';
+import { listViews, liveServerList } from '../embeds/server-list.ts';
 import { localizationOf } from '../locales/localization.ts';
 import {
   editMessage,
@@ -93,7 +93,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
 
   /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
   function serversOf({ serverId }: Pick<Row, 'serverId'>): ServerView[] | undefined {
-    if (serverId === null) return servers.current().map(toServerView);
+    if (serverId === null) return listViews(deps);
     const status = servers.findById(serverId);
     return status && [toServerView(status)];
   }

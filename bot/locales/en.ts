@@ -1,4 +1,4 @@
-import type { FeedSubject } from '../../src/domain/discord-feed.ts';
+import type { FeedChange, FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
@@ -127,17 +127,7 @@ export const en = {
     chartAlt: ({ peak, peakAt, average, gaps }: ChartFacts) =>
       `Chart of players over the last 24 hours: at most ${peak} (${peakAt}), ${average} on average${gaps ? '; with gaps where the server was offline (they count as 0)' : ''}.`,
     allServers: 'Servers',
-    totals: ({
-      online,
-      servers,
-      players,
-      capacity,
-    }: {
-      online: number;
-      servers: number;
-      players: number;
-      capacity: number;
-    }) =>
+    totals: ({ online, servers, players, capacity }: Record<Total, number>) =>
       `${online.toLocaleString('en')} of ${count(servers, 'server')} online · ${players.toLocaleString('en')}/${count(capacity, 'player')}`,
     presence: (players: number, servers: number) =>
       `${count(players, 'player')} on ${count(servers, 'server')}`,
@@ -245,12 +235,16 @@ export const en = {
     summary: ({ since, counts }: { since: string; counts: string }) =>
       `${counts}\nThe first came ${since}. There were too many to post one by one.`,
     lastSeen: (when: string) => `Last seen ${when}`,
-    down: (name: string) => `${name} is offline`,
-    downMany: (amount: number) => `${count(amount, 'server')} offline`,
-    up: (name: string) => `${name} is back online`,
-    upMany: (amount: number) => `${count(amount, 'server')} back online`,
-    reached: ({ amount, name }: { amount: number; name: string }) => `${count(amount, 'player')} on ${name}`,
-    reachedMany: 'Players wanted: these servers are filling up',
+    one: {
+      down: (name) => `${name} is offline`,
+      up: (name) => `${name} is back online`,
+      players: (name, players) => `${count(players, 'player')} on ${name}`,
+    } as Record<FeedChange, (name: string, players: number) => string>,
+    several: {
+      down: (servers) => `${count(servers, 'server')} offline`,
+      up: (servers) => `${count(servers, 'server')} back online`,
+      players: () => 'Players wanted: these servers are filling up',
+    } as Record<FeedChange, (servers: number) => string>,
 
     started: ({ subject, stop }: { subject: FeedSubject; stop: string }) =>
       `Done. This channel now gets updates on ${subject}; ${stop} ends them.`,
@@ -332,6 +326,7 @@ export const en = {
 };
 
 export type Texts = typeof en;
+type Total = 'online' | 'servers' | 'players' | 'capacity';
 export type ChartFacts = { peak: string; peakAt: string; average: string; gaps: boolean };
 /** The permissions that the bot needs in the channel of a feed. */
 export type BotPermission = keyof typeof permissions;

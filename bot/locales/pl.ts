@@ -237,12 +237,16 @@ export const pl: Texts = {
     summaryTitle: (amount) => count(amount, 'newPenalty'),
     summary: ({ since, counts }) => `${counts}\nPierwsza: ${since}. Tylu kar naraz nie pokazuję pojedynczo.`,
     lastSeen: (when) => `Ostatnio widziany ${when}`,
-    down: (name) => `${name} jest offline`,
-    downMany: (amount) => `Offline: ${count(amount, 'server')}`,
-    up: (name) => `${name} jest znów online`,
-    upMany: (amount) => `Znów online: ${count(amount, 'server')}`,
-    reached: ({ amount, name }) => `${name}: ${count(amount, 'player')}`,
-    reachedMany: 'Te serwery się zapełniają',
+    one: {
+      down: (name) => `${name} jest offline`,
+      up: (name) => `${name} jest znów online`,
+      players: (name, players) => `${name}: ${count(players, 'player')}`,
+    },
+    several: {
+      down: (servers) => `Offline: ${count(servers, 'server')}`,
+      up: (servers) => `Znów online: ${count(servers, 'server')}`,
+      players: () => 'Te serwery się zapełniają',
+    },
 
     started: ({ subject, stop }) =>
       `Gotowe. Ten kanał dostaje teraz powiadomienia o ${about[subject]}; wyłączysz je poleceniem ${stop}.`,
