@@ -37,7 +37,7 @@ export type Registration = {
   ids: CommandIds;
 };
 
-/** The setting with the last registration: application id, scope, hash of the definitions, ids of the commands. */
+/** The setting with the last registration: application id, scope, hash of the definitions. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
 const PAUSES = { firstMs: 5000, maxMs: 600_000 };
@@ -94,17 +94,17 @@ export async function registerCommands(
     );
     const scope = guildId ?? GLOBAL;
     const key = [applicationId, scope, hashOf(definitions)].join(' ');
+    const route = routeOf(applicationId, scope);
     const registration = (await findSetting(db, SETTING)) ?? '';
-    const commands = definitions.length;
-    if (!isForced && registration.startsWith(`${key} `)) {
-      return { isChanged: false, commands, scope, ids: readIds(registration.slice(key.length + 1)) };
+    const isChanged = isForced || !registration.startsWith(key);
+    const response = await (isChanged ? rest.put(route, { body: definitions }) : rest.get(route));
+    if (isChanged) {
+      // Last: if the new scope is refused, the previous one is still registered, as the setting says.
+      await removeOtherScope(rest, registration, { applicationId, scope });
+      await saveSetting(db, SETTING, key);
     }
-    const response = await rest.put(routeOf(applicationId, scope), { body: definitions });
     const ids = idsOf(response as RESTPutAPIApplicationCommandsResult);
-    // Last: if the new scope is refused, the previous one is still registered, as the setting says.
-    await removeOtherScope(rest, registration, { applicationId, scope });
-    await saveSetting(db, SETTING, `${key} ${writeIds(ids)}`);
-    return { isChanged: true, commands, scope, ids };
+    return { isChanged, commands: definitions.length, scope, ids };
   } catch (error) {
     throw toDiscordFailure(error);
   }
@@ -114,17 +114,6 @@ export async function registerCommands(
 function idsOf(commands: RESTPutAPIApplicationCommandsResult): CommandIds {
   const slashCommands = commands.filter(({ type }) => type === ApplicationCommandType.ChatInput);
   return Object.fromEntries(slashCommands.map(({ name, id }) => [name, id]));
-}
-
-/** `ban-check=123,server=456`: neither names nor ids contain `=` or a comma. */
-function writeIds(ids: CommandIds): string {
-  return Object.entries(ids)
-    .map((pair) => pair.join('='))
-    .join(',');
-}
-
-function readIds(text: string): CommandIds {
-  return Object.fromEntries(text.split(',').map((pair) => pair.split('=')));
 }
 
 async function removeOtherScope(

@@ -61,7 +61,7 @@ test.each([
         expect(started).toContain(`</feed stop:${feed}>`);
         for (const text of [refused, listed, started]) expect(text).not.toContain('`/');
       }
-      // The second start finds them registered, and the ids in its database.
+      // The second start finds them registered, and asks for their ids.
       if (start === 'second') expect(registrations()).toHaveLength(before);
       await next.stop();
     }

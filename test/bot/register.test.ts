@@ -132,14 +132,6 @@ test('names, options and descriptions are localised; permissions are a default o
   }
 });
 
-test('registers once more what an earlier version registered, whose ids were not kept', async () => {
-  await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  await db.execute(`update settings set value = regexp_replace(value, ' [^ ]+$', '')`);
-  const again = await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  expect(again).toMatchObject({ isChanged: true, ids: { 'ban-check': fake.commandId('ban-check') } });
-  expect(puts()).toHaveLength(2);
-});
-
 test('in one guild without what only global commands take, and removes the global ones', async () => {
   await registerCommands({ rest: rest(), db }, { guildId: undefined });
   await registerCommands({ rest: rest(), db }, { guildId: GUILD });

@@ -55,15 +55,15 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         return restError(403, RESTJSONErrorCodes.MissingAccess, 'Missing Access');
       }
       const scope = guildId ?? 'global';
-      if (call.method === 'GET') return json(200, commands.get(scope) ?? []);
-      if (call.method !== 'PUT') return restError(405, 0, '405: Method Not Allowed');
-      const list: FakeCommand[] = Array.isArray(call.body) ? call.body : [];
-      const complaint = checkCommands(list, { isGuild: guildId !== undefined });
-      if (complaint) return json(400, complaint);
-      commands.set(scope, list);
+      if (call.method === 'PUT') {
+        const list: FakeCommand[] = Array.isArray(call.body) ? call.body : [];
+        const complaint = checkCommands(list, { isGuild: guildId !== undefined });
+        if (complaint) return json(400, complaint);
+        commands.set(scope, list);
+      } else if (call.method !== 'GET') return restError(405, 0, '405: Method Not Allowed');
       return json(
         200,
-        list.map((command) => ({
+        (commands.get(scope) ?? []).map((command) => ({
           type: ApplicationCommandType.ChatInput,
           ...command,
           id: idOf(scope, command),
