@@ -13,11 +13,8 @@ import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
 import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
-import { parseCustomId } from './custom-id.ts';
 import { defer, deliver, isInteractionOver, notify } from './delivery.ts';
 import {
-  type CommandInteraction,
-  type ComponentInteraction,
   type DeferrableInteraction,
   nameOf,
   toCommandOptions,
@@ -68,14 +65,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     try {
       if (interaction.isAutocomplete()) {
         deps.countInteraction(await suggest(interaction, receipt));
-      } else if (interaction.isChatInputCommand() || interaction.isUserContextMenuCommand()) {
-        deps.countInteraction(
-          await respond(interaction, receipt, (invoker) => runCommand(interaction, invoker)),
-        );
-      } else if (interaction.isButton() || interaction.isStringSelectMenu()) {
-        deps.countInteraction(
-          await respond(interaction, receipt, (invoker) => pressComponent(interaction, invoker)),
-        );
+      } else if (
+        interaction.isChatInputCommand() ||
+        interaction.isUserContextMenuCommand() ||
+        interaction.isButton() ||
+        interaction.isStringSelectMenu()
+      ) {
+        deps.countInteraction(await respond(interaction, receipt));
       }
     } catch (error) {
       deps.countInteraction('undelivered');
@@ -107,21 +103,15 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
   }
 
-  function runCommand(interaction: CommandInteraction, invoker: Invoker): CommandResponse {
-    const command = commands.get(interaction.commandName);
-    return command?.execute(commandDeps, invoker, toCommandOptions(interaction)) ?? OUTDATED;
+  function run(interaction: DeferrableInteraction, invoker: Invoker): CommandResponse {
+    const name = nameOf(interaction);
+    const response = interaction.isCommand()
+      ? commands.get(name)?.execute(commandDeps, invoker, toCommandOptions(interaction))
+      : components.get(name)?.(commandDeps, invoker, toComponentPress(interaction));
+    return response ?? OUTDATED;
   }
 
-  function pressComponent(interaction: ComponentInteraction, invoker: Invoker): CommandResponse {
-    const { name } = parseCustomId(interaction.customId);
-    return components.get(name)?.(commandDeps, invoker, toComponentPress(interaction)) ?? OUTDATED;
-  }
-
-  async function respond(
-    interaction: DeferrableInteraction,
-    receipt: Receipt,
-    run: (invoker: Invoker) => CommandResponse,
-  ): Promise<InteractionOutcome> {
+  async function respond(interaction: DeferrableInteraction, receipt: Receipt): Promise<InteractionOutcome> {
     await deps.moderators.settled();
     const invoker = toInvoker(interaction, deps.moderators, receipt);
     const { texts } = invoker.localization;
@@ -134,7 +124,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
     let kind: CommandResponse['kind'] = 'ephemeral';
     try {
-      const response = run(invoker);
+      const response = run(interaction, invoker);
       kind = response.kind;
       await deliver(interaction, await renderInTime(interaction, receipt, response), kind);
       return 'completed';
