@@ -54,6 +54,12 @@ function startOf(at: AnyColumn | SQL, seconds: number): SQL {
   return sql`date_bin(interval '${sql.raw(String(seconds))} seconds', ${at}, timestamptz 'epoch')`;
 }
 
+/** How samples are merged: once they are this many days old, into periods of this many seconds. */
+const MERGERS = [
+  { days: 1, seconds: STRETCH_SECONDS, areOfKind: sql`period_seconds = 0` },
+  { days: 31, seconds: HOUR_SECONDS, areOfKind: sql`period_seconds > 0` },
+];
+
 /**
  * Merges polls older than a day into averages and maxima of five minutes, and those older than 31 days into hours, since no
  * longer history is shown in smaller steps; deletes samples and maps older than a year. By the clock of the database: a
@@ -61,19 +67,13 @@ function startOf(at: AnyColumn | SQL, seconds: number): SQL {
  * @param signal stops it after the current statement.
  */
 export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<void> {
-  // One period at a time: an hour of ten thousand servers has millions of polls, too many for the time limit on a statement.
-  let mergedUntil = '-infinity';
-  while (!signal?.aborted) {
-    const begin = await findUnmergedPeriod(db, mergedUntil);
-    if (begin === undefined) break;
-    mergedUntil = await mergePeriod(db, begin);
-  }
-  if (signal?.aborted) return;
   const aYearAgo = sql`now() - interval '365 days'`;
   // Server by server, with which the primary keys begin: PostgreSQL before version 18 would read the whole tables.
   for (const { id } of await db.select({ id: servers.id }).from(servers)) {
+    for (const merger of MERGERS) {
+      while (!signal?.aborted && (await mergeSamples(db, id, merger)) > 0);
+    }
     if (signal?.aborted) return;
-    await mergeIntoHours(db, id);
     await db
       .delete(serverSamples)
       .where(and(eq(serverSamples.serverId, id), lt(serverSamples.sampledAt, aYearAgo)));
@@ -90,61 +90,37 @@ export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<v
 }
 
 /**
- * The beginning of the oldest period of five minutes, all of it more than a day ago, that has polls to merge.
- * @param since an earlier one is not looked for.
+ * Merges samples of a server, the oldest first: of a limited number of days, since a backlog would take longer than a
+ * statement may. `period_seconds` of an hour becomes the time that was polled, by which it counts in longer steps.
+ * @returns the number of periods that the samples became.
  */
-async function findUnmergedPeriod(db: Db, since: string): Promise<string | undefined> {
-  const begin = startOf(serverSamples.sampledAt, STRETCH_SECONDS);
-  const [oldest] = await db.execute<{ begin: string }>(sql`
-    select ${begin} as begin from ${serverSamples}
-    where period_seconds = 0 and sampled_at >= ${since}::timestamptz
-      and sampled_at < ${startOf(sql`now() - interval '1 day'`, STRETCH_SECONDS)}
-    order by sampled_at limit 1`);
-  return oldest?.begin;
-}
-
-/** Merges the polls of a period. @returns its end. */
-async function mergePeriod(db: Db, begin: string): Promise<string> {
-  const length = sql.raw(String(STRETCH_SECONDS));
-  const end = sql`${begin}::timestamptz + interval '${length} seconds'`;
-  const [merged] = await db.execute<{ end: string }>(sql`
-    with raw as (
-      delete from ${serverSamples}
-      where period_seconds = 0 and sampled_at >= ${begin}::timestamptz and sampled_at < ${end}
-      returning *
-    ), merged as (
-      insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
-      select server_id, ${begin}::timestamptz, ${length}, avg(players_average), max(players_maximum), max(max_players), avg(online_share)
-      from raw group by server_id
-      on conflict do nothing
-    )
-    select ${end} as end`);
-  if (!merged) throw new Error('the end of a period was not returned');
-  return merged.end;
-}
-
-/**
- * Merges a server's periods of five minutes, all of them more than 31 days ago, into hours: those of at most 31 days at
- * once. `period_seconds` becomes the time that was polled, by which an hour counts in longer steps.
- */
-async function mergeIntoHours(db: Db, serverId: number): Promise<void> {
-  const hour = startOf(serverSamples.sampledAt, HOUR_SECONDS);
-  const end = startOf(sql`now() - interval '31 days'`, HOUR_SECONDS);
-  await db.execute(sql`
+async function mergeSamples(
+  db: Db,
+  serverId: number,
+  { days, seconds, areOfKind }: (typeof MERGERS)[number],
+): Promise<number> {
+  const begin = startOf(serverSamples.sampledAt, seconds);
+  const age = sql.raw(`interval '${days} days'`);
+  const end = startOf(sql`now() - ${age}`, seconds);
+  const weight = sql`greatest(period_seconds, 1)`;
+  const { count } = await db.execute(sql`
     with unmerged as (
-      select min(${hour}) as begin from ${serverSamples}
-      where server_id = ${serverId} and sampled_at < ${end} and period_seconds > 0 and sampled_at <> ${hour}
+      select min(${begin}) as begin from ${serverSamples}
+      where server_id = ${serverId} and sampled_at < ${end} and ${areOfKind}
+        and (period_seconds = 0 or sampled_at <> ${begin})
     ), merged as (
       delete from ${serverSamples} using unmerged
-      where server_id = ${serverId} and period_seconds > 0
-        and sampled_at >= unmerged.begin and sampled_at < least(unmerged.begin + interval '31 days', ${end})
+      where server_id = ${serverId} and ${areOfKind}
+        and sampled_at >= unmerged.begin and sampled_at < least(unmerged.begin + ${age}, ${end})
       returning ${serverSamples}.*
     )
     insert into ${serverSamples} (server_id, sampled_at, period_seconds, players_average, players_maximum, max_players, online_share)
-    select server_id, ${startOf(sql`sampled_at`, HOUR_SECONDS)}, sum(period_seconds),
-      sum(players_average * period_seconds) / sum(period_seconds), max(players_maximum), max(max_players),
-      sum(online_share * period_seconds) / sum(period_seconds)
-    from merged group by 1, 2`);
+    select server_id, ${startOf(sql`sampled_at`, seconds)}, coalesce(nullif(sum(period_seconds), 0), ${seconds}),
+      sum(players_average * ${weight}) / sum(${weight}), max(players_maximum), max(max_players),
+      sum(online_share * ${weight}) / sum(${weight})
+    from merged group by 1, 2
+    on conflict do nothing`);
+  return count;
 }
 
 /** A map that a server played. */
