@@ -11,12 +11,8 @@ import {
 import {
   lockClaim,
   MAX_CLAIM_MS,
-  postponeSound,
-  releaseSound,
-  saveSoundFailure,
-  saveSoundProgress,
+  saveClaimedSound,
   saveSoundReady,
-  saveSoundRendering,
 } from '../src/queries/round-sounds/round-sound-queue.ts';
 import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
@@ -88,7 +84,7 @@ export async function processUpload(
 ): Promise<void> {
   const { db, folders, log } = deps;
   const renewal = setInterval(() => {
-    saveSoundProgress(db, sound, { leaseMs: context.leaseMs }).catch(() => undefined);
+    saveClaimedSound(db, sound, { claimMs: context.leaseMs }).catch(() => undefined);
   }, context.leaseMs / 3);
   const startedMs = performance.now();
   try {
@@ -133,7 +129,7 @@ async function render(
     targetLufs,
     start: sound,
     onRendering: async () => {
-      const isOurs = await saveSoundProgress(db, sound, { status: 'rendering', leaseMs });
+      const isOurs = await saveClaimedSound(db, sound, { status: 'rendering', claimMs: leaseMs });
       if (!isOurs) throw new Superseded();
     },
   });
@@ -146,7 +142,7 @@ async function render(
     const { sha256, sizeBytes } = await copy('stereo', SOUND_NAME);
     const voice = await copy('voice', VOICE_NAME);
     const voiceFile = { voiceSha256: voice.sha256, voiceSizeBytes: voice.sizeBytes };
-    await saveSoundRendering(tx, sound, { ...rendered, sha256, sizeBytes, ...voiceFile });
+    await saveClaimedSound(tx, sound, { ...rendered, sha256, sizeBytes, ...voiceFile });
   });
 }
 
@@ -199,7 +195,8 @@ async function settleFailure(
   const fields = { steamId64: sound.steamId64, sound: sound.id };
   const fieldsWithError = { ...fields, err: error };
   if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
-    await releaseSound(db, sound);
+    // As if it had not been claimed.
+    await saveClaimedSound(db, sound, { status: 'queued', claimMs: null, attempts: sound.attempts - 1 });
     return undefined;
   }
   if (!(await findRoundSoundById(db, sound.id))) {
@@ -222,11 +219,11 @@ async function settleFailure(
       factor: 4,
     });
     log.warn({ ...fieldsWithError, delayMs }, 'a sound cannot be rendered now: retrying later');
-    await postponeSound(db, sound, { failures, delayMs });
+    await saveClaimedSound(db, sound, { status: 'queued', claimMs: delayMs, failures });
     return undefined;
   }
   const reason = failure ?? (hasTimedOut ? 'timed-out' : 'unavailable');
-  if (!(await saveSoundFailure(db, sound, reason))) {
+  if (!(await saveClaimedSound(db, sound, { status: 'failed', failure: reason, claimMs: null }))) {
     // The files now belong to the other worker.
     log.warn(fieldsWithError, CLAIM_LOST);
     return undefined;

@@ -2,20 +2,11 @@ import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
-import { type RoundSoundFailure, type SoundStart, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
+import { type SoundStart, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
 import { requireActor } from '../users/users.ts';
 import type { RoundSound } from './round-sounds.ts';
-
-/** The results of rendering a sound. */
-type RoundSoundRendering = Record<'sha256' | 'voiceSha256', string> &
-  Record<
-    'sizeBytes' | 'voiceSizeBytes' | 'loudnessBeforeLufs' | 'loudnessAfterLufs' | 'durationMs',
-    number
-  > & {
-    waveform: number[];
-  };
 
 /** The longest a row may stay claimed or postponed. */
 export const MAX_CLAIM_MS = 60 * 60_000;
@@ -91,46 +82,23 @@ export async function claimQueuedSound(
   });
 }
 
-/** Renews the lease, and updates the status if given. False when the claim is lost (replaced, removed, claimed again). */
-export async function saveSoundProgress(
+/**
+ * Saves the progress of a worker.
+ * @param change.claimMs how long no other worker may claim the sound, at most {@link MAX_CLAIM_MS}: the renewed lease, or
+ * the pause before the next attempt. Null ends the claim.
+ * @returns false, without a change, when the claim is lost (replaced, removed, claimed again).
+ */
+export async function saveClaimedSound(
   db: Db,
   claim: RoundSoundClaim,
-  change: { status?: 'rendering'; leaseMs: number },
+  { claimMs, ...values }: Partial<Omit<RoundSound, 'id' | 'claimedUntil'>> & { claimMs?: number | null },
 ): Promise<boolean> {
-  const { status, leaseMs } = change;
-  return updateClaimed(db, claim, { ...(status && { status }), claimedUntil: after(leaseMs) });
-}
-
-/** Saves the results of rendering. @param tx a transaction that has locked the claim, see {@link lockClaim}. */
-export async function saveSoundRendering(
-  tx: Db,
-  claim: RoundSoundClaim,
-  rendering: RoundSoundRendering,
-): Promise<void> {
-  await updateClaimed(tx, claim, rendering);
-}
-
-/** Marks an upload as failed; a published sound of the player stays. False when the claim is lost. */
-export async function saveSoundFailure(
-  db: Db,
-  claim: RoundSoundClaim,
-  failure: RoundSoundFailure,
-): Promise<boolean> {
-  return updateClaimed(db, claim, { status: 'failed', failure, claimedUntil: null });
-}
-
-/** Returns a sound to the queue, as if it had not been claimed, because the service is stopping. */
-export async function releaseSound(db: Db, claim: RoundSoundClaim): Promise<void> {
-  await updateClaimed(db, claim, { status: 'queued', claimedUntil: null, attempts: claim.attempts - 1 });
-}
-
-/** Returns a sound to the queue after a failure of the service; no worker claims it before the delay has passed. */
-export async function postponeSound(
-  db: Db,
-  claim: RoundSoundClaim,
-  { failures, delayMs }: { failures: number; delayMs: number },
-): Promise<void> {
-  await updateClaimed(db, claim, { status: 'queued', claimedUntil: after(delayMs), failures });
+  const claimedUntil = typeof claimMs === 'number' ? after(claimMs) : claimMs;
+  const { count } = await db
+    .update(roundSounds)
+    .set({ ...values, claimedUntil })
+    .where(claimCondition(claim));
+  return count > 0;
 }
 
 /**
@@ -156,15 +124,6 @@ export async function saveSoundReady(tx: Db, { id, steamId64 }: RoundSound): Pro
     .update(roundSounds)
     .set({ status: 'ready', failure: null, claimedUntil: null, readyAt: sql`now()` })
     .where(eq(roundSounds.id, id));
-}
-
-async function updateClaimed(
-  db: Db,
-  claim: RoundSoundClaim,
-  values: Parameters<ReturnType<Db['update']>['set']>[0],
-): Promise<boolean> {
-  const { count } = await db.update(roundSounds).set(values).where(claimCondition(claim));
-  return count > 0;
 }
 
 function claimCondition(claim: RoundSoundClaim) {

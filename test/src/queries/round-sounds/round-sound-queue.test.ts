@@ -4,12 +4,8 @@ import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
   claimQueuedSound,
   lockClaim,
-  postponeSound,
-  releaseSound,
-  saveSoundFailure,
-  saveSoundProgress,
+  saveClaimedSound,
   saveSoundReady,
-  saveSoundRendering,
   saveUploadedSound,
 } from '../../../../src/queries/round-sounds/round-sound-queue.ts';
 import {
@@ -43,7 +39,7 @@ test('no worker claims a sound while another holds it, or one that is postponed'
   const held = await claimQueuedSound(db, { leaseMs: 60_000 });
   expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
   expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
-  if (held) await postponeSound(db, held, { failures: 1, delayMs: 60_000 });
+  if (held) await saveClaimedSound(db, held, { status: 'queued', failures: 1, claimMs: 60_000 });
   expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
   expect((await findRoundSounds(db, PLAYER)).latest?.status).toBe('queued');
 });
@@ -68,14 +64,14 @@ test('a worker whose lease ran out can change nothing any more', async () => {
   const owner = await claimQueuedSound(db, { leaseMs: 60_000 });
   if (!late || !owner) throw new Error('nothing was taken');
   expect(owner.attempts).toBe(2);
-  expect(await saveSoundProgress(db, late, { status: 'rendering', leaseMs: 1 })).toBe(false);
+  expect(await saveClaimedSound(db, late, { status: 'rendering', claimMs: 1 })).toBe(false);
   expect(await lockClaim(db, late)).toBe(false);
-  expect(await saveSoundFailure(db, late, 'silent')).toBe(false);
-  await releaseSound(db, late);
+  const failure = { status: 'failed', failure: 'silent', claimMs: null } as const;
+  expect(await saveClaimedSound(db, late, failure)).toBe(false);
   expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
 
   expect(await lockClaim(db, owner)).toBe(true);
-  await saveSoundRendering(db, owner, RENDERING);
+  await saveClaimedSound(db, owner, RENDERING);
   await saveSoundReady(db, owner);
   expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ ...RENDERING, status: 'ready' });
 });
