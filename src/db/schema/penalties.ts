@@ -25,6 +25,29 @@ export const penaltyStatus = pgEnum('penalty_status', PENALTY_STATUSES);
 const FIRST_TIME = `${PENALTY_YEARS.first}-01-01 00:00:00+00`;
 const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;
 
+/** What a penalty and its events have in common. */
+const penaltyColumns = () => ({
+  status: penaltyStatus('status').notNull(),
+  playerName: text('player_name').notNull(),
+  /** `'0'`: unknown (IP ban). */
+  playerSteamId: steamId64('player_steamid').notNull(),
+  adminName: text('admin_name').notNull(),
+  /** `'0'`: the console. */
+  adminSteamId: steamId64('admin_steamid').notNull(),
+  reason: text('reason').notNull(),
+  /** 0: permanent, then `endsAt` is null. */
+  durationMinutes: integer('duration_minutes').notNull(),
+  /** 0: none. Not a foreign key: sources name servers that no longer exist. */
+  serverId: integer('server_id').notNull(),
+  createdAt: instant('created_at').notNull(),
+  endsAt: instant('ends_at'),
+  /** Who lifted it, when and why, if the source has it. */
+  liftedAt: instant('lifted_at'),
+  liftedByName: text('lifted_by_name'),
+  liftedBySteamId: steamId64('lifted_by_steamid'),
+  liftReason: text('lift_reason'),
+});
+
 /**
  * Bans, mutes, gags, silences, warnings. `status` may lag behind the clock: an ACTIVE row whose `endsAt` has passed
  * is EXPIRED. Triggers update `penaltyTallies` and truncate times to whole seconds.
@@ -34,25 +57,11 @@ export const penalties = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     type: penaltyType('type').notNull(),
-    status: penaltyStatus('status').notNull(),
+    ...penaltyColumns(),
     playerName: text('player_name').notNull().default(''),
-    /** `'0'`: unknown (IP ban). */
-    playerSteamId: steamId64('player_steamid').notNull(),
     adminName: text('admin_name').notNull().default(''),
-    /** `'0'`: the console. */
-    adminSteamId: steamId64('admin_steamid').notNull(),
     reason: text('reason').notNull().default(''),
-    /** 0: permanent, then `endsAt` is null. */
-    durationMinutes: integer('duration_minutes').notNull(),
-    /** 0: none. Not a foreign key: sources name servers that no longer exist. */
     serverId: integer('server_id').notNull().default(0),
-    createdAt: instant('created_at').notNull(),
-    endsAt: instant('ends_at'),
-    /** Who lifted it, when and why, if the source has it. */
-    liftedAt: instant('lifted_at'),
-    liftedByName: text('lifted_by_name'),
-    liftedBySteamId: steamId64('lifted_by_steamid'),
-    liftReason: text('lift_reason'),
     /** Key of an imported row; null for none. */
     source: text('source'),
     sourceTable: text('source_table'),
@@ -152,21 +161,8 @@ export const penaltyEvents = pgTable(
     isDeleted: boolean('is_deleted').notNull().default(false),
     penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
     penaltyType: penaltyType('penalty_type').notNull(),
-    /** As of `expiredUpTo` in {@link penaltyEventState}, not by the reader's clock. */
-    status: penaltyStatus('status').notNull(),
-    playerName: text('player_name').notNull(),
-    playerSteamId: steamId64('player_steamid').notNull(),
-    adminName: text('admin_name').notNull(),
-    adminSteamId: steamId64('admin_steamid').notNull(),
-    reason: text('reason').notNull(),
-    durationMinutes: integer('duration_minutes').notNull(),
-    serverId: integer('server_id').notNull(),
-    createdAt: instant('created_at').notNull(),
-    endsAt: instant('ends_at'),
-    liftedAt: instant('lifted_at'),
-    liftedByName: text('lifted_by_name'),
-    liftedBySteamId: steamId64('lifted_by_steamid'),
-    liftReason: text('lift_reason'),
+    /** The status is as of `expiredUpTo` in {@link penaltyEventState}, not by the reader's clock. */
+    ...penaltyColumns(),
   },
   (table) => [
     // For erasure and data export, which look for a person in each role.

@@ -3,23 +3,14 @@ import type { Db } from '../../db/client.ts';
 import { lockPenalties, retryVictim } from '../../db/locks.ts';
 import { penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
 import { Gone } from '../../domain/errors.ts';
-import {
-  type EventCursor,
-  type PenaltyEventType,
-  type StoredEventType,
-  tryParseEventCursor,
-} from '../../domain/event.ts';
+import { type EventCursor, type StoredEventType, tryParseEventCursor } from '../../domain/event.ts';
 import { dueCondition } from './filter.ts';
 import type { Penalty } from './row.ts';
 
-/** A change of a penalty. */
-export type PenaltyEvent = {
-  id: number;
-  type: PenaltyEventType;
-  occurredAt: Date;
-  isSilent: boolean;
-  isDeleted: boolean;
-  /** As it was after the change. */
+type EventRow = typeof penaltyEvents.$inferSelect;
+
+/** A change of a penalty, and the penalty as it was afterwards. */
+export type PenaltyEvent = Pick<EventRow, 'id' | 'type' | 'occurredAt' | 'isSilent' | 'isDeleted'> & {
   penalty: Penalty;
 };
 
@@ -130,24 +121,10 @@ export async function listStoredEvents(
 }
 
 /** A row of the outbox as an event. */
-export function toPenaltyEvent({
-  id,
-  type,
-  occurredAt,
-  isSilent,
-  isDeleted,
-  penaltyId,
-  penaltyType,
-  ...penalty
-}: typeof penaltyEvents.$inferSelect): PenaltyEvent {
-  return {
-    id,
-    type,
-    occurredAt,
-    isSilent,
-    isDeleted,
-    penalty: { ...penalty, id: penaltyId, type: penaltyType },
-  };
+export function toPenaltyEvent({ penaltyId, penaltyType, ...row }: EventRow): PenaltyEvent {
+  const { id, type, occurredAt, isSilent, isDeleted, ...values } = row;
+  const penalty = { ...values, id: penaltyId, type: penaltyType };
+  return { id, type, occurredAt, isSilent, isDeleted, penalty };
 }
 
 /**
