@@ -79,9 +79,8 @@ export async function listImportedPenalties(
   keys: readonly SourceKey[],
 ): Promise<ImportedPenalty[]> {
   if (keys.length === 0) return [];
-  const { id: _id, source: _source, goneAt: _goneAt, ...columns } = getTableColumns(penalties);
   const rows = await db
-    .select(columns)
+    .select(IMPORTED)
     .from(penalties)
     .where(
       sql`${penalties.source} = ${source} and (${penalties.sourceTable}, ${penalties.sourceId}) in (
@@ -172,26 +171,10 @@ export async function markGonePenalties(
   }
 }
 
+const { id, source, goneAt, sourceTable, sourceId, ...VALUES } = getTableColumns(penalties);
+const IMPORTED = { sourceTable, sourceId, ...VALUES };
 /** The imported columns in the order of the statements' parameters, the key first. */
-const COLUMNS = [
-  'sourceTable',
-  'sourceId',
-  'type',
-  'status',
-  'playerName',
-  'playerSteamId',
-  'adminName',
-  'adminSteamId',
-  'reason',
-  'durationMinutes',
-  'serverId',
-  'createdAt',
-  'endsAt',
-  'liftedAt',
-  'liftedByName',
-  'liftedBySteamId',
-  'liftReason',
-] as const satisfies readonly (keyof ImportedPenalty)[];
+const COLUMNS = Object.keys(IMPORTED) as (keyof typeof IMPORTED)[];
 
 const names = COLUMNS.map((column) => penalties[column].name);
 const types = COLUMNS.map((column) => penalties[column].getSQLType());

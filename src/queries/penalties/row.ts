@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
@@ -8,24 +8,7 @@ import type { SteamId64 } from '../../domain/steam-id.ts';
 import type { Server } from '../servers/servers.ts';
 
 /** The columns of a penalty that lists show. */
-const SHOWN = {
-  id: penalties.id,
-  type: penalties.type,
-  status: penalties.status,
-  playerName: penalties.playerName,
-  playerSteamId: penalties.playerSteamId,
-  adminName: penalties.adminName,
-  adminSteamId: penalties.adminSteamId,
-  reason: penalties.reason,
-  durationMinutes: penalties.durationMinutes,
-  serverId: penalties.serverId,
-  createdAt: penalties.createdAt,
-  endsAt: penalties.endsAt,
-  liftedAt: penalties.liftedAt,
-  liftedByName: penalties.liftedByName,
-  liftedBySteamId: penalties.liftedBySteamId,
-  liftReason: penalties.liftReason,
-};
+const { source, sourceTable, sourceId, goneAt, ...SHOWN } = getTableColumns(penalties);
 
 export const LISTED = selectionOf(SHOWN);
 
