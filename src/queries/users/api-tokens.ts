@@ -181,11 +181,7 @@ export async function revokeApiToken(
 ): Promise<void> {
   const ownerCondition = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
   await db.transaction(async (tx) => {
-    const [token] = await tx
-      .select({ name: apiTokens.name, steamId64: users.steamId64 })
-      .from(apiTokens)
-      .innerJoin(users, eq(users.id, apiTokens.userId))
-      .where(and(eq(apiTokens.id, id), ownerCondition));
+    const [token] = await selectTokens(tx, and(eq(apiTokens.id, id), ownerCondition));
     if (!token) throw new NotFound(`There is no token ${id}`);
     const { count } = await tx
       .update(apiTokens)
