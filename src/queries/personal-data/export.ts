@@ -42,45 +42,19 @@ export async function openPersonExport(
   steamId64: SteamId64,
   { actor, now }: { actor: Actor; now: Date },
 ): Promise<PersonExport | undefined> {
-  for (;;) {
-    const { value, connection, close } = await openSnapshot(databaseUrl, async (session) => {
-      const snapshot = openDrizzle(session);
-      const isKnown = await isPersonKnown(snapshot, steamId64);
-      return { isKnown, erasure: await findErasure(snapshot, steamId64) };
-    });
-    const { isKnown, erasure } = value;
-    const isRecorded =
-      isKnown &&
-      (await recordExport(db, steamId64, { actor, erasure }).catch(async (error: unknown) => {
-        await close();
-        throw error;
-      }));
-    if (isRecorded) {
-      const parts = readParts(openDrizzle(connection), steamId64, now);
-      return { chunks: encode(formatParts(parts)), close };
-    }
-    await close();
-    if (!isKnown) return undefined;
-  }
-}
-
-/** @returns false when they were erased since the snapshot: it has to be read again, and there is no entry about them. */
-async function recordExport(
-  db: Db,
-  steamId64: SteamId64,
-  { actor, erasure }: { actor: Actor; erasure: Erasure | undefined },
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
+  const isKnown = await db.transaction(async (tx) => {
     await holdOffErasures(tx);
-    const latest = await findErasure(tx, steamId64);
-    if (latest?.erasedAt.getTime() !== erasure?.erasedAt.getTime()) return false;
+    if (!(await isPersonKnown(tx, steamId64))) return false;
     await requireActor(tx, actor);
     await recordAudit(tx, { actor, action: 'user.exported', subject: steamId64 });
     return true;
   });
+  if (!isKnown) return undefined;
+  // Who is erased from here on is missing in the snapshot, and the entry no longer names them.
+  const { value: snapshot, close } = await openSnapshot(databaseUrl, async (session) => openDrizzle(session));
+  return { chunks: encode(formatParts(readParts(snapshot, steamId64, now))), close };
 }
 
-type Erasure = NonNullable<Awaited<ReturnType<typeof findErasure>>>;
 /** A part of the export: a value, or rows in batches. */
 type Part = [name: string, value: unknown | AsyncGenerator<unknown[], void>];
 
