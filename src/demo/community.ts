@@ -6,24 +6,14 @@ import { penalties } from '../db/schema/penalties.ts';
 import { serverMapPeriods, serverSamples, servers } from '../db/schema/servers.ts';
 import { settings } from '../db/schema/settings.ts';
 import { createPenalties } from './penalties.ts';
-import { createPeople, type Person } from './people.ts';
-import { createRandom } from './random.ts';
-import { countDemoPlayers, DEMO_SERVERS, type DemoServer } from './servers.ts';
+import { FLAGGED, MODERATOR, personAt } from './people.ts';
+import { below } from './random.ts';
+import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
 
-export const DEMO_SEED = 20_261_121;
-const PEOPLE = 600;
-const PENALTIES = 4800;
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
 const MAP_MS = 2_700_000;
-/** Rows per statement; PostgreSQL allows 65,535 parameters. */
-const CHUNK = 1000;
 const MARKER = 'demo.community';
-
-/** All people of the demo, always the same. */
-export function listDemoPeople(): Person[] {
-  return createPeople(PEOPLE, DEMO_SEED);
-}
 
 /**
  * Creates the demo's servers, users and penalties once, in one transaction; a second call changes nothing.
@@ -43,19 +33,14 @@ export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
           name,
           mode,
           region,
-          address: placeholderAddress(slug),
+          address: `demo-${slug}.invalid:1`,
         })),
       )
       .returning({ id: servers.id });
-    const people = listDemoPeople();
-    await tx.insert(users).values(createUsers(people, now, DEMO_SEED));
+    await tx.insert(users).values(createUsers(now));
     const serverIds = rows.map(({ id }) => id);
-    for (const chunk of inChunks(
-      createPenalties(people, { count: PENALTIES, serverIds, now, seed: DEMO_SEED }),
-    )) {
-      await tx.insert(penalties).values(chunk);
-    }
-    await tx.insert(settings).values({ key: MARKER, value: String(DEMO_SEED) });
+    await tx.insert(penalties).values(createPenalties(serverIds, now));
+    await tx.insert(settings).values({ key: MARKER, value: now.toISOString() });
     return true;
   });
 }
@@ -71,39 +56,40 @@ export async function fillHistory(db: Db, now: Date): Promise<void> {
     .from(servers)
     .leftJoin(serverSamples, eq(serverSamples.serverId, servers.id))
     .groupBy(servers.id, servers.slug);
-  for (const { id, slug, lastAt } of states) {
+  for (const { id: serverId, slug, lastAt } of states) {
     const server = DEMO_SERVERS.find((demo) => demo.slug === slug);
     if (!server) continue;
+    const { maps, maxPlayers } = server;
     const earliest = until - HISTORY_DAYS * 86_400_000;
     const from = Math.max(earliest, lastAt ? Math.floor(lastAt.getTime() / SAMPLE_MS + 1) * SAMPLE_MS : 0);
-    const rows: (typeof serverSamples.$inferInsert)[] = [];
-    for (let at = from; at < until; at += SAMPLE_MS) {
-      const counts = [0, 100_000, 200_000].map((offset) => countDemoPlayers(server, new Date(at + offset)));
-      rows.push({
-        serverId: id,
-        sampledAt: new Date(at),
+    const samples = timesBetween(from, until, SAMPLE_MS).map((sampledAt) => {
+      const players = countDemoPlayers(server, sampledAt);
+      return {
+        serverId,
+        sampledAt,
         periodSeconds: SAMPLE_MS / 1000,
-        playersAverage: counts.reduce((sum, count) => sum + count, 0) / counts.length,
-        playersMaximum: Math.max(...counts),
-        maxPlayers: server.maxPlayers,
+        playersAverage: players,
+        playersMaximum: players,
+        maxPlayers,
         onlineShare: 1,
-      });
-    }
-    for (const chunk of inChunks(rows)) await db.insert(serverSamples).values(chunk).onConflictDoNothing();
-    const maps = listDemoMaps(server, { from, until }).map((period) => ({ ...period, serverId: id }));
-    for (const chunk of inChunks(maps)) await db.insert(serverMapPeriods).values(chunk).onConflictDoNothing();
+      };
+    });
+    if (samples.length === 0) continue;
+    await db.insert(serverSamples).values(samples).onConflictDoNothing();
+    const periods = timesBetween(from, until, MAP_MS).map((startedAt) => ({
+      serverId,
+      map: maps[Math.floor(startedAt.getTime() / MAP_MS) % maps.length] ?? '',
+      startedAt,
+      endedAt: new Date(Math.min(startedAt.getTime() + MAP_MS, until)),
+    }));
+    await db.insert(serverMapPeriods).values(periods).onConflictDoNothing();
   }
 }
 
-/** The periods in which a server played its maps. */
-function listDemoMaps({ maps }: DemoServer, { from, until }: { from: number; until: number }) {
-  const starts: number[] = [];
-  for (let at = from; at < until; at += MAP_MS) starts.push(at);
-  return starts.map((at) => ({
-    map: maps[Math.floor(at / MAP_MS) % maps.length] ?? '',
-    startedAt: new Date(at),
-    endedAt: new Date(Math.min(at + MAP_MS, until)),
-  }));
+/** From one moment to before another, in steps; all in milliseconds. */
+function timesBetween(from: number, until: number, step: number): Date[] {
+  const count = Math.max(0, Math.ceil((until - from) / step));
+  return Array.from({ length: count }, (_, index) => new Date(from + index * step));
 }
 
 /** Saves the addresses of the simulated game servers. @param addresses by slug. */
@@ -121,59 +107,34 @@ export async function saveDemoAddresses(db: Db, addresses: ReadonlyMap<string, s
   });
 }
 
-function placeholderAddress(slug: string): string {
-  return `demo-${slug}.invalid:1`;
-}
-
-function* inChunks<T>(rows: readonly T[]): Generator<T[]> {
-  for (let start = 0; start < rows.length; start += CHUNK) yield rows.slice(start, start + CHUNK);
-}
-
-type NewUser = typeof users.$inferInsert;
-
-/** The number of people who are users. The first sixteen have every combination of the four flags. */
+/** The number of people who are users. */
 const DEMO_USERS = 60;
-const FLAGGED = 16;
-/** By their position; beyond those with every combination of the other flags. */
-export const MODERATOR = 17;
 /** Discord ids of the future, which no real account has. */
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
 
 /**
- * Users with Discord accounts (some without), and every combination of flags. None has a picture: their browsers would ask
- * Discord for made-up ones.
- * Number 15 is owner, admin, SVIP and service plus.
+ * Users with every combination of flags, which are the bits of their position, and others without flags. Some have no
+ * Discord account. None has a picture: browsers would ask Discord for made-up ones.
  */
-function createUsers(people: readonly Person[], now: Date, seed: number): NewUser[] {
-  const random = createRandom(seed + 1);
-  return people.slice(0, DEMO_USERS).map((person, number) => {
-    const flags = number < FLAGGED ? number : random.chance(0.2) ? 0b0100 : 0;
-    const hasDiscord = number < FLAGGED || random.chance(0.75);
-    const createdAt = new Date(
-      now.getTime() - random.between(1, 1000) * 86_400_000 - random.below(86_400_000),
-    );
+function createUsers(now: Date): (typeof users.$inferInsert)[] {
+  return Array.from({ length: DEMO_USERS }, (_, position) => {
+    const { name, steamId64 } = personAt(position);
+    const flags = position < FLAGGED ? position : 0;
+    const createdAt = new Date(now.getTime() - (1 + below(1000)) * 86_400_000 - below(86_400_000));
     return {
-      steamId64: person.steamId64,
-      nickname: person.name,
+      steamId64,
+      nickname: name,
       isAdmin: (flags & 0b0001) !== 0,
       isOwner: (flags & 0b0010) !== 0,
-      isModerator: number === MODERATOR,
+      isModerator: position === MODERATOR,
       hasSvip: (flags & 0b0100) !== 0,
       isServiceplus: (flags & 0b1000) !== 0,
       createdAt,
       signedInAt: createdAt,
-      ...(hasDiscord && discordOf(person, number)),
+      ...((position < FLAGGED || position % 4 > 0) && {
+        discordId: String(FIRST_DISCORD_ID + BigInt(position) * 7_310_585_129n),
+        discordUsername: `gracz${1000 + position}`,
+      }),
     };
   });
-}
-
-function discordOf(person: Person, number: number) {
-  const plain = person.name
-    .normalize('NFKD')
-    .replace(/[^A-Za-z0-9_.]/g, '')
-    .toLowerCase();
-  return {
-    discordId: String(FIRST_DISCORD_ID + BigInt(number) * 7_310_585_129n),
-    discordUsername: plain.length >= 2 ? plain.slice(0, 32) : `gracz${1000 + number}`,
-  };
 }

@@ -17,17 +17,9 @@ import type { Config } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { startLoop } from '../runtime/loop.ts';
 import { runService } from '../service/service.ts';
-import {
-  DEMO_SEED,
-  fillHistory,
-  listDemoPeople,
-  MODERATOR,
-  saveDemoAddresses,
-  seedCommunity,
-} from './community.ts';
+import { fillHistory, saveDemoAddresses, seedCommunity } from './community.ts';
 import { startDemoGames } from './games.ts';
-import { MEMBER } from './penalties.ts';
-import type { Person } from './people.ts';
+import { ADMIN, MEMBER, MODERATOR, OWNER, type Person, personAt } from './people.ts';
 
 export type Demo = {
   /** Where HTTP listens. */
@@ -40,9 +32,6 @@ export type Demo = {
 
 const TICK_MS = 1000;
 const FIRST_POLL_LIMIT_MS = 4000;
-/** The people that visitors can sign in as, by their position; the owner has every flag and the token. */
-const OWNER = 15;
-const ADMIN = 1;
 
 /**
  * Starts the service on a made-up community with simulated game servers.
@@ -71,14 +60,7 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
     await seedCommunity(db, new Date());
     signal.throwIfAborted();
     await fillHistory(db, new Date());
-    const people = listDemoPeople();
-    const personAt = (position: number): Person => {
-      const person = people[position];
-      if (!person) throw new Error(`the demo has nobody at ${position}`);
-      return person;
-    };
-    const idAt = (position: number) => personAt(position).steamId64;
-    const games = await startDemoGames(people, { now: new Date(), seed: DEMO_SEED });
+    const games = await startDemoGames(new Date());
     stack.defer(games.stop);
     await saveDemoAddresses(db, games.addresses);
     const advance = async () => games.advance(new Date());
@@ -90,10 +72,10 @@ export async function startDemo(config: Config, log: Logger, signal: AbortSignal
       log,
       {
         demoPeople: {
-          owner: idAt(OWNER),
-          admin: idAt(ADMIN),
-          moderator: idAt(MODERATOR),
-          member: idAt(MEMBER),
+          owner: personAt(OWNER).steamId64,
+          admin: personAt(ADMIN).steamId64,
+          moderator: personAt(MODERATOR).steamId64,
+          member: personAt(MEMBER).steamId64,
         },
       },
     );

@@ -1,25 +1,22 @@
 import type { penalties } from '../db/schema/penalties.ts';
-import { PENALTY_TYPES, type PenaltyStatus, type PenaltyType } from '../domain/penalty.ts';
+import type { PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
-import type { Person } from './people.ts';
-import { createRandom, type Random } from './random.ts';
+import { FLAGGED, MEMBER, PEOPLE, type Person, personAt } from './people.ts';
+import { below, chance, pick } from './random.ts';
 
 type NewPenalty = typeof penalties.$inferInsert;
 
-type Options = { count: number; serverIds: readonly number[]; now: Date; seed: number };
-
-/** People before this position are users with flags, among them the admins. */
-const FIRST_PLAYER = 16;
-/** The position of a user without flags who has penalties to look at. */
-export const MEMBER = 0;
+/** As many as fit into one statement, which may have 65,535 parameters. */
+const COUNT = 4300;
+const ENDING_SOON = 12;
 /** A server that was removed, but that penalties still name. */
 const GONE_SERVER_ID = 9001;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 3.2 * 365;
 
-/** The share of each type in percent. */
-const WEIGHTS: Record<PenaltyType, number> = { ban: 38, mute: 18, gag: 16, silence: 8, warn: 20 };
+/** Bans are the most frequent. */
+const TYPES: readonly PenaltyType[] = ['ban', 'ban', 'ban', 'mute', 'gag', 'silence', 'warn'];
 
 /** Minutes; 0 is permanent. */
 const DURATIONS: Record<PenaltyType, readonly number[]> = {
@@ -52,134 +49,83 @@ const REASONS: Record<PenaltyType, readonly string[]> = {
 };
 const LIFTS = split(LIFT_REASONS);
 const NOT_LIFTED = { liftedAt: null, liftedByName: null, liftedBySteamId: null, liftReason: null };
-const SOON_OVER: readonly PenaltyType[] = ['ban', 'mute', 'gag'];
 
-/** Penalties of every type, status and age, oldest first; the same for the same seed and moment. */
-export function createPenalties(people: readonly Person[], options: Options): NewPenalty[] {
-  const { count, now, seed } = options;
-  const random = createRandom(seed + 2);
-  const rows = Array.from({ length: count }, () => createPenalty(people, random, options));
-  // Some end within the next half hour, so that visitors see it.
-  for (let number = 0; number < 12; number++) {
-    const endsAt = new Date(now.getTime() + (number + 1) * 2.5 * MINUTE_MS);
-    rows.push({
-      ...createPenalty(people, random, options),
-      type: SOON_OVER[number % SOON_OVER.length] ?? 'ban',
-      status: 'ACTIVE',
-      durationMinutes: 60,
-      createdAt: new Date(endsAt.getTime() - 60 * MINUTE_MS),
-      endsAt,
-      ...NOT_LIFTED,
-    });
-  }
-  rows.push(...createMemberPenalties(people, random, options));
-  return rows.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
-}
-
-/** The penalties of the member: active, expired and lifted. */
-function createMemberPenalties(people: readonly Person[], random: Random, options: Options): NewPenalty[] {
-  const member = people[MEMBER];
-  if (!member) return [];
-  const { now } = options;
+/** Penalties of every type, status and age, oldest first. */
+export function createPenalties(serverIds: readonly number[], now: Date): NewPenalty[] {
+  const create = () => createPenalty(serverIds, now);
+  const rows = Array.from({ length: COUNT }, create);
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
-  const days = (from: number, to: number) => ({
-    createdAt: daysFromNow(from),
-    endsAt: daysFromNow(to),
-    durationMinutes: (to - from) * 1440,
+  const current = (type: PenaltyType, fromDays: number, toDays: number) => ({
+    ...create(),
+    ...NOT_LIFTED,
+    type,
+    status: 'ACTIVE' as const,
+    createdAt: daysFromNow(fromDays),
+    endsAt: daysFromNow(toDays),
+    durationMinutes: Math.round((toDays - fromDays) * 1440),
   });
-  const rows: Partial<NewPenalty>[] = [
-    { type: 'gag', status: 'ACTIVE', reason: 'Spam na czacie', ...days(-1, 6), ...NOT_LIFTED },
-    { type: 'warn', status: 'ACTIVE', reason: 'Afk', ...days(-3, 27), ...NOT_LIFTED },
-    { type: 'mute', status: 'EXPIRED', reason: 'Muzyka przez mikrofon', ...days(-60, -53), ...NOT_LIFTED },
+  // Some end within the next half hour, so that visitors see it.
+  for (let number = 1; number <= ENDING_SOON; number++) {
+    const minutes = number * 2.5;
+    rows.push(current(pick(['ban', 'mute', 'gag']), (minutes - 60) / 1440, minutes / 1440));
+  }
+  const { name: playerName, steamId64: playerSteamId } = personAt(MEMBER);
+  const ofMember: NewPenalty[] = [
+    { ...current('gag', -1, 6), reason: 'Spam na czacie' },
+    { ...current('warn', -3, 27), reason: 'Afk' },
+    { ...current('mute', -60, -53), status: 'EXPIRED', reason: 'Muzyka przez mikrofon' },
     {
-      type: 'ban',
+      ...current('ban', -200, -190),
       status: 'UNBANNED',
       reason: 'Multikonto',
       durationMinutes: 0,
-      createdAt: daysFromNow(-200),
       endsAt: null,
-      liftedAt: daysFromNow(-190),
-      liftedByName: people[1]?.name ?? null,
-      liftedBySteamId: people[1]?.steamId64 ?? null,
-      liftReason: 'Odwołanie przyjęte',
+      ...liftAt(daysFromNow(-190)),
     },
   ];
-  return rows.map((row) => ({
-    ...createPenalty(people, random, options),
-    playerName: member.name,
-    playerSteamId: member.steamId64,
-    ...row,
-  }));
+  rows.push(...ofMember.map((row) => ({ ...row, playerName, playerSteamId })));
+  return rows.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
 }
 
-function createPenalty(people: readonly Person[], random: Random, { serverIds, now }: Options): NewPenalty {
-  const type = pickType(random);
-  const player = pickPlayer(people, random);
-  const admin = pickAdmin(people, random);
-  const durationMinutes = random.pick(DURATIONS[type]);
+function createPenalty(serverIds: readonly number[], now: Date): NewPenalty {
+  const type = pick(TYPES);
+  // Some players are much more frequent than others.
+  const player = personAt(FLAGGED + Math.floor(Math.random() ** 1.8 * (PEOPLE - FLAGGED)));
+  const admin = pickAdmin();
+  const durationMinutes = pick(DURATIONS[type]);
   // Most of them are recent.
-  const ageMs = Math.ceil(random.next() ** 2.4 * OLDEST_DAYS * DAY_MS) + MINUTE_MS;
+  const ageMs = Math.ceil(Math.random() ** 2.4 * OLDEST_DAYS * DAY_MS) + MINUTE_MS;
   const createdAt = new Date(now.getTime() - ageMs);
   const endsAt = durationMinutes === 0 ? null : new Date(createdAt.getTime() + durationMinutes * MINUTE_MS);
-  const isLifted = random.chance(type === 'warn' ? 0.04 : 0.12);
+  const isLifted = chance(type === 'warn' ? 0.04 : 0.12);
   const hasEnded = endsAt !== null && endsAt <= now;
-  const status: PenaltyStatus = isLifted ? 'UNBANNED' : hasEnded ? 'EXPIRED' : 'ACTIVE';
-  const isAddressBan = type === 'ban' && random.chance(0.02);
+  const shareServed = Math.random();
+  const lastMs = hasEnded ? endsAt.getTime() : now.getTime();
   return {
     type,
-    status,
+    status: isLifted ? 'UNBANNED' : hasEnded ? 'EXPIRED' : 'ACTIVE',
     playerName: player.name,
-    playerSteamId: isAddressBan ? UNKNOWN_STEAM_ID : player.steamId64,
-    ...admin,
-    reason: random.pick(REASONS[type]),
+    // Some bans are of an address only.
+    playerSteamId: type === 'ban' && chance(0.02) ? UNKNOWN_STEAM_ID : player.steamId64,
+    adminName: admin.name,
+    adminSteamId: admin.steamId64,
+    reason: pick(REASONS[type]),
     durationMinutes,
-    serverId: pickServerId(serverIds, random),
+    serverId: pick([...serverIds, 0, GONE_SERVER_ID]),
     createdAt,
     endsAt,
-    ...(isLifted && liftOf({ createdAt, endsAt, now }, people, random)),
+    ...(isLifted && liftAt(new Date(createdAt.getTime() + (lastMs - createdAt.getTime()) * shareServed))),
   };
 }
 
-function liftOf(
-  { createdAt, endsAt, now }: { createdAt: Date; endsAt: Date | null; now: Date },
-  people: readonly Person[],
-  random: Random,
-) {
-  const lastMoment = Math.min(endsAt?.getTime() ?? now.getTime(), now.getTime());
-  const { adminName, adminSteamId } = pickAdmin(people, random);
-  return {
-    liftedAt: new Date(createdAt.getTime() + (lastMoment - createdAt.getTime()) * random.next()),
-    liftedByName: adminName,
-    liftedBySteamId: adminSteamId,
-    liftReason: random.pick(LIFTS),
-  };
+function liftAt(liftedAt: Date) {
+  const { name, steamId64 } = pickAdmin();
+  return { liftedAt, liftedByName: name, liftedBySteamId: steamId64, liftReason: pick(LIFTS) };
 }
 
-function pickType(random: Random): PenaltyType {
-  let rest = random.below(100);
-  for (const type of PENALTY_TYPES) {
-    rest -= WEIGHTS[type];
-    if (rest < 0) return type;
-  }
-  return 'warn';
-}
-
-/** Some players are much more frequent than others. */
-function pickPlayer(people: readonly Person[], random: Random): Person {
-  const number = Math.floor(random.next() ** 1.8 * (people.length - FIRST_PLAYER)) + FIRST_PLAYER;
-  return people[number] ?? random.pick(people);
-}
-
-/** Every other one of the users with flags is an admin. */
-function pickAdmin(people: readonly Person[], random: Random) {
-  const admin = random.chance(0.08) ? undefined : people[1 + 2 * random.below(FIRST_PLAYER / 2)];
-  return { adminName: admin?.name ?? 'Console', adminSteamId: admin?.steamId64 ?? UNKNOWN_STEAM_ID };
-}
-
-function pickServerId(serverIds: readonly number[], random: Random): number {
-  if (random.chance(0.08)) return 0;
-  if (random.chance(0.03)) return GONE_SERVER_ID;
-  return random.pick(serverIds);
+function pickAdmin(): Person {
+  const console = { name: 'Console', steamId64: UNKNOWN_STEAM_ID };
+  return chance(0.08) ? console : personAt(1 + 2 * below(FLAGGED / 2));
 }
 
 function split(text: string): string[] {

@@ -1,5 +1,4 @@
 import { parseSteamId, type SteamId64 } from '../domain/steam-id.ts';
-import { createRandom } from './random.ts';
 
 /** Somebody who plays on the demo's servers. */
 export type Person = { steamId64: SteamId64; name: string };
@@ -28,37 +27,30 @@ const NAMES = `
   .split('·')
   .map((name) => name.trim());
 
-const TAGS = [
-  '',
-  '',
-  '',
-  '',
-  '',
-  '[KTP] ',
-  '[zK] ',
-  '☆ ',
-  '| PRO | ',
-  'mini',
-  'x',
-  '[NW] ',
-  '-=Ω=- ',
-] as const;
+const TAGS = ['', '', '', '[KTP] ', '[zK] ', '☆ ', '| PRO | ', 'mini', 'x', '[NW] ', '-=Ω=- '] as const;
 const ENDINGS = ['', '', '', '', ' ツ', '_', ' #2', ' 🇵🇱', '.exe', ' [AFK]', '1998', ' jr.'] as const;
+
+/** How many people there are. */
+export const PEOPLE = 600;
+/** People before this position are users with every combination of flags; every other one of them is an admin. */
+export const FLAGGED = 16;
+/** The people that visitors can sign in as, by their position; the owner has every flag and the demo's token. */
+export const OWNER = 15;
+export const ADMIN = 1;
+export const MODERATOR = 17;
+/** A user without flags who has penalties to look at. */
+export const MEMBER = 0;
 
 /** Account ids that Steam has not assigned yet, so that no real person is listed. */
 const FIRST_ACCOUNT_ID = 4_100_000_000;
 
-/** @returns a SteamID64 of the demo, the same for the same number (0 to 1,800). */
-function demoSteamId(number: number): SteamId64 {
-  // Steps of a prime, so that ids look as different as real ones.
-  return parseSteamId(`[U:1:${FIRST_ACCOUNT_ID + number * 104_729}]`);
-}
-
-/** The community's players, the same for the same seed. */
-export function createPeople(count: number, seed: number): Person[] {
-  const random = createRandom(seed);
-  return Array.from({ length: count }, (_, number) => {
-    const plain = NAMES[number] ?? `${random.pick(TAGS)}${random.pick(NAMES)}${random.pick(ENDINGS)}`;
-    return { steamId64: demoSteamId(number), name: plain };
-  });
+/** The person at a position, always the same. */
+export function personAt(position: number): Person {
+  const at = (list: readonly string[], number: number) => list[number % list.length] ?? '';
+  const name = at(NAMES, position);
+  return {
+    // Steps of a prime, so that ids look as different as real ones.
+    steamId64: parseSteamId(`[U:1:${FIRST_ACCOUNT_ID + position * 104_729}]`),
+    name: position < NAMES.length ? name : `${at(TAGS, position)}${name}${at(ENDINGS, position)}`,
+  };
 }

@@ -20,17 +20,6 @@ export type DemoServer = {
 
 export const DEMO_SERVERS: readonly DemoServer[] = [
   {
-    slug: 'mirage-24-7',
-    name: 'Mirage 24/7',
-    hostname: '[PL] Mirage 24/7 | 128 tick | klany, rangi, sklep',
-    mode: 'Competitive',
-    region: 'PL',
-    maxPlayers: 24,
-    maps: ['de_mirage'],
-    popularity: 0.92,
-    delayMs: 12,
-  },
-  {
     slug: 'retake',
     name: 'Retake',
     hostname: 'Odbijanie bombsite’ów ★ Retakes ★ SVIP od 1 lvl',
@@ -40,17 +29,6 @@ export const DEMO_SERVERS: readonly DemoServer[] = [
     maps: ['de_inferno', 'de_mirage', 'de_nuke', 'de_anubis', 'de_ancient', 'de_dust2'],
     popularity: 0.85,
     delayMs: 14,
-  },
-  {
-    slug: 'deathmatch',
-    name: 'Deathmatch FFA',
-    hostname: '[EU] FFA Deathmatch | HS only po 22:00',
-    mode: 'Deathmatch',
-    region: 'EU-W',
-    maxPlayers: 20,
-    maps: ['de_dust2', 'de_inferno', 'de_vertigo', 'de_overpass'],
-    popularity: 0.7,
-    delayMs: 31,
   },
   {
     slug: 'awp-lego',

@@ -44,8 +44,8 @@ const S2A_INFO = 0x49;
 const S2A_PLAYER = 0x44;
 const INFO_QUESTION = Buffer.from('Source Engine Query\0', 'latin1');
 const UNSPLIT = Buffer.from([0xff, 0xff, 0xff, 0xff]);
-/** Steam's app id of Counter-Strike 2, and the protocol version it responds with. */
-const APP_ID = 730;
+/** Steam's app id of Counter-Strike 2, 730, and the protocol version it responds with. */
+const APP_ID = [0xda, 0x02];
 const PROTOCOL = 17;
 
 /**
@@ -89,7 +89,7 @@ export async function startSimulatedGameServer({
     const isPlayer = bytes[4] === A2S_PLAYER && bytes.length >= 9;
     if (!bytes.subarray(0, 4).equals(UNSPLIT) || (!isInfo && !isPlayer)) return;
     server.requests[isInfo ? 'info' : 'player'] += 1;
-    const response = isInfo ? packInfo(server) : packPlayers(server.game.players);
+    const response = isInfo ? packInfo(server.game) : packPlayers(server.game.players);
     const datagrams = server.respond(response, { isInfo, bytes });
     const send = () => {
       if (!isStopped) for (const datagram of datagrams) socket.send(datagram, from.port, from.address);
@@ -102,25 +102,19 @@ export async function startSimulatedGameServer({
   return server;
 }
 
-function packInfo({ game, port }: SimulatedGameServer): Buffer {
+/** Without the extra data at the end, which the specification allows. */
+function packInfo({ hostname, map, players, maxPlayers, bots }: SimulatedGame): Buffer {
   return Buffer.concat([
     UNSPLIT,
     Buffer.from([S2A_INFO, PROTOCOL]),
-    text(game.hostname),
-    text(game.map),
+    text(hostname),
+    text(map),
     text('csgo'),
     text('Counter-Strike 2'),
-    uint(APP_ID, 2),
-    Buffer.from([Math.min(game.players.length, 255), game.maxPlayers, game.bots]),
+    Buffer.from([...APP_ID, Math.min(players.length, 255), maxPlayers, bots]),
     // A dedicated server on Linux, without a password, with VAC.
     Buffer.from('dl\0\x01', 'latin1'),
     text('1.41.2.5'),
-    // Extra data: port, keywords, game id.
-    Buffer.from([0x80 | 0x20 | 0x01]),
-    uint(port, 2),
-    text('secure,simulated'),
-    uint(APP_ID, 4),
-    uint(0, 4),
   ]);
 }
 
@@ -137,10 +131,4 @@ function packPlayers(players: readonly SimulatedPlayer[]): Buffer {
 
 function text(value: string): Buffer {
   return Buffer.from(`${value.replaceAll('\0', '')}\0`);
-}
-
-function uint(value: number, sizeBytes: 2 | 4): Buffer {
-  const bytes = Buffer.alloc(sizeBytes);
-  bytes.writeUIntLE(value, 0, sizeBytes);
-  return bytes;
 }
