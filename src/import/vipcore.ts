@@ -4,11 +4,10 @@ import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
 import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { readSource } from './source/open-source.ts';
-import { readPages, type SourceDatabase } from './source/tables.ts';
+import type { SourceDatabase } from './source/tables.ts';
 import { parseUnixSeconds, tryParse } from './source/values.ts';
 
 const INTERVAL_SECONDS = 60;
-const PAGE_ROWS = 5000;
 
 /** The name of every group, in a mapping. */
 const ANY_GROUP = '*';
@@ -44,30 +43,15 @@ export function createVipMirror(
 export async function readVips(
   database: SourceDatabase,
   mapping: FlagMapping,
-  { pageRows = PAGE_ROWS }: { pageRows?: number } = {},
 ): Promise<FlagGrant<SteamId64>[]> {
-  const columns = 'account_id, sid, `group` as vip_group, expires';
-  const grants: FlagGrant<SteamId64>[] = [];
-  const pages = readPages((last) =>
-    database.select(
-      `select ${columns} from vip_users
-       where ${last ? 'account_id > ? or (account_id = ? and sid > ?)' : 'true'}
-       order by account_id, sid limit ${pageRows}`,
-      last ? [Number(last.account_id), Number(last.account_id), Number(last.sid)] : [],
-    ),
-  );
-  for await (const page of pages) {
-    for (const { account_id, vip_group, expires } of page) {
-      // Steam's own number of the account.
-      const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
-      // 0 is for ever; without a value nobody knows.
-      const endsAt = expires ? tryParse(() => parseUnixSeconds(expires) ?? null) : undefined;
-      const group = vip_group?.trim();
-      if (!steamId64 || endsAt === undefined || !group) continue;
-      grants.push(
-        ...mapPermissions(mapping, steamId64, { permissions: new Set([group, ANY_GROUP]), endsAt }),
-      );
-    }
-  }
-  return grants;
+  const rows = await database.select('select account_id, `group` as vip_group, expires from vip_users');
+  return rows.flatMap(({ account_id, vip_group, expires }) => {
+    // Steam's own number of the account.
+    const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
+    // 0 is for ever; without a value nobody knows.
+    const endsAt = expires ? tryParse(() => parseUnixSeconds(expires) ?? null) : undefined;
+    const group = vip_group?.trim();
+    if (!steamId64 || endsAt === undefined || !group) return [];
+    return mapPermissions(mapping, steamId64, { permissions: new Set([group, ANY_GROUP]), endsAt });
+  });
 }

@@ -19,17 +19,20 @@ const ENDS = '2030-01-02T03:04:05.000Z';
 export const VIP_FLAGS = [
   `has_svip ${aSteamId(1)} ${ENDS}`,
   `has_svip ${aSteamId(1)} null`,
-  `is_serviceplus ${aSteamId(1)} null`,
   `has_svip ${aSteamId(2)} 2020-01-02T03:04:05.000Z`,
   'has_svip 76561200107749376 null',
   'has_svip 76561202255233023 null',
+  `is_serviceplus ${aSteamId(1)} null`,
 ];
 
 /** What the table gives, a line each. */
 export async function readVipFlags(url: string): Promise<string[]> {
   const database = await openSourceDatabase(url);
   const mapping = tryParseFlagMapping('has_svip=*;is_serviceplus=PREMIUM') ?? [];
-  const grants = await readVips(database, mapping, { pageRows: 2 });
+  const grants = await readVips(database, mapping);
   await database.close();
-  return grants.map(({ flag, steamId64, endsAt }) => `${flag} ${steamId64} ${endsAt?.toISOString() ?? null}`);
+  const lines = grants.map(
+    ({ flag, steamId64, endsAt }) => `${flag} ${steamId64} ${endsAt?.toISOString() ?? null}`,
+  );
+  return lines.toSorted();
 }
