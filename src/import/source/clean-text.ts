@@ -4,32 +4,19 @@ export const MAX_REASON_LENGTH = 2000;
 
 /** PostgreSQL does not accept NUL in text. */
 const NUL = String.fromCharCode(0);
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * Prepares a text of a source for storage: removes NUL and unpaired surrogates, and cuts between two graphemes. The rest
- * stays unchanged, markup and invisible characters included: it is escaped when shown.
+ * Prepares a text of a source for storage: removes NUL and unpaired surrogates, and cuts it. The rest stays unchanged, markup
+ * and invisible characters included: it is escaped when shown.
  * @param longest in code points.
  */
 export function cleanText(text: string | null | undefined, longest: number): string {
   if (text === null || text === undefined) return '';
   const sound = (text.includes(NUL) ? text.replaceAll(NUL, '') : text).toWellFormed().trim();
   const repaired = repairMojibake(sound);
-  return repaired.length <= longest ? repaired : cutBetweenCharacters(repaired, longest);
-}
-
-function cutBetweenCharacters(text: string, longest: number): string {
+  if (repaired.length <= longest) return repaired;
   // A code point has at most two UTF-16 units, so the rest of a very long text is not needed.
-  const points = [...text.slice(0, 2 * longest + 2)];
-  if (points.length <= longest) return text;
-  const head = points.slice(0, longest).join('');
-  let end = 0;
-  for (const { segment, index } of graphemes.segment(points.slice(0, longest + 1).join(''))) {
-    if (index + segment.length > head.length) break;
-    end = index + segment.length;
-  }
-  // A single grapheme of many combining marks can exceed the limit: then it is cut.
-  return (end > 0 ? head.slice(0, end) : head).trimEnd();
+  return [...repaired.slice(0, 2 * longest)].slice(0, longest).join('').trimEnd();
 }
 
 /**

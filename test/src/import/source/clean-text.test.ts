@@ -24,13 +24,11 @@ test('NUL bytes and halves of characters are removed, nothing else', () => {
   }
 });
 
-test('a long name is cut between two visible characters', () => {
-  const family = '👨‍👩‍👧‍👦';
-  expect(cleanText(`${'a'.repeat(125)}${family}`, MAX_NAME_LENGTH)).toBe('a'.repeat(125));
+test('a long name is cut between two characters', () => {
   expect(cleanText('ą'.repeat(128), MAX_NAME_LENGTH)).toBe('ą'.repeat(128));
   expect(cleanText('😀'.repeat(128), MAX_NAME_LENGTH)).toBe('😀'.repeat(128));
   expect(cleanText('😀'.repeat(129), MAX_NAME_LENGTH)).toBe('😀'.repeat(128));
-  expect(cleanText(`${'😀'.repeat(127)}👍🏽`, MAX_NAME_LENGTH)).toBe('😀'.repeat(127));
+  expect(cleanText(`a${'😀'.repeat(128)}`, MAX_NAME_LENGTH)).toBe(`a${'😀'.repeat(127)}`);
   const tower = `a${'\u0301'.repeat(500)}`;
   expect(cleanText(tower, MAX_NAME_LENGTH)).toBe(tower.slice(0, 128));
 });
