@@ -1,7 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { listActivePenaltyKeys } from '../queries/penalties/sources.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
-import { type ImportRun, importPage } from './import-run.ts';
+import { type ImportRun, importPages } from './import-run.ts';
 import {
   readSourcePages,
   type SourceDatabase,
@@ -122,7 +122,7 @@ async function loadSourceClock(database: SourceDatabase): Promise<number> {
 
 async function importRows({ run, table }: Reading, rows: readonly SourceRow[]): Promise<void> {
   const { parser, groups } = table;
-  await importPage(run, groups ? await groups.complete(rows) : rows.map((row) => [row]), parser);
+  await importPages(run, [groups ? await groups.complete(rows) : rows.map((row) => [row])], parser);
 }
 
 /** Compares our next active penalties with their rows. @returns the id to continue after; 0 once all were compared. */

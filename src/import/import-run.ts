@@ -165,12 +165,7 @@ export type ItemParser<Item> = {
    * Reads only the state of an item, because {@link parse} cannot read the rest.
    * @throws {InvalidInput} if that cannot be read either.
    */
-  parseState: (item: Item) => PenaltyState;
-  /**
-   * The key of an item's penalty, if it is not the table and the id; undefined for none.
-   * @throws {InvalidInput} if it cannot be read.
-   */
-  keyOf?: (item: Item) => SourceKey | undefined;
+  parseState?: (item: Item) => PenaltyState;
 };
 
 /**
@@ -180,9 +175,9 @@ export type ItemParser<Item> = {
  */
 export async function importPages<Item>(
   run: ImportRun,
-  pages: AsyncIterable<readonly Item[]>,
+  pages: AsyncIterable<readonly Item[]> | readonly (readonly Item[])[],
   parser: ItemParser<Item>,
-  share: () => number | undefined,
+  share: () => number | undefined = () => undefined,
 ): Promise<void> {
   const { listener, summary } = run;
   let writing: Promise<void> = Promise.resolve();
@@ -197,15 +192,6 @@ export async function importPages<Item>(
   await writing;
 }
 
-/** The same as {@link importPages} for one page. */
-export async function importPage<Item>(
-  run: ImportRun,
-  page: readonly Item[],
-  parser: ItemParser<Item>,
-): Promise<void> {
-  await writePage(run, await parsePage(run, page, parser));
-}
-
 type ParsedPage = {
   rows: ImportedPenalty[];
   unreadable: UnreadableRow[];
@@ -213,11 +199,8 @@ type ParsedPage = {
   merged: SourceKey[];
 };
 
-type UnreadableRow = {
-  table: string;
-  id: string;
+type UnreadableRow = SourceKey & {
   reason: string;
-  key: SourceKey | undefined;
   /** Undefined if it is not over, or cannot be read either. */
   end: PenaltyState | undefined;
 };
@@ -225,7 +208,7 @@ type UnreadableRow = {
 async function parsePage<Item>(
   run: ImportRun,
   page: readonly Item[],
-  { table, idsOf, parse, parseState, keyOf }: ItemParser<Item>,
+  { table, idsOf, parse, parseState }: ItemParser<Item>,
 ): Promise<ParsedPage> {
   const { summary, signal } = run;
   signal?.throwIfAborted();
@@ -250,11 +233,8 @@ async function parsePage<Item>(
       parsedPage.rows.push({ ...penalty, status: statusAt(penalty.status, penalty.endsAt, mark) });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      const end = tryParse(() => toEnd(parseState(item)));
-      for (const [index, id] of ids.entries()) {
-        const key = keyOf ? tryParse(() => keyOf(item)) : keys[index];
-        parsedPage.unreadable.push({ table, id, reason: error.message, key, end });
-      }
+      const end = parseState && tryParse(() => toEnd(parseState(item)));
+      parsedPage.unreadable.push(...keys.map((key) => ({ ...key, reason: error.message, end })));
     }
   }
   return parsedPage;
@@ -302,10 +282,7 @@ async function writePage(run: ImportRun, { rows, unreadable, merged }: ParsedPag
     keepsReplaced: source.kind !== 'ndjson',
   });
   // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
-  await markSeen(
-    session,
-    unreadable.flatMap(({ key }) => key ?? []),
-  );
+  await markSeen(session, unreadable);
   // A dry run keeps them, and must not count them as gone.
   if (isDryRun) await markSeen(session, merged);
   else await deleteImportedPenalties(session, source.name, merged);
@@ -322,16 +299,15 @@ async function setRowsAside(
   run: ImportRun,
   unreadable: readonly UnreadableRow[],
 ): Promise<ImportedPenalty[]> {
-  const keys = unreadable.flatMap(({ key }) => key ?? []);
-  const penaltyByKey = new Map(
-    (await listImportedPenalties(run.db, run.source.name, keys)).map((penalty) => [textOf(penalty), penalty]),
-  );
+  const penalties = await listImportedPenalties(run.db, run.source.name, unreadable);
+  const penaltyByKey = new Map(penalties.map((penalty) => [textOf(penalty), penalty]));
   const ended: ImportedPenalty[] = [];
-  for (const { key, end, ...row } of unreadable) {
-    const penalty = key && penaltyByKey.get(textOf(key));
+  for (const { end, reason, ...key } of unreadable) {
+    const row = { table: key.sourceTable, id: key.sourceId, reason };
+    const penalty = penaltyByKey.get(textOf(key));
     if (penalty && end) {
       ended.push({ ...penalty, ...end });
-      report(run, 'warning', { ...row, reason: `only that it is over was imported: ${row.reason}` });
+      report(run, 'warning', { ...row, reason: `only that it is over was imported: ${reason}` });
     } else report(run, penalty ? 'outdated' : 'set aside', row);
   }
   return ended;

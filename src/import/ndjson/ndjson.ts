@@ -1,5 +1,4 @@
 import { InvalidInput } from '../../domain/errors.ts';
-import type { ImportedPenalty } from '../../queries/penalties/imported.ts';
 import type { ImportSummary } from '../import-report.ts';
 import {
   type ImportDeps,
@@ -8,7 +7,7 @@ import {
   importPages,
   runImport,
 } from '../import-run.ts';
-import { parseNdjsonKey, parseNdjsonLine, parseNdjsonState } from './rows.ts';
+import { parseNdjsonLine } from './rows.ts';
 
 const NDJSON_SOURCE = 'ndjson';
 
@@ -33,7 +32,6 @@ export async function importNdjson(
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;
-    let parse = createLineParser();
     async function* countBytes() {
       for await (const chunk of chunks) {
         bytesRead += chunk.length;
@@ -42,38 +40,19 @@ export async function importNdjson(
     }
     async function* readPages() {
       for await (const lines of readLines(countBytes())) {
-        parse = createLineParser();
         yield lines.filter((line) => line.text?.trim() !== '');
       }
     }
     const parser: ItemParser<Line> = {
       table: 'line',
       idsOf: (line) => [String(line.number)],
-      parse: (line, report) => parse(line, report),
-      parseState: ({ text = '' }) => parseNdjsonState(text),
-      keyOf: ({ text = '' }) => parseNdjsonKey(text),
+      parse: ({ text }, { warn }) => {
+        if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
+        return parseNdjsonLine(text, warn);
+      },
     };
     await importPages(run, readPages(), parser, () => totalBytes && bytesRead / totalBytes);
   });
-}
-
-/**
- * Parses the lines of one batch, and warns of a penalty that is repeated with other content: only the last one is
- * written.
- */
-function createLineParser(): ItemParser<Line>['parse'] {
-  const firstByKey = new Map<string, { number: number; penalty: ImportedPenalty }>();
-  return ({ number, text }, { warn }) => {
-    if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
-    const penalty = parseNdjsonLine(text, warn);
-    const key = `${penalty.sourceTable} ${penalty.sourceId}`;
-    const earlier = firstByKey.get(key);
-    if (earlier && !Bun.deepEquals(earlier.penalty, penalty)) {
-      warn(`it replaces line ${earlier.number}, which is the same penalty with other content`);
-    }
-    firstByKey.set(key, { number, penalty });
-    return penalty;
-  };
 }
 
 /** A line and its number, from 1; `text` is undefined if it is invalid UTF-8 or longer than {@link MAX_LINE_BYTES}. */

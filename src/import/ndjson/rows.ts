@@ -55,17 +55,6 @@ export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
   return { ...penalty, ...parseKey(fields, penalty) };
 }
 
-/** Reads only the state of a line. @throws {InvalidInput} if it cannot be read. */
-export function parseNdjsonState(text: string): PenaltyState {
-  return parseState(parseObject(text));
-}
-
-/** Reads only the key of a line; undefined without a `source_id`. @throws {InvalidInput} if it cannot be read. */
-export function parseNdjsonKey(text: string): SourceKey | undefined {
-  const fields = parseObject(text);
-  return parseSourceId(fields, parseType(fields));
-}
-
 type Fields = Record<string, unknown>;
 
 function parseObject(text: string): Fields {

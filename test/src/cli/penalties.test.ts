@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
+import { editSource } from '../../support/import/source-file.ts';
+import { SYSTEMS } from '../../support/import/systems.ts';
 import { runCli } from '../../support/service/cli.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -62,12 +64,6 @@ test('penalties import ndjson: good lines are kept, bad ones named with their nu
     ],
   });
   expect(await countPenalties()).toBe(2);
-  await Bun.write(file, [line({ source_id: 1, duration: -1 }), line({ source_id: 3 })].join('\n'));
-  const outdated = await run('penalties', 'import', 'ndjson', file);
-  expect(outdated.stderr).toContain('set aside, stays as it was: line 1: the duration -1 is negative\n');
-  expect(outdated.stdout).toEndWith(
-    '1 of the rows set aside could be read by an earlier import: their penalties stay as they were\n',
-  );
   const audited = await connection`select action, subject, details from audit_log order by id`;
   expect(audited[0]).toEqual({
     action: 'penalties.imported',
@@ -146,6 +142,20 @@ test('an import names the servers it added, and how they are listed', async () =
   const { stdout } = await run(...args);
   expect(stdout).toEndWith(
     'Added servers, hidden for now: Mirage\nList one with `servers unhide SLUG`; `servers list` shows the slugs\n',
+  );
+});
+
+test('penalties import says which rows it could read before', async () => {
+  const { schema, add, tables } = SYSTEMS['CS2-SimpleAdmin'];
+  const url = `sqlite:${join(folder.path, 'outdated.sqlite')}`;
+  const args = ['penalties', 'import', 'simpleadmin', '--url', url, '--source', 'outdated'];
+  editSource(url, schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
+  await run(...args);
+  editSource(url, `update ${tables.ban} set duration = -1 where id = 1`);
+  const outdated = await run(...args);
+  expect(outdated.stderr).toContain('set aside, stays as it was: sa_bans 1: the duration -1 is negative\n');
+  expect(outdated.stdout).toEndWith(
+    '1 of the rows set aside could be read by an earlier import: their penalties stay as they were\n',
   );
 });
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
-import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { editSource } from '../../support/import/source-file.ts';
-import { BASIA, NOW, PLAYER, SYSTEMS } from '../../support/import/systems.ts';
+import { BASIA, NOW, SYSTEMS } from '../../support/import/systems.ts';
 
 const { db, deps, createFile } = await openImports();
 
@@ -48,21 +47,3 @@ test.each(Object.entries(SYSTEMS))(
     expect(await run(deps, { url })).toMatchObject({ changed: 0, outdated: 1, gone: 0 });
   },
 );
-
-test('a line of JSON that can no longer be read is lifted by its source_id', async () => {
-  const line = { penalty_type: 'ban', player_steamid: PLAYER, created: '2026-11-21T11:30:00Z' };
-  const run = (...lines: object[]) =>
-    importNdjson(deps, {
-      chunks: new Blob(lines.map((fields) => `${JSON.stringify({ ...line, ...fields })}\n`)).stream(),
-    });
-  await run({ source_id: 'a' }, { source_id: 'b' }, {});
-  const lifted = { duration: -1, unbanned_at: '2026-11-21T11:40:00Z' };
-  const summary = await run({ source_id: 'a', ...lifted }, { source_id: 'b', duration: -1 }, lifted);
-  expect(summary).toMatchObject({ changed: 1, setAside: 2, outdated: 1 });
-  expect(summary.outdatedRows).toMatchObject([{ table: 'line', id: '2' }]);
-  expect((await storedPenalties(db)).map((row) => [row.sourceId?.length, row.status])).toEqual([
-    [1, 'UNBANNED'],
-    [1, 'ACTIVE'],
-    [43, 'ACTIVE'],
-  ]);
-});

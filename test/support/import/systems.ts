@@ -71,7 +71,7 @@ const IKS_TABLE = `(id integer primary key, steam_id text, name text, mute_type 
 const iksTables = { ban: 'iks_bans', mute: 'iks_comms', admins: 'iks_admins' };
 const saTables = { ban: 'sa_bans', mute: 'sa_mutes', admins: 'sa_admins' };
 
-export const SYSTEMS: Record<string, TestSystem> = {
+export const SYSTEMS = {
   'SourceBans++': {
     run: importSourcebans,
     schema: `create table sb_admins (aid integer primary key, user text, authid text);
@@ -180,4 +180,4 @@ export const SYSTEMS: Record<string, TestSystem> = {
           un${kind}_id = (select max(id) from ${lifts}) where id = ${id};`;
     },
   },
-};
+} satisfies Record<string, TestSystem>;
