@@ -1,4 +1,4 @@
-import { Command, CommanderError, type Option } from 'commander';
+import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json';
 import { describeOutage } from '../db/open.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -57,7 +57,7 @@ function explain(error: unknown): string {
 /** Every command of the operator's tool; errors are thrown as CommanderError. */
 export function createProgram(call: Omit<Call, 'interrupted'>): { program: Command; session: Session } {
   const { output } = call;
-  const program = new StrictCommand('bun run cli')
+  const program = new Command('bun run cli')
     .description("The operator's tool: it works on the service's database, whether or not the service runs.")
     .version(packageJson.version)
     .option('--json', 'JSON on stdout')
@@ -81,38 +81,5 @@ export function createProgram(call: Omit<Call, 'interrupted'>): { program: Comma
   addSoundCommands(program, session);
   addWebhookCommands(program, session);
   addBackupCommands(program, session);
-  addHelpCommand(program);
   return { program, session };
-}
-
-/** Reports an unknown option before a missing one, which commander does not: a misspelled option is often both. */
-class StrictCommand extends Command {
-  // Commander's own, with "Did you mean …?"; not in its types.
-  declare unknownOption: (flag: string) => never;
-
-  override createCommand(name?: string): Command {
-    return new StrictCommand(name);
-  }
-
-  missingMandatoryOptionValue({ flags }: Option): void {
-    const unknown = this.args.find((argument) => argument.startsWith('-'));
-    if (unknown !== undefined) this.unknownOption(unknown);
-    this.error(`error: required option '${flags}' not specified`);
-  }
-}
-
-/** In place of commander's own, which shows the help of `tokens` for `help tokens create`. */
-function addHelpCommand(program: Command): void {
-  program
-    .helpCommand(false)
-    .command('help [command...]')
-    .description('display help for command')
-    .action((names: string[], _: unknown, help: Command) => {
-      let target = program;
-      for (const name of names) {
-        const child = target.commands.find((command) => command.name() === name);
-        target = child ?? help.error(`error: unknown command '${names.join(' ')}'`);
-      }
-      target.outputHelp();
-    });
 }
