@@ -1,3 +1,6 @@
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { errorCode } from '../domain/errors.ts';
 import {
   type A2sInfo,
   type A2sPlayer,
@@ -8,42 +11,57 @@ import {
   parseInfo,
   parsePlayers,
   QueryFailure,
+  type QueryFailureReason,
   RESPONSE_TYPES,
   SPLIT_PACKET,
   WHOLE_PACKET,
 } from './a2s-protocol.ts';
-import type { ServerSocket } from './server-socket.ts';
 
-/** Queries one server, one request at a time. Times are those of `performance.now()`. */
-type A2sClient = {
-  /** @throws {QueryFailure} when no complete response has arrived by `untilMs`. */
-  askInfo: (options: { untilMs: number }) => Promise<A2sInfo>;
-  /**
-   * The players that the server names: none if it does not respond by `untilMs`, or not as it should. A server that has
-   * responded to A2S_INFO is online without them.
-   * @throws {QueryFailure} `aborted`.
-   */
-  askPlayers: (info: A2sInfo, options: { untilMs: number }) => Promise<A2sPlayer[]>;
-  /** The shortest round trip in milliseconds, at least 1, since 0 means offline. */
-  pingMs: () => number;
-};
-
-/** How often a request is repeated without a response. */
-const REPEATS = 2;
+/** How often a request is sent without a response. */
+const COPIES = 3;
 /** How many new challenges are accepted for one request. */
 const MAX_CHALLENGES = 3;
 /** More than a server can need: three copies of two responses of 32 parts are 192. */
 const MAX_DATAGRAMS = 256;
 
-/** What arrived instead of a response: no datagram, or others. */
-type NoResponse = 'nothing' | 'other';
+export type A2sResponses = {
+  info: A2sInfo;
+  /** None if the server does not send them, or not as it should: it is online without them. */
+  players: A2sPlayer[];
+  /** The shortest round trip in milliseconds, at least 1, since 0 means offline. */
+  pingMs: number;
+};
 
-/** Creates a client over a socket that nothing else uses. */
-export function createA2sClient(socket: ServerSocket): A2sClient {
+/**
+ * Asks a game server for A2S_INFO, then for A2S_PLAYER.
+ *
+ * The socket is connected to the server: the system then drops datagrams of others, reports a closed port at once, and
+ * picks a random local port. One socket for all servers would offer none of this.
+ * @param host an IPv4 or IPv6 address.
+ * @param options.deadlineMs by `performance.now()`.
+ * @throws {QueryFailure} when the server has not responded to A2S_INFO by then.
+ */
+export async function queryA2s(
+  { host, port }: { host: string; port: number },
+  { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal | undefined },
+): Promise<A2sResponses> {
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
   const splitResponses = createSplitResponses();
+  let server: { address: string; port: number } | undefined;
+  let failure: QueryFailure | undefined;
+  let request: { receive: (datagram: Buffer) => void; reject: (failure: QueryFailure) => void } | undefined;
   let challenge: number | undefined;
-  let minMs = Number.POSITIVE_INFINITY;
+  let pingMs = Number.POSITIVE_INFINITY;
   let datagrams = 0;
+
+  /** Fails the running request and every later one. */
+  function fail(reason: QueryFailureReason, cause?: unknown): void {
+    failure ??= new QueryFailure(reason, { cause });
+    request?.reject(failure);
+  }
+  const failBy = (error: unknown) =>
+    fail(errorCode(error) === 'ECONNREFUSED' ? 'refused' : 'unreachable', error);
+  const abort = () => fail('aborted');
 
   /** The body of a packet once it is complete; undefined while parts are missing, and for datagrams that are not A2S. */
   function readBody(datagram: Buffer): Buffer | undefined {
@@ -59,48 +77,48 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
     return whole.subarray(4);
   }
 
+  function send(datagram: Buffer): void {
+    try {
+      socket.send(datagram, (error) => {
+        if (error) failBy(error);
+      });
+    } catch (error) {
+      failBy(error);
+    }
+  }
+
   /**
    * Sends a request, and again with each new challenge, until a response of this type arrives.
-   * @returns the body after the type; if it has not arrived by `untilMs`, whether anything else has.
+   * @returns the body after the type.
+   * @throws {QueryFailure} if it has not arrived by `untilMs`: `malformed` if other datagrams have, else `time-out`.
    */
-  function ask(
+  async function ask(
     buildRequest: (challenge: number | undefined) => Buffer,
     { responseType, untilMs }: { responseType: number; untilMs: number },
-  ): Promise<Buffer | NoResponse> {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer | NoResponse>();
-    let received: NoResponse = 'nothing';
+  ): Promise<Buffer> {
+    if (failure) throw failure;
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    let hasOthers = false;
     let challenges = 0;
     let sentAtMs = 0;
-    let resending: ReturnType<typeof setInterval> | undefined;
-    const deadline = setTimeout(() => settle(received), remainingMs(untilMs));
+    let timer: ReturnType<typeof setInterval> | undefined;
 
-    function settle(outcome: Buffer | NoResponse | QueryFailure): void {
-      clearTimeout(deadline);
-      clearInterval(resending);
-      socket.stopListening();
-      if (outcome instanceof QueryFailure) reject(outcome);
-      else resolve(outcome);
-    }
-
-    function sendWithRepeats(): void {
-      const send = () => socket.send(buildRequest(challenge));
-      let repeats = 0;
-      clearInterval(resending);
+    function sendCopies(): void {
+      let copies = 0;
+      const sendCopy = () => {
+        copies += 1;
+        if (copies <= COPIES) send(buildRequest(challenge));
+        else reject(new QueryFailure(hasOthers ? 'malformed' : 'time-out'));
+      };
+      clearInterval(timer);
       sentAtMs = performance.now();
-      resending = setInterval(
-        () => {
-          repeats += 1;
-          if (repeats === REPEATS) clearInterval(resending);
-          send();
-        },
-        remainingMs(untilMs) / (REPEATS + 1),
-      );
-      send();
+      timer = setInterval(sendCopy, Math.max(1, untilMs - sentAtMs) / COPIES);
+      sendCopy();
     }
 
     /** Measured from the first copy of the request: a response may be to any copy, and a ping must not be too short. */
     function noteRoundTrip(): void {
-      minMs = Math.min(minMs, performance.now() - sentAtMs);
+      pingMs = Math.min(pingMs, performance.now() - sentAtMs);
     }
 
     function handleDatagram(datagram: Buffer): void {
@@ -109,54 +127,77 @@ export function createA2sClient(socket: ServerSocket): A2sClient {
       if (type === RESPONSE_TYPES.banned) throw new QueryFailure('banned-by-server');
       if (body && type === responseType) {
         noteRoundTrip();
-        settle(body.subarray(1));
+        resolve(body.subarray(1));
         return;
       }
       const newChallenge = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
       // The same challenge again: a duplicate datagram, or a server that does not accept its own challenge.
       if (newChallenge === undefined || newChallenge === challenge) {
-        received = 'other';
+        hasOthers = true;
         return;
       }
       challenges += 1;
       if (challenges > MAX_CHALLENGES) throw new QueryFailure('malformed');
       noteRoundTrip();
       challenge = newChallenge;
-      sendWithRepeats();
+      sendCopies();
     }
 
-    sendWithRepeats();
-    socket.listen({
-      onFailure: settle,
-      onDatagram: (datagram) => {
-        try {
-          handleDatagram(datagram);
-        } catch (error) {
-          settle(error instanceof QueryFailure ? error : new QueryFailure('malformed', { cause: error }));
-        }
-      },
+    const receive = (datagram: Buffer) => {
+      try {
+        handleDatagram(datagram);
+      } catch (error) {
+        reject(error instanceof QueryFailure ? error : new QueryFailure('malformed', { cause: error }));
+      }
+    };
+    request = { receive, reject };
+    sendCopies();
+    return promise.finally(() => {
+      clearInterval(timer);
+      request = undefined;
     });
-    return promise;
   }
 
-  return {
-    askInfo: async ({ untilMs }) => {
-      const response = await ask(buildInfoRequest, { responseType: RESPONSE_TYPES.info, untilMs });
-      if (response === 'nothing') throw new QueryFailure('time-out');
-      if (response === 'other') throw new QueryFailure('malformed');
-      return parseInfo(response);
-    },
-    askPlayers: async (info, { untilMs }) => {
-      try {
-        const response = await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs });
-        return typeof response === 'string' ? [] : parsePlayers(response, info);
-      } catch (error) {
-        if (error instanceof QueryFailure && error.reason !== 'aborted') return [];
-        throw error;
-      }
-    },
-    pingMs: () => Math.max(1, Math.round(minMs)),
-  };
+  async function askPlayers(info: A2sInfo): Promise<A2sPlayer[]> {
+    // A server may never send its players: they get at most half of the time that is left.
+    const untilMs = (performance.now() + deadlineMs) / 2;
+    try {
+      return parsePlayers(
+        await ask(buildPlayersRequest, { responseType: RESPONSE_TYPES.players, untilMs }),
+        info,
+      );
+    } catch (error) {
+      if (error instanceof QueryFailure && error.reason !== 'aborted') return [];
+      throw error;
+    }
+  }
+
+  socket.on('error', failBy);
+  socket.on('message', (datagram, from) => {
+    // Before it was connected, the socket accepted datagrams from any address.
+    if (from.address === server?.address && from.port === server.port) request?.receive(datagram);
+  });
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    await new Promise<void>((settle) => {
+      socket.once('error', () => settle());
+      // Contrary to its type, the callback also gets an error.
+      socket.connect(port, host, (error?: Error) => {
+        if (error) failBy(error);
+        else server = socket.remoteAddress();
+        settle();
+      });
+    });
+    if (signal?.aborted) abort();
+    const infoOptions = { responseType: RESPONSE_TYPES.info, untilMs: deadlineMs };
+    const info = parseInfo(await ask(buildInfoRequest, infoOptions));
+    if (info.map === '' && info.maxPlayers === 0) throw new QueryFailure('no-game');
+    const players = await askPlayers(info);
+    return { info, players, pingMs: Math.max(1, Math.round(pingMs)) };
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    socket.close();
+  }
 }
 
 /** @param body including the type. @throws {QueryFailure} `malformed` when it is truncated. */
@@ -164,9 +205,4 @@ function readChallenge(body: Buffer): number {
   const reader = createPacketReader(body);
   reader.skip(1);
   return reader.readUint32();
-}
-
-/** Milliseconds, at least 1. */
-function remainingMs(momentMs: number): number {
-  return Math.max(1, momentMs - performance.now());
 }

@@ -1,11 +1,9 @@
-import type { ServerPlayer } from '../db/schema/servers.ts';
 import { tryParseServerAddress } from '../domain/server-address.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import type { ServerState } from '../queries/servers/polls.ts';
 import { resolveHost } from '../runtime/resolve-host.ts';
-import { createA2sClient } from './a2s-client.ts';
-import { type A2sInfo, type A2sPlayer, QueryFailure, type QueryFailureReason } from './a2s-protocol.ts';
-import { openServerSocket, type ServerSocket } from './server-socket.ts';
+import { type A2sResponses, queryA2s } from './a2s-client.ts';
+import { QueryFailure, type QueryFailureReason } from './a2s-protocol.ts';
 
 /** The outcome of a query; a server that does not respond is a value, not an error. */
 export type PollOutcome =
@@ -27,22 +25,16 @@ export async function queryGameServer(
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<PollOutcome> {
   const deadlineMs = performance.now() + timeoutMs;
-  let socket: ServerSocket | undefined;
-  const abort = () => socket?.fail(new QueryFailure('aborted'));
   try {
     const target = tryParseServerAddress(address);
     // A row that `addServer` did not write may have an invalid address.
     if (!target) throw new QueryFailure('host-unknown');
-    socket = await openServerSocket(await resolveToOne(target.host, { timeoutMs }), target.port);
-    signal?.addEventListener('abort', abort, { once: true });
-    if (signal?.aborted) abort();
-    return { hasResponded: true, state: await ask(socket, { timeoutMs, deadlineMs }) };
+    const host = await resolveToOne(target.host, { timeoutMs });
+    const responses = await queryA2s({ host, port: target.port }, { deadlineMs, signal });
+    return { hasResponded: true, state: toState(responses) };
   } catch (error) {
     if (error instanceof QueryFailure) return { hasResponded: false, reason: error.reason };
     throw error;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-    socket?.close();
   }
 }
 
@@ -56,24 +48,8 @@ async function resolveToOne(host: string, options: { timeoutMs: number }): Promi
   }
 }
 
-async function ask(
-  socket: ServerSocket,
-  { timeoutMs, deadlineMs }: { timeoutMs: number; deadlineMs: number },
-): Promise<ServerState> {
-  const client = createA2sClient(socket);
-  const info = await client.askInfo({ untilMs: deadlineMs });
-  if (info.map === '' && info.maxPlayers === 0) throw new QueryFailure('no-game');
-  // A server may never send its players: they get at most half of the time.
-  const untilMs = Math.min(deadlineMs, performance.now() + timeoutMs / 2);
-  const players = await client.askPlayers(info, { untilMs });
-  return toState(info, { players, pingMs: client.pingMs() });
-}
-
-function toState(
-  { hostname, map, playersCount, maxPlayers }: A2sInfo,
-  { players, pingMs }: { players: A2sPlayer[]; pingMs: number },
-): ServerState {
-  const title = clean(hostname).trim();
+function toState({ info, players, pingMs }: A2sResponses): ServerState {
+  const title = clean(info.hostname).trim();
   const namedPlayers = players.map(({ name, score, seconds }) => ({
     name: clean(name),
     score,
@@ -81,21 +57,17 @@ function toState(
   }));
   return {
     hostname: hasVisibleCharacter(title) ? title : '',
-    map: clean(map),
-    playersCount,
-    maxPlayers,
+    map: clean(info.map),
+    playersCount: info.playersCount,
+    maxPlayers: info.maxPlayers,
     pingMs,
-    players: namedPlayers.filter(({ name }) => hasVisibleCharacter(name)).sort(byScore),
+    players: namedPlayers.filter(({ name }) => hasVisibleCharacter(name)).sort((a, b) => b.score - a.score),
   };
 }
 
 /** Plugins that make up players send 0, a negative number or NaN; no server runs for longer than a year. */
 function isTimePlayed(seconds: number): boolean {
   return seconds >= 1 && seconds < 365 * 86_400;
-}
-
-function byScore(a: ServerPlayer, b: ServerPlayer): number {
-  return b.score - a.score;
 }
 
 /** Removes control characters: NUL, which PostgreSQL refuses, and the game's colour codes. */
