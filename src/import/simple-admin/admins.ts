@@ -38,11 +38,10 @@ export async function readSimpleAdmins(
 
 /** The groups that hold somewhere. */
 async function loadGroups(database: SourceDatabase, admins: readonly SourceRow[], flags: readonly string[]) {
-  const rows = await findRows(database, 'sa_groups', { needed: ['id', 'name'] });
-  if (!rows) {
-    if (!admins.some(({ group_id }) => group_id) && !flags.some(isGroup)) return [];
-    throw new InvalidInput('the source has no table sa_groups, or its user may not read it');
-  }
+  const isGrouped = admins.some(({ group_id }) => group_id) || flags.some(isGroup);
+  const columns = { needed: ['id', 'name'] };
+  const rows = await (isGrouped ? loadRows : findRows)(database, 'sa_groups', columns);
+  if (!rows) return [];
   const flagsOf = collect(
     await loadRows(database, 'sa_groups_flags', { needed: ['group_id', 'flag'] }),
     'group_id',
