@@ -2,46 +2,30 @@ import { Database, type SQLQueryBindings } from 'bun:sqlite';
 import type { SqliteRequest, SqliteResponse } from './sqlite.ts';
 import type { SourceRow } from './tables.ts';
 
-/** How long another process may lock the file. */
-const BUSY_LIMIT_MS = 5000;
-const BUSY_PAUSE_MS = 50;
-
-/** Runs in a worker, because bun:sqlite blocks its thread during a read. */
+/** Runs in a worker, because bun:sqlite blocks its thread during a read and while another process locks the file. */
 let database: Database | undefined;
 
-/** One request after the other, so that the responses have their order. */
-let running: Promise<void> = Promise.resolve();
+addEventListener('message', ({ data }: MessageEvent<SqliteRequest>) => postMessage(read(data)));
 
-addEventListener('message', ({ data }: MessageEvent<SqliteRequest>) => {
-  running = running.then(async () => postMessage(await run(data)));
-});
-
-async function run(request: SqliteRequest): Promise<SqliteResponse> {
-  const startMs = performance.now();
-  for (;;) {
-    try {
-      return { rows: read(request) };
-    } catch (error) {
-      const isHopeless = !isBusy(error) || performance.now() - startMs > BUSY_LIMIT_MS;
-      if (isHopeless) return { failure: error instanceof Error ? error.message : String(error) };
-    }
-    // Instead of SQLite's busy timeout, which cannot be aborted.
-    await Bun.sleep(BUSY_PAUSE_MS);
+function read({ path, statement, parameters }: SqliteRequest): SqliteResponse {
+  try {
+    database ??= open(path);
+    const rows = database.query<Record<string, unknown>, SQLQueryBindings[]>(statement).all(...parameters);
+    const texts: SourceRow[] = rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)])),
+    );
+    return { rows: JSON.stringify(texts) };
+  } catch (error) {
+    return { failure: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
-}
-
-function read({ path, statement, parameters }: SqliteRequest): string {
+function open(path: string): Database {
   // safeIntegers: SteamIDs exceed 2^53, and bun:sqlite would round them.
-  database ??= new Database(path, { readonly: true, safeIntegers: true });
-  const rows = database.query<Record<string, unknown>, SQLQueryBindings[]>(statement).all(...parameters);
-  const texts: SourceRow[] = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)])),
-  );
-  return JSON.stringify(texts);
+  const file = new Database(path, { readonly: true, safeIntegers: true });
+  // How long another process may lock the file, in milliseconds.
+  file.run('pragma busy_timeout = 5000');
+  return file;
 }
 
 function textOf(value: unknown): string | null {
