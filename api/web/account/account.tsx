@@ -5,6 +5,7 @@ import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { Badges, GivenFlags } from '../layout/flags.tsx';
 import { Layout } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -126,21 +127,20 @@ async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedS
         </h1>
         <Badges user={user} locale={locale} />
         {flags.length > 0 && <GivenFlags flags={flags} locale={locale} />}
-        <dl class="facts">
-          <dt>{t.steamId}</dt>
-          <dd class="fact-copy">
-            <code id="steam-id">{user.steamId64}</code>
-            <CopyButton target="steam-id" label={t.steamId} visit={visit} isSmall />
-          </dd>
-          <dt>{t.accountId}</dt>
-          <dd>
-            <code>{accountId(user.steamId64)}</code>
-          </dd>
-          <dt>{t.memberSince}</dt>
-          <dd>
-            <FullMoment at={user.createdAt} locale={locale} />
-          </dd>
-        </dl>
+        <Facts
+          class="facts"
+          facts={[
+            [
+              t.steamId,
+              <span class="fact-copy">
+                <code id="steam-id">{user.steamId64}</code>
+                <CopyButton target="steam-id" label={t.steamId} visit={visit} isSmall />
+              </span>,
+            ],
+            [t.accountId, <code>{accountId(user.steamId64)}</code>],
+            [t.memberSince, <FullMoment at={user.createdAt} locale={locale} />],
+          ]}
+        />
         <a class="button button-quiet" href={steamProfileUrl(user.steamId64)} rel="noreferrer noopener">
           {t.steamProfile}
         </a>

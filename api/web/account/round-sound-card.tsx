@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { NotFound } from '../../../src/domain/errors.ts';
@@ -15,6 +14,7 @@ import {
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
+import { type Fact, Facts } from '../layout/facts.tsx';
 import { CsrfField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import type { Texts } from '../layout/locales/en.ts';
@@ -208,33 +208,24 @@ function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit })
       <SoundHead sound={sound} visit={visit} />
       <Waveform peaks={sound.waveform ?? []} label={t.waveformLabel} />
       <SoundPlayer sound={sound} visit={visit} preload="metadata" />
-      <dl class="sound-facts">
-        <Fact name={t.facts.length}>{t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))}</Fact>
-        {before !== null && after !== null && (
-          <>
-            <Fact name={t.facts.before}>
-              <Loudness word={wordOfLoudness(before - after)} lufs={before} locale={locale} />
-            </Fact>
-            <Fact name={t.facts.after}>
-              <Loudness word="even" lufs={after} locale={locale} />
-            </Fact>
-          </>
-        )}
-        <Fact name={t.facts.since}>
-          <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />
-        </Fact>
-      </dl>
+      <Facts
+        class="sound-facts"
+        facts={[
+          [t.facts.length, t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))],
+          ...(before !== null && after !== null ? loudnessFacts({ before, after }, locale) : []),
+          [t.facts.since, <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />],
+        ]}
+      />
     </div>
   );
 }
 
-function Fact({ name, children }: { name: string; children: Child }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
+function loudnessFacts({ before, after }: { before: number; after: number }, locale: Language): Fact[] {
+  const { facts } = textsOf(locale).roundSound;
+  return [
+    [facts.before, <Loudness word={wordOfLoudness(before - after)} lufs={before} locale={locale} />],
+    [facts.after, <Loudness word="even" lufs={after} locale={locale} />],
+  ];
 }
 
 type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };

@@ -3,6 +3,7 @@ import type { Language } from '../../../src/domain/language.ts';
 import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
+import { Facts } from './facts.tsx';
 import { textsOf } from './locales/texts.ts';
 import { FullMoment } from './moment.tsx';
 
@@ -27,16 +28,13 @@ export function GivenFlags({ flags, locale }: Omit<FlagProps, 'column'>): JSX.El
   const { badges } = textsOf(locale).account;
   const columns = new Set(flags.map(({ flag }) => USER_FLAGS[flag]));
   return (
-    <dl class="facts">
-      {USER_FLAG_COLUMNS.filter((column) => columns.has(column)).map((column) => (
-        <>
-          <dt>{badges[column]}</dt>
-          <dd>
-            <FlagSources column={column} flags={flags} locale={locale} />
-          </dd>
-        </>
-      ))}
-    </dl>
+    <Facts
+      class="facts"
+      facts={USER_FLAG_COLUMNS.filter((column) => columns.has(column)).map((column) => [
+        badges[column],
+        <FlagSources column={column} flags={flags} locale={locale} />,
+      ])}
+    />
   );
 }
 

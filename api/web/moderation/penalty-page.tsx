@@ -6,6 +6,7 @@ import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { findPenalty, type Penalty } from '../../../src/queries/penalties/row.ts';
 import { shownNameOf } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
+import { type Fact, Facts } from '../layout/facts.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import {
@@ -35,7 +36,11 @@ export async function showPenalty(
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
   const title = numberedType(penalty, t.types);
-  const end = knownEnd(penalty, visit.now);
+  const endsAt = knownEnd(penalty, visit.now);
+  const end: Fact = [
+    penalty.status === 'EXPIRED' ? words.ended : words.ends,
+    endsAt && <FullMoment at={endsAt} locale={visit.locale} />,
+  ];
   const serverName = serverNameOf({
     serverId: penalty.serverId,
     serverName: server && shownNameOf(server),
@@ -47,82 +52,56 @@ export async function showPenalty(
         <p class="lead">
           <PenaltyStatusText penalty={penalty} visit={visit} />
         </p>
-        <dl class="facts facts-inline">
-          <dt>{t.columns.player}</dt>
-          <dd>
-            <PlayerOfPenalty
-              penalty={penalty}
-              pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
-              visit={visit}
-            />
-          </dd>
-          <dt>{t.columns.reason}</dt>
-          <dd>
-            <ReasonText reason={penalty.reason} visit={visit} />
-          </dd>
-          <dt>{t.columns.admin}</dt>
-          <dd>
-            <LinkedAdmin steamId64={penalty.adminSteamId}>
-              <AdminName penalty={penalty} visit={visit} />
-            </LinkedAdmin>
-          </dd>
-          <dt>{t.columns.issued}</dt>
-          <dd>
-            <FullMoment at={penalty.createdAt} locale={visit.locale} />
-          </dd>
-          <dt>{words.duration}</dt>
-          <dd>{lengthOf(penalty, visit)}</dd>
-          {end && penalty.status !== 'UNBANNED' && (
-            <>
-              <dt>{penalty.status === 'EXPIRED' ? words.ended : words.ends}</dt>
-              <dd>
-                <FullMoment at={end} locale={visit.locale} />
-              </dd>
-            </>
-          )}
-          {penalty.status === 'UNBANNED' && <Lifting penalty={penalty} visit={visit} />}
-          <dt>{t.columns.server}</dt>
-          <dd>
-            <bdi>{serverName ?? t.allServers}</bdi>
-          </dd>
-          <dt>{words.source}</dt>
-          <dd>
-            {source === null ? words.noSource : <code>{source}</code>}
-            {isRemoved && <span class="hint"> {words.removed}</span>}
-          </dd>
-        </dl>
+        <Facts
+          class="facts facts-inline"
+          facts={[
+            [
+              t.columns.player,
+              <PlayerOfPenalty
+                penalty={penalty}
+                pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
+                visit={visit}
+              />,
+            ],
+            [t.columns.reason, <ReasonText reason={penalty.reason} visit={visit} />],
+            [
+              t.columns.admin,
+              linkToAdmin(penalty.adminSteamId, <AdminName penalty={penalty} visit={visit} />),
+            ],
+            [t.columns.issued, <FullMoment at={penalty.createdAt} locale={visit.locale} />],
+            [words.duration, lengthOf(penalty, visit)],
+            ...(penalty.status === 'UNBANNED' ? factsOfLifting(penalty, visit) : [end]),
+            [t.columns.server, <bdi>{serverName ?? t.allServers}</bdi>],
+            [
+              words.source,
+              <>
+                {source === null ? words.noSource : <code>{source}</code>}
+                {isRemoved && <span class="hint"> {words.removed}</span>}
+              </>,
+            ],
+          ]}
+        />
       </Card>
     </Frame>,
   );
 }
 
 /** When a penalty was lifted, by whom and why: only what its source recorded about that. */
-function Lifting({ penalty, visit }: { penalty: Penalty; visit: MemberVisit }): JSX.Element {
-  const { penalties: t, records } = textsOf(visit.locale);
+function factsOfLifting(penalty: Penalty, { locale }: MemberVisit): Fact[] {
+  const { penalties: t, records } = textsOf(locale);
   const { penalty: words } = records;
-  const lifter = lifterNameOf(penalty, t);
-  const liftReason = liftReasonOf(penalty);
   const notRecorded = <span class="hint">{words.notRecorded}</span>;
-  return (
-    <>
-      <dt>{words.lifted}</dt>
-      <dd>{penalty.liftedAt ? <FullMoment at={penalty.liftedAt} locale={visit.locale} /> : notRecorded}</dd>
-      <dt>{words.liftedBy}</dt>
-      <dd>
-        <LinkedAdmin steamId64={penalty.liftedBySteamId ?? UNKNOWN_STEAM_ID}>
-          {hasVisibleCharacter(lifter) ? <bdi>{lifter}</bdi> : notRecorded}
-        </LinkedAdmin>
-      </dd>
-      <dt>{words.liftReason}</dt>
-      <dd>{hasVisibleCharacter(liftReason) ? <bdi>{liftReason}</bdi> : notRecorded}</dd>
-    </>
-  );
+  const nameOrHint = (text: string) => (hasVisibleCharacter(text) ? <bdi>{text}</bdi> : notRecorded);
+  const lifter = nameOrHint(lifterNameOf(penalty, t));
+  return [
+    [words.lifted, penalty.liftedAt ? <FullMoment at={penalty.liftedAt} locale={locale} /> : notRecorded],
+    [words.liftedBy, linkToAdmin(penalty.liftedBySteamId ?? UNKNOWN_STEAM_ID, lifter)],
+    [words.liftReason, nameOrHint(liftReasonOf(penalty))],
+  ];
 }
 
-type LinkProps = { steamId64: SteamId64; children: JSX.Element };
-
 /** A name with a link to the record of its SteamID, if there is one. */
-function LinkedAdmin({ steamId64, children }: LinkProps): JSX.Element {
-  if (steamId64 === UNKNOWN_STEAM_ID) return children;
-  return <a href={pathOfPlayer({ steamId64 })}>{children}</a>;
+function linkToAdmin(steamId64: SteamId64, name: JSX.Element): JSX.Element {
+  if (steamId64 === UNKNOWN_STEAM_ID) return name;
+  return <a href={pathOfPlayer({ steamId64 })}>{name}</a>;
 }

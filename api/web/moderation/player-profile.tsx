@@ -7,6 +7,7 @@ import { listNamesInPenalties } from '../../../src/queries/penalties/player-reco
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import { Facts } from '../layout/facts.tsx';
 import { Badges } from '../layout/flags.tsx';
 import { formatRelative } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -62,7 +63,6 @@ type ProfileProps = {
 /** Who a player is: here, on Discord unless they hide it, and on Steam. */
 export function ProfileCard({ steamId64, name, user, profile, visit }: ProfileProps): JSX.Element {
   const { moderation: t, records } = textsOf(visit.locale);
-  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
   const { steamBans, steamAccountCreatedAt } = profile;
   const formerNames = profile.names.filter((each) => each !== name).slice(0, MAX_NAMES);
   return (
@@ -73,65 +73,57 @@ export function ProfileCard({ steamId64, name, user, profile, visit }: ProfilePr
           <bdi>{name}</bdi>
         </h2>
         {user ? <Badges user={user} locale={visit.locale} /> : <p class="hint">{t.noAccount}</p>}
-        <dl class="facts facts-inline">
-          <dt>{t.columns.steamId}</dt>
-          <dd>
-            <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
-              <code>{steamId64}</code>
-            </a>
-          </dd>
-          {steamAccountCreatedAt && (
-            <>
-              <dt>{records.steamAccount}</dt>
-              <dd>
-                <FullMoment at={steamAccountCreatedAt} locale={visit.locale} />{' '}
-                <span class="hint">({formatRelative(visit.locale, steamAccountCreatedAt, visit.now)})</span>
-              </dd>
-            </>
-          )}
-          {steamBans && (
-            <>
-              <dt>{records.steamBans.title}</dt>
-              <dd>{describeBans(steamBans, visit)}</dd>
-            </>
-          )}
-          {formerNames.length > 0 && (
-            <>
-              <dt>{records.formerNames}</dt>
-              <dd>
-                {formerNames.map((each, index) => (
+        <Facts
+          class="facts facts-inline"
+          facts={[
+            [
+              t.columns.steamId,
+              <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
+                <code>{steamId64}</code>
+              </a>,
+            ],
+            [
+              records.steamAccount,
+              steamAccountCreatedAt && (
+                <>
+                  <FullMoment at={steamAccountCreatedAt} locale={visit.locale} />{' '}
+                  <span class="hint">({formatRelative(visit.locale, steamAccountCreatedAt, visit.now)})</span>
+                </>
+              ),
+            ],
+            [records.steamBans.title, steamBans && describeBans(steamBans, visit)],
+            [
+              records.formerNames,
+              formerNames.length > 0 &&
+                formerNames.map((each, index) => (
                   <>
                     {index > 0 && ', '}
                     <bdi>{each}</bdi>
                   </>
-                ))}
-              </dd>
-            </>
-          )}
-          {user && (
-            <>
-              <dt>{t.columns.discord}</dt>
-              <dd>
-                {user.discordId === null || !maySeeDiscord(user, viewer) ? (
-                  t.noDiscord
-                ) : (
-                  <>
-                    <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
-                  </>
-                )}
-              </dd>
-              <dt>{t.columns.joined}</dt>
-              <dd>
-                <FullMoment at={user.createdAt} locale={visit.locale} />
-              </dd>
-            </>
-          )}
-        </dl>
+                )),
+            ],
+            [t.columns.discord, user && <DiscordOf user={user} visit={visit} />],
+            [t.columns.joined, user && <FullMoment at={user.createdAt} locale={visit.locale} />],
+          ]}
+        />
         <p class="row">
           <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
         </p>
       </div>
     </section>
+  );
+}
+
+/** A user's Discord account, unless it is hidden from the visitor. */
+function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Element {
+  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
+  if (user.discordId === null || !maySeeDiscord(user, viewer)) {
+    return <span>{textsOf(visit.locale).moderation.noDiscord}</span>;
+  }
+  return (
+    <>
+      <bdi>{user.discordUsername}</bdi> <code>{user.discordId}</code>
+    </>
   );
 }
 

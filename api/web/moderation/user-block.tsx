@@ -7,6 +7,7 @@ import {
   unblockUser,
 } from '../../../src/queries/users/users.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { CsrfField, TextField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
@@ -32,40 +33,24 @@ export function BlockCard({ user, visit, notice, problem }: BlockProps): JSX.Ele
   return (
     <Card id="block" title={t.title} icon="shield" notice={notice}>
       {user.blockedAt ? (
-        <Blocked user={user} blockedAt={user.blockedAt} visit={visit} />
+        <PostButton
+          visit={visit}
+          action={`${pathOfPlayer(user)}/unblock`}
+          label={t.unblock}
+          class="button button-primary"
+        >
+          <Facts
+            class="facts"
+            facts={[
+              [t.since, <FullMoment at={user.blockedAt} locale={visit.locale} />],
+              [t.reason, user.blockReason || '–'],
+            ]}
+          />
+        </PostButton>
       ) : (
         <BlockForm user={user} visit={visit} problem={problem} />
       )}
     </Card>
-  );
-}
-
-function Blocked({
-  user,
-  blockedAt,
-  visit,
-}: {
-  user: User;
-  blockedAt: Date;
-  visit: MemberVisit;
-}): JSX.Element {
-  const t = textsOf(visit.locale).moderation.block;
-  return (
-    <PostButton
-      visit={visit}
-      action={`${pathOfPlayer(user)}/unblock`}
-      label={t.unblock}
-      class="button button-primary"
-    >
-      <dl class="facts">
-        <dt>{t.since}</dt>
-        <dd>
-          <FullMoment at={blockedAt} locale={visit.locale} />
-        </dd>
-        <dt>{t.reason}</dt>
-        <dd class="list-words">{user.blockReason || '–'}</dd>
-      </dl>
-    </PostButton>
   );
 }
 

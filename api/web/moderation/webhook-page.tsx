@@ -12,6 +12,7 @@ import {
 } from '../../../src/queries/webhooks/webhooks.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
@@ -30,6 +31,7 @@ export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
 /** The page of one webhook: its state, its latest deliveries, and its actions. */
 export const showWebhook: Handler = async ({ db, site, readNotice }, visit, params) => {
   const t = textsOf(visit.locale).webhooks;
+  const { columns } = t;
   const webhook = await loadNamedWebhook(db, params);
   const deliveries = await listDeliveries(db, webhook.id);
   const notice = readNotice(visit);
@@ -44,7 +46,15 @@ export const showWebhook: Handler = async ({ db, site, readNotice }, visit, para
       back={{ href: pathOfTab('webhooks'), label: t.back }}
     >
       <Card id="webhook" title={t.titleOf(webhook.id)} icon="link" notice={notice}>
-        <Facts webhook={webhook} visit={visit} />
+        <Facts
+          class="facts"
+          facts={[
+            [columns.url, <bdi>{webhook.url}</bdi>],
+            [columns.types, <WebhookTypes webhook={webhook} visit={visit} />],
+            [columns.state, <WebhookState webhook={webhook} visit={visit} />],
+            [columns.added, <FullMoment at={webhook.createdAt} locale={visit.locale} />],
+          ]}
+        />
         <Actions webhook={webhook} visit={visit} />
       </Card>
       <Card id="deliveries" title={t.deliveries} icon="info" notice={notice}>
@@ -60,30 +70,6 @@ export const showWebhook: Handler = async ({ db, site, readNotice }, visit, para
 };
 
 type WebhookProps = { webhook: Webhook; visit: MemberVisit };
-
-function Facts({ webhook, visit }: WebhookProps): JSX.Element {
-  const { columns } = textsOf(visit.locale).webhooks;
-  return (
-    <dl class="facts">
-      <dt>{columns.url}</dt>
-      <dd class="list-words">
-        <bdi>{webhook.url}</bdi>
-      </dd>
-      <dt>{columns.types}</dt>
-      <dd>
-        <WebhookTypes webhook={webhook} visit={visit} />
-      </dd>
-      <dt>{columns.state}</dt>
-      <dd>
-        <WebhookState webhook={webhook} visit={visit} />
-      </dd>
-      <dt>{columns.added}</dt>
-      <dd>
-        <FullMoment at={webhook.createdAt} locale={visit.locale} />
-      </dd>
-    </dl>
-  );
-}
 
 function Actions({ webhook, visit }: WebhookProps): JSX.Element {
   const t = textsOf(visit.locale).webhooks;

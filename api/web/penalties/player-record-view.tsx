@@ -7,6 +7,7 @@ import {
   type PlayerRecord,
   type RecordedPenalty,
 } from '../../../src/queries/penalties/player-record.ts';
+import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -133,30 +134,16 @@ function ActivePenalty({ penalty, pathOf, visit }: RowProps & { penalty: Recorde
         )}
         {pathOf && <a href={pathOf(penalty)}>#{penalty.id}</a>}
       </p>
-      <dl class="facts facts-inline">
-        <dt>{t.columns.reason}</dt>
-        <dd>
-          <ReasonText reason={penalty.reason} visit={visit} />
-        </dd>
-        <dt>{t.columns.admin}</dt>
-        <dd>
-          <AdminName penalty={penalty} visit={visit} />
-        </dd>
-        <dt>{t.columns.server}</dt>
-        <dd>
-          <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>
-        </dd>
-        {penalty.endsAt && (
-          <>
-            <dt>{t.columns.duration}</dt>
-            <dd>{lengthOf(penalty, visit)}</dd>
-          </>
-        )}
-        <dt>{t.columns.issued}</dt>
-        <dd>
-          <Moment at={penalty.createdAt} visit={visit} />
-        </dd>
-      </dl>
+      <Facts
+        class="facts facts-inline"
+        facts={[
+          [t.columns.reason, <ReasonText reason={penalty.reason} visit={visit} />],
+          [t.columns.admin, <AdminName penalty={penalty} visit={visit} />],
+          [t.columns.server, <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>],
+          [t.columns.duration, penalty.endsAt && lengthOf(penalty, visit)],
+          [t.columns.issued, <Moment at={penalty.createdAt} visit={visit} />],
+        ]}
+      />
     </li>
   );
 }

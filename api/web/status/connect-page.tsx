@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { isFull, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyableText } from '../layout/copy-button.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -40,14 +41,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
         </div>
         {server.isOnline ? (
           <div class="server-strip">
-            <dl class="server-facts">
-              <div>
-                <dt>{texts.status.map}</dt>
-                <dd>
-                  <MapName map={server.map} />
-                </dd>
-              </div>
-            </dl>
+            <Facts class="server-facts" facts={[[texts.status.map, <MapName map={server.map} />]]} />
             <Occupancy server={server} visit={visit} />
           </div>
         ) : (

@@ -5,6 +5,7 @@ import { mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
 import type { PlayedMaps } from '../../../src/queries/servers/samples.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
+import { type Fact, Facts } from '../layout/facts.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -94,7 +95,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
 
 function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).status;
-  const facts = [
+  const facts: Fact[] = [
     [t.map, server.map && <MapName map={server.map} />],
     [t.mode, server.mode],
     [t.region, server.region],
@@ -106,7 +107,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
         </>
       ),
     ],
-  ].filter(([, value]) => value);
+  ];
   return (
     <section class="card server-top" aria-labelledby="server-name">
       <div class="server-head">
@@ -121,14 +122,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
         </p>
       )}
       <div class="server-strip">
-        <dl class="server-facts">
-          {facts.map(([label, value]) => (
-            <div>
-              <dt>{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts class="server-facts" facts={facts} />
         {server.isOnline ? (
           <Occupancy server={server} visit={visit} />
         ) : (

@@ -3,6 +3,7 @@ import { addSeries, type Series } from '../../../src/charts/series.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { CopyableText } from '../layout/copy-button.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
@@ -90,23 +91,20 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
         </h1>
         <OverallState visit={visit} servers={servers} />
       </div>
-      <dl class="numbers">
-        <div>
-          <dt>{t.numbers.players}</dt>
-          <dd>{playing}</dd>
-        </div>
-        <div>
-          <dt>{t.numbers.online}</dt>
-          <dd>
-            {online}
-            <span class="slots"> / {servers.length}</span>
-          </dd>
-        </div>
-        <div>
-          <dt>{t.numbers.peak}</dt>
-          <dd>{peak}</dd>
-        </div>
-      </dl>
+      <Facts
+        class="numbers"
+        facts={[
+          [t.numbers.players, playing],
+          [
+            t.numbers.online,
+            <>
+              {online}
+              <span class="slots"> / {servers.length}</span>
+            </>,
+          ],
+          [t.numbers.peak, peak],
+        ]}
+      />
       {total.points.length > 1 && <Sparkline series={total} until={visit.now} top={peak * 1.15} />}
     </section>
   );
@@ -203,14 +201,13 @@ function ServerCard({ server, history, visit }: ServerCardProps): JSX.Element {
       {kind.length > 0 && <p class="server-kind">{kind.map(isolate).join(' · ')}</p>}
       {server.isOnline ? (
         <div class="server-now">
-          <dl class="server-facts">
-            <dt>{t.map}</dt>
-            <dd>
-              <MapName map={server.map} />
-            </dd>
-            <dt title={t.pingHint}>{t.ping}</dt>
-            <dd>{t.milliseconds(server.pingMs)}</dd>
-          </dl>
+          <Facts
+            class="server-facts"
+            facts={[
+              [t.map, <MapName map={server.map} />],
+              [<span title={t.pingHint}>{t.ping}</span>, t.milliseconds(server.pingMs)],
+            ]}
+          />
           <Occupancy server={server} visit={visit} />
         </div>
       ) : (
