@@ -15,7 +15,7 @@ import { publicPenaltyRoutes } from './penalties/public-page.tsx';
 import { createCookies } from './request/cookies.ts';
 import { createDestinations, withDestination } from './request/destination.ts';
 import type { MemberRoute } from './request/member-route.ts';
-import { createNoticeReader, createRedirect } from './request/notice.ts';
+import { createRedirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
 import { createSigner } from './request/signing.ts';
@@ -61,7 +61,6 @@ export function pages(deps: PagesDeps) {
   const cookies = createCookies(publicUrl);
   const signer = createSigner(deps.sessionSecret);
   const redirect = createRedirect(cookies);
-  const readNotice = createNoticeReader(cookies);
   const { clientId, clientSecret } = settings.discord;
   const discord =
     clientId && clientSecret
@@ -86,7 +85,6 @@ export function pages(deps: PagesDeps) {
     cookies,
     signer,
     redirect,
-    readNotice,
     resolveVanity: createVanityResolver(deps.steamApi),
     fetchProfile: (steamId64: SteamId64) =>
       fetchSteamProfile(deps.steamApi, steamId64, {
@@ -177,14 +175,12 @@ export function pages(deps: PagesDeps) {
   async function showAccount(visit: Visit): Promise<Response> {
     requireUnblocked(visit.blockedUser);
     const member = asMember(visit);
-    const notice = readNotice(visit);
-    if (member) return respondWithPage(<AccountPage deps={shared} visit={member} notice={notice} />);
+    if (member) return respondWithPage(<AccountPage deps={shared} visit={member} />);
     const isOtherHost = !settings.isPublicUrlSet && !namesLoopback(visit.url.hostname);
     return respondWithPage(
       <SignInPage
         site={site}
         visit={visit}
-        notice={notice}
         defaultPublicUrl={isOtherHost ? publicUrl : undefined}
         canAppeal={settings.appealUrl !== undefined}
       />,

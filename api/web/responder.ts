@@ -46,8 +46,10 @@ export function createResponder(deps: ResponderDeps): Respond {
   return async (incoming, run, { identify = identifyVisitor, limiter = limits.pages } = {}) => {
     const { request, server } = incoming;
     const visit = openVisit(visits, request);
-    const send = async (response: Response) =>
-      secure(await encodePage(response, { visit, assets: site.assets }), visit);
+    const send = async (response: Response) => {
+      if (visit.notice && isPage(response)) visit.cookies.push(visits.cookies.write('notice', '', 0));
+      return secure(await encodePage(response, { visit, assets: site.assets }), visit);
+    };
     try {
       visit.isDemo = isDemo && isMadeHere(request, server?.requestIP(request)?.address ?? '');
       if (isQueryTooLong(request.url)) throw new PageError('address-too-long', 400);
@@ -80,14 +82,17 @@ async function encodePage(
   { visit, assets }: { visit: Visit; assets: Assets },
 ): Promise<Response> {
   const { status, headers } = response;
-  const isPage = response.body !== null && headers.get('content-type')?.startsWith('text/html');
-  if (!isPage || headers.has('etag')) return response;
+  if (!isPage(response) || headers.has('etag')) return response;
   headers.set('vary', 'Accept-Encoding');
   if (visit.csrfToken !== undefined || status === 429) return response;
   const html = assets.inlineStyles(await response.text());
   if (!acceptsGzip(visit.request.headers)) return new Response(html, { status, headers });
   headers.set('content-encoding', 'gzip');
   return new Response(gzipQuickly(html), { status, headers });
+}
+
+function isPage({ body, headers }: Response): boolean {
+  return body !== null && headers.get('content-type')?.startsWith('text/html') === true;
 }
 
 type SecurityOptions = {

@@ -15,7 +15,6 @@ import type { AccountDeps } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { DataCard, dataRoutes } from './data-card.tsx';
 import { DiscordCard, discordRoutes } from './discord-card.tsx';
@@ -26,13 +25,12 @@ import { TokensCard, tokenRoutes } from './tokens-card.tsx';
 type AccountPageProps = {
   deps: AccountDeps;
   visit: MemberVisit;
-  notice?: Notice | undefined;
   /** The reason why a form of a card was refused. */
   problems?: { tokens?: FormProblem; sound?: FormProblem };
 };
 
 /** The account page: the user's profile next to all cards. A new card is mounted here. */
-export function AccountPage({ deps, visit, notice, problems = {} }: AccountPageProps): JSX.Element {
+export function AccountPage({ deps, visit, problems = {} }: AccountPageProps): JSX.Element {
   const t = textsOf(visit.locale);
   const cards = [
     { id: 'penalties', title: t.penalties.own },
@@ -43,22 +41,16 @@ export function AccountPage({ deps, visit, notice, problems = {} }: AccountPageP
     { id: 'data', title: t.data.title },
   ];
   return (
-    <Layout
-      site={deps.site}
-      visit={visit}
-      title={t.account.title}
-      notice={notice}
-      cards={cards.map(({ id }) => id)}
-    >
+    <Layout site={deps.site} visit={visit} title={t.account.title} cards={cards.map(({ id }) => id)}>
       <div class="columns">
         <Profile db={deps.db} visit={visit} cards={cards} />
         <div class="stack">
           <PenaltiesCard deps={deps} visit={visit} />
-          <RoundSoundCard deps={deps} visit={visit} notice={notice} problem={problems.sound} />
-          <DiscordCard canLink={deps.discord !== undefined} visit={visit} notice={notice} />
-          <TokensCard deps={deps} visit={visit} notice={notice} problem={problems.tokens} />
-          <SessionsCard deps={deps} visit={visit} notice={notice} />
-          <DataCard visit={visit} notice={notice} />
+          <RoundSoundCard deps={deps} visit={visit} problem={problems.sound} />
+          <DiscordCard canLink={deps.discord !== undefined} visit={visit} />
+          <TokensCard deps={deps} visit={visit} problem={problems.tokens} />
+          <SessionsCard deps={deps} visit={visit} />
+          <DataCard visit={visit} />
         </div>
       </div>
     </Layout>

@@ -5,16 +5,15 @@ import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
-type DataProps = { visit: MemberVisit; notice: Notice | undefined };
+type DataProps = { visit: MemberVisit };
 
 /** The user's own data: buttons that download it as a file and delete the account. */
-export function DataCard({ visit, notice }: DataProps): JSX.Element {
+export function DataCard({ visit }: DataProps): JSX.Element {
   const t = textsOf(visit.locale).data;
   return (
-    <Card id="data" title={t.title} icon="shield" notice={notice}>
+    <Card id="data" title={t.title} icon="shield" notice={visit.notice}>
       <p class="lead">{t.lead}</p>
       <div class="row">
         <a class="button button-quiet" href="/account/data" download>

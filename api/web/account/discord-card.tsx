@@ -10,7 +10,6 @@ import { Avatar } from '../layout/person.tsx';
 import { PostButton } from '../layout/post-button.tsx';
 import type { AccountDeps } from '../pages-deps.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { codeVerifierOf, finishAttempt, startAttempt } from '../sign-in/attempt.ts';
@@ -26,18 +25,17 @@ type DiscordProps = {
   /** False when linking is not configured: an existing link is still shown, without the button to link again. */
   canLink: boolean;
   visit: MemberVisit;
-  notice: Notice | undefined;
 };
 
 const HERE = '/account#discord';
 
 /** The linked Discord account, and the buttons to link, refresh and unlink it. */
-export function DiscordCard({ canLink, visit, notice }: DiscordProps): JSX.Element {
+export function DiscordCard({ canLink, visit }: DiscordProps): JSX.Element {
   const t = textsOf(visit.locale).discord;
   const { user } = visit;
   const isLinked = user.discordId !== null;
   return (
-    <Card id="discord" title={t.title} icon="link" notice={notice}>
+    <Card id="discord" title={t.title} icon="link" notice={visit.notice}>
       <p class="lead">{t.lead}</p>
       {isLinked && (
         <p class="linked">

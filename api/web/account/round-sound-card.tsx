@@ -24,7 +24,6 @@ import type { AccountDeps } from '../pages-deps.ts';
 import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
 import {
@@ -51,19 +50,18 @@ const READ_LIMIT_MS = 300_000;
 type RoundSoundProps = {
   deps: AccountDeps;
   visit: MemberVisit;
-  notice: Notice | undefined;
   problem: FormProblem | undefined;
 };
 
 /** The round-end sound: the current one, the progress of an upload, and the upload form. */
 export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscapedString> {
-  const { deps, visit, notice, problem } = props;
+  const { deps, visit, problem } = props;
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes, audience } = deps.sounds.limits;
   if (audience !== 'everyone' && !mayHaveSound(audience, visit.user)) {
     return (
-      <Card id="sound" title={t.title} icon="sound" notice={notice}>
+      <Card id="sound" title={t.title} icon="sound" notice={visit.notice}>
         <p class="lead">{t.onlyFor(listGroups(audience, visit.locale))}</p>
         {ready && <KeptSound sound={ready} visit={visit} />}
       </Card>
@@ -71,7 +69,7 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
   }
   const megabytes = toMegabytes(maxUploadBytes);
   return (
-    <Card id="sound" title={t.title} icon="sound" notice={notice}>
+    <Card id="sound" title={t.title} icon="sound" notice={visit.notice}>
       <p class="lead">{t.lead({ seconds: maxSeconds, megabytes })}</p>
       {ready && <ReadySound sound={ready} visit={visit} />}
       {latest && latest.status !== 'failed' && <Progress sound={latest} visit={visit} hasReady={!!ready} />}

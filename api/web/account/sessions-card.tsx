@@ -14,17 +14,16 @@ import { Moment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-button.tsx';
 import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import { endSession, SESSION_SECONDS } from '../request/session.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
-type SessionsProps = { deps: AccountDeps; visit: MemberVisit; notice: Notice | undefined };
+type SessionsProps = { deps: AccountDeps; visit: MemberVisit };
 
 const SESSION_FIELD = 'session';
 const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_400_000 };
 
 /** The devices on which the user is signed in, and the buttons to sign out. */
-export async function SessionsCard({ deps, visit, notice }: SessionsProps): Promise<HtmlEscapedString> {
+export async function SessionsCard({ deps, visit }: SessionsProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).sessions;
   const openSessions = await listOpenSessions(deps.db, visit.user.id, visit.now);
   const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
@@ -34,7 +33,13 @@ export async function SessionsCard({ deps, visit, notice }: SessionsProps): Prom
     ...openSessions.filter((session) => !isCurrent(session)),
   ];
   return (
-    <Card id="sessions" title={t.title} icon="devices" aside={t.count(openSessions.length)} notice={notice}>
+    <Card
+      id="sessions"
+      title={t.title}
+      icon="devices"
+      aside={t.count(openSessions.length)}
+      notice={visit.notice}
+    >
       <p class="lead">{t.lead(LASTING)}</p>
       <ListTable
         rows={sessions}

@@ -23,7 +23,6 @@ import type { AccountDeps } from '../pages-deps.ts';
 import { claimForm } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
-import type { Notice } from '../request/notice.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
@@ -41,17 +40,16 @@ const SCOPES_OFFERED = 'scopes_offered';
 type TokensProps = {
   deps: AccountDeps;
   visit: MemberVisit;
-  notice: Notice | undefined;
   problem: FormProblem | undefined;
 };
 
 /** The user's live API tokens, and the form to create one. */
-export async function TokensCard({ deps, visit, notice, problem }: TokensProps): Promise<HtmlEscapedString> {
+export async function TokensCard({ deps, visit, problem }: TokensProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).tokens;
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
   const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
   return (
-    <Card id="tokens" title={t.title} icon="key" notice={notice}>
+    <Card id="tokens" title={t.title} icon="key" notice={visit.notice}>
       <p class="lead">{t.lead}</p>
       {tokens.length === 0 ? (
         <p class="empty">{mayCreate ? t.none : t.noneYet}</p>

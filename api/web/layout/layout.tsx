@@ -1,7 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LANGUAGES } from '../../../src/domain/language.ts';
-import type { Notice } from '../request/notice.ts';
 import type { Visit } from '../request/visit.ts';
 import type { AssetName, Assets } from './assets.ts';
 import { Bar, type Community } from './bar.tsx';
@@ -26,7 +25,6 @@ type LayoutProps = {
   scripts?: readonly AssetName[];
   /** After how many seconds a browser without scripts reloads the page. */
   refreshSeconds?: number | undefined;
-  notice?: Notice | undefined;
   /** Ids of the cards that show their own notices; all other notices are shown at the top of the page. */
   cards?: readonly string[];
   children?: Child;
@@ -40,7 +38,7 @@ type Preview = {
 
 /** The layout of every page: head, navigation bar, notice, content and footer. */
 export function Layout(props: LayoutProps): JSX.Element {
-  const { site, visit, title, preview, scripts = [], refreshSeconds, notice, cards = [], children } = props;
+  const { site, visit, title, preview, scripts = [], refreshSeconds, cards = [], children } = props;
   const t = textsOf(visit.locale).shell;
   const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
   const logo = site.logo.url();
@@ -77,7 +75,7 @@ export function Layout(props: LayoutProps): JSX.Element {
         </a>
         <Bar site={site} visit={visit} />
         <main id="content" class="page">
-          {notice && !cards.includes(notice.card ?? '') && <NoticeLine notice={notice} />}
+          {visit.notice && !cards.includes(visit.notice.card ?? '') && <NoticeLine notice={visit.notice} />}
           {children}
         </main>
         <footer class="foot">

@@ -7,13 +7,11 @@ import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
-import type { Notice, ReadNotice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */
 export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans'> &
   Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked'> & {
-    readNotice: ReadNotice;
     resolveVanity: ResolveVanity;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
   };
@@ -33,7 +31,6 @@ const RECORD_TABS: readonly Tab[] = ['penalties', 'admins'];
 type FrameProps = {
   site: Site;
   visit: MemberVisit;
-  notice?: Notice | undefined;
   /** As in `Layout`. */
   cards?: readonly string[];
   tab: Tab;
@@ -48,17 +45,11 @@ type PageLink = { href: string; label: string };
 
 /** The layout of all moderation pages, with the tabs that the visitor may open. */
 export function Frame(props: FrameProps): JSX.Element {
-  const { site, visit, notice, cards = [], tab, title, back, children } = props;
+  const { site, visit, cards = [], tab, title, back, children } = props;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
   const visibleTabs = isAdministrator(visit.user) ? TABS : RECORD_TABS;
   return (
-    <Layout
-      site={site}
-      visit={visit}
-      title={`${title ?? tabs[tab]} · ${moderation}`}
-      notice={notice}
-      cards={cards}
-    >
+    <Layout site={site} visit={visit} title={`${title ?? tabs[tab]} · ${moderation}`} cards={cards}>
       <div class="page-head">
         <h1>{moderation}</h1>
         <nav class="tabs" aria-label={moderation}>

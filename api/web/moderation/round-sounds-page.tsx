@@ -37,10 +37,15 @@ export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Prom
   const count = await countRoundSounds(deps.db);
   const players = list.rows.map(({ steamId64 }) => steamId64);
   const users = await listUsersBySteamId(deps.db, players, visit.now);
-  const notice = deps.readNotice(visit);
   return respondWithPage(
-    <Frame site={deps.site} visit={visit} notice={notice} cards={['sounds']} tab="sounds">
-      <Card id="sounds" title={moderation.tabs.sounds} icon="sound" aside={t.count(count)} notice={notice}>
+    <Frame site={deps.site} visit={visit} cards={['sounds']} tab="sounds">
+      <Card
+        id="sounds"
+        title={moderation.tabs.sounds}
+        icon="sound"
+        aside={t.count(count)}
+        notice={visit.notice}
+      >
         {list.rows.length === 0 ? (
           <p class="empty">{before === undefined ? t.none : t.noneOlder}</p>
         ) : (

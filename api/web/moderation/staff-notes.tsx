@@ -19,7 +19,6 @@ import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { claimForm } from '../request/forms/form.ts';
 import type { FormProblem } from '../request/forms/form-problem.ts';
-import type { Notice } from '../request/notice.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -43,17 +42,16 @@ type NotesProps = {
   steamId64: SteamId64;
   notes: NotesPage;
   visit: MemberVisit;
-  notice: Notice | undefined;
   /** Why the form was refused; the form is then shown again with its values. */
   problem: FormProblem | undefined;
 };
 
 /** The notes about a player and the form for a new one. */
-export function NotesCard({ steamId64, notes, visit, notice, problem }: NotesProps): JSX.Element {
+export function NotesCard({ steamId64, notes, visit, problem }: NotesProps): JSX.Element {
   const t = textsOf(visit.locale).records.notes;
   const path = pathOfPlayer({ steamId64 });
   return (
-    <Card id="notes" title={t.title} icon="info" notice={notice}>
+    <Card id="notes" title={t.title} icon="info" notice={visit.notice}>
       {notes.notes.length === 0 ? (
         <p class="empty">{t.none}</p>
       ) : (

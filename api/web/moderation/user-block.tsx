@@ -13,7 +13,6 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-button.tsx';
 import type { FormProblem } from '../request/forms/form-problem.ts';
-import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
@@ -22,16 +21,15 @@ import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 type BlockProps = {
   user: User;
   visit: MemberVisit;
-  notice: Notice | undefined;
   /** Why the form was refused; the form is then shown again with its values. */
   problem: FormProblem | undefined;
 };
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
-export function BlockCard({ user, visit, notice, problem }: BlockProps): JSX.Element {
+export function BlockCard({ user, visit, problem }: BlockProps): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   return (
-    <Card id="block" title={t.title} icon="shield" notice={notice}>
+    <Card id="block" title={t.title} icon="shield" notice={visit.notice}>
       {user.blockedAt ? (
         <PostButton
           visit={visit}
@@ -54,7 +52,7 @@ export function BlockCard({ user, visit, notice, problem }: BlockProps): JSX.Ele
   );
 }
 
-function BlockForm({ user, visit, problem }: Omit<BlockProps, 'notice'>): JSX.Element {
+function BlockForm({ user, visit, problem }: BlockProps): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   if (user.isOwner) return <p class="hint">{t.owner}</p>;
   if (user.id === visit.user.id) return <p class="hint">{t.self}</p>;

@@ -8,7 +8,6 @@ import { Card } from '../layout/card.tsx';
 import { FlagSources, GivenFlags } from '../layout/flags.tsx';
 import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import type { Notice } from '../request/notice.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
@@ -21,17 +20,16 @@ type FlagsProps = {
   /** Where their flags come from. */
   given: readonly GivenFlag[];
   visit: MemberVisit;
-  notice: Notice | undefined;
 };
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
-export function FlagsCard({ user, given, visit, notice }: FlagsProps): JSX.Element {
+export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
   const flagsByHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
   return (
-    <Card id="flags" title={t.flags} icon="shield" notice={notice}>
+    <Card id="flags" title={t.flags} icon="shield" notice={visit.notice}>
       <form method="post" action={`${pathOfPlayer(user)}/flags`}>
         <CsrfField visit={visit} />
         <input type="hidden" name={SHOWN_FLAGS} value={flagsByHand.join(' ')} />

@@ -10,7 +10,6 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
-import type { Notice } from '../request/notice.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
@@ -24,25 +23,20 @@ import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
 import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
 /** The page of a player, which exists for every SteamID, with or without an account. */
-export const showPlayer: Handler = async (deps, visit, { steamid64 }) => {
-  const notice = deps.readNotice(visit);
-  return respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64), { notice }));
-};
+export const showPlayer: Handler = async (deps, visit, { steamid64 }) =>
+  respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64)));
 
 /** Shows the page again when it refuses what was entered in a form of one of its cards. @param run the form's action. */
 export function withPlayerShownAgain(card: 'block' | 'notes', run: Handler): Handler {
   return (deps, visit, params) => {
     const show = (problem: FormProblem) =>
-      renderPlayer(deps, visit, parsePlayerId(params.steamid64), { problems: { [card]: problem } });
+      renderPlayer(deps, visit, parsePlayerId(params.steamid64), { [card]: problem });
     return withFormShownAgain(visit, { values: visit.form, show }, () => run(deps, visit, params));
   };
 }
 
-type PlayerOptions = {
-  notice?: Notice | undefined;
-  /** By card, why its form was refused; it is then shown again with its values. */
-  problems?: { block?: FormProblem; notes?: FormProblem };
-};
+/** By card, why its form was refused; it is then shown again with its values. */
+type Problems = { block?: FormProblem; notes?: FormProblem };
 
 /**
  * A player's profile, penalties and staff notes; for administrators also their sound, tokens and flags, and whether they
@@ -52,7 +46,7 @@ async function renderPlayer(
   deps: ModerationDeps,
   visit: MemberVisit,
   steamId64: SteamId64,
-  { notice, problems = {} }: PlayerOptions,
+  problems: Problems = {},
 ): Promise<JSX.Element> {
   const { db, site } = deps;
   const { moderation, records, penalties: t } = textsOf(visit.locale);
@@ -69,7 +63,6 @@ async function renderPlayer(
     <Frame
       site={site}
       visit={visit}
-      notice={notice}
       cards={['notes', 'sounds', 'tokens', 'flags', 'block']}
       tab={isAdmin ? 'users' : 'penalties'}
       title={name}
@@ -95,19 +88,14 @@ async function renderPlayer(
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
-      <NotesCard steamId64={steamId64} notes={notes} visit={visit} notice={notice} problem={problems.notes} />
-      {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} notice={notice} />}
+      <NotesCard steamId64={steamId64} notes={notes} visit={visit} problem={problems.notes} />
+      {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
       {isAdmin && user && (
         <>
-          <UserTokensCard
-            user={user}
-            tokens={await readTokenPage(db, user, visit)}
-            visit={visit}
-            notice={notice}
-          />
-          <FlagsCard user={user} given={given} visit={visit} notice={notice} />
-          <BlockCard user={user} visit={visit} notice={notice} problem={problems.block} />
+          <UserTokensCard user={user} tokens={await readTokenPage(db, user, visit)} visit={visit} />
+          <FlagsCard user={user} given={given} visit={visit} />
+          <BlockCard user={user} visit={visit} problem={problems.block} />
         </>
       )}
     </Frame>
@@ -120,16 +108,15 @@ type SoundProps = {
   /** Undefined for a player without an account. */
   user: User | undefined;
   visit: MemberVisit;
-  notice: Notice | undefined;
 };
 
 /** A player's round-end sound, and their latest upload if it is being processed or failed. */
-async function SoundCard({ deps, steamId64, user, visit, notice }: SoundProps): Promise<HtmlEscapedString> {
+async function SoundCard({ deps, steamId64, user, visit }: SoundProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, steamId64);
   const sounds = [ready, latest].filter((sound) => sound !== undefined);
   return (
-    <Card id="sounds" title={t.title} icon="sound" notice={notice}>
+    <Card id="sounds" title={t.title} icon="sound" notice={visit.notice}>
       {sounds.length === 0 ? (
         <p class="empty">{t.moderation.noneOfPlayer}</p>
       ) : (

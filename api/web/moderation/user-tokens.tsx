@@ -13,7 +13,6 @@ import { TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { addressWith } from '../layout/search-form.tsx';
-import type { Notice } from '../request/notice.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, type NewestFirst, OlderPages, toPage } from './frame.tsx';
@@ -40,15 +39,14 @@ type UserTokensProps = {
   user: User;
   tokens: NewestFirst<ApiToken>;
   visit: MemberVisit;
-  notice: Notice | undefined;
 };
 
 /** A user's tokens: live ones first, then the ended ones in pages. */
-export function UserTokensCard({ user, tokens, visit, notice }: UserTokensProps): JSX.Element {
+export function UserTokensCard({ user, tokens, visit }: UserTokensProps): JSX.Element {
   const t = textsOf(visit.locale).moderation;
   const path = pathOfPlayer(user);
   return (
-    <Card id="tokens" title={t.tokensOf} icon="key" notice={notice}>
+    <Card id="tokens" title={t.tokensOf} icon="key" notice={visit.notice}>
       {tokens.rows.length === 0 ? (
         <p class="empty">{t.noTokens}</p>
       ) : (

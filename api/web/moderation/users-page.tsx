@@ -29,7 +29,7 @@ const MAX_PLAYERS = 25;
 
 /** The users, searched by name, SteamID or profile address; on the first page also players without an account. */
 export async function showUsers(
-  { db, site, readNotice, resolveVanity }: ModerationDeps,
+  { db, site, resolveVanity }: ModerationDeps,
   visit: MemberVisit,
 ): Promise<Response> {
   const parameters = visit.url.searchParams;
@@ -49,7 +49,7 @@ export async function showUsers(
   const { moderation: t, account } = textsOf(visit.locale);
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return respondWithPage(
-    <Frame site={site} visit={visit} notice={readNotice(visit)} tab="users">
+    <Frame site={site} visit={visit} tab="users">
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
           <SearchField

@@ -29,23 +29,21 @@ export function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
 }
 
 /** The page of one webhook: its state, its latest deliveries, and its actions. */
-export const showWebhook: Handler = async ({ db, site, readNotice }, visit, params) => {
+export const showWebhook: Handler = async ({ db, site }, visit, params) => {
   const t = textsOf(visit.locale).webhooks;
   const { columns } = t;
   const webhook = await loadNamedWebhook(db, params);
   const deliveries = await listDeliveries(db, webhook.id);
-  const notice = readNotice(visit);
   return respondWithPage(
     <Frame
       site={site}
       visit={visit}
-      notice={notice}
       cards={['webhook', 'deliveries']}
       tab="webhooks"
       title={t.titleOf(webhook.id)}
       back={{ href: pathOfTab('webhooks'), label: t.back }}
     >
-      <Card id="webhook" title={t.titleOf(webhook.id)} icon="link" notice={notice}>
+      <Card id="webhook" title={t.titleOf(webhook.id)} icon="link" notice={visit.notice}>
         <Facts
           class="facts"
           facts={[
@@ -57,7 +55,7 @@ export const showWebhook: Handler = async ({ db, site, readNotice }, visit, para
         />
         <Actions webhook={webhook} visit={visit} />
       </Card>
-      <Card id="deliveries" title={t.deliveries} icon="info" notice={notice}>
+      <Card id="deliveries" title={t.deliveries} icon="info" notice={visit.notice}>
         <p class="hint">{t.kept(KEPT_DELIVERIES)}</p>
         {deliveries.length === 0 ? (
           <p class="empty">{t.noDeliveries}</p>

@@ -14,7 +14,6 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { claimForm } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
-import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -25,13 +24,13 @@ const PATH = pathOfTab('webhooks');
 
 /** The list of webhooks, and the form to add one. */
 export async function showWebhooks(deps: ModerationDeps, visit: MemberVisit): Promise<Response> {
-  return respondWithPage(await renderWebhooks(deps, visit, { notice: deps.readNotice(visit) }));
+  return respondWithPage(await renderWebhooks(deps, visit));
 }
 
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 export async function addWebhook(deps: ModerationDeps, visit: MemberVisit): Promise<Response> {
   const { form, user } = visit;
-  const show = (problem: FormProblem) => renderWebhooks(deps, visit, { problem });
+  const show = (problem: FormProblem) => renderWebhooks(deps, visit, problem);
   return withFormShownAgain(visit, { values: form, show }, async () => {
     const url = form.get('url') ?? '';
     const types = readTypes(form);
@@ -57,17 +56,17 @@ function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[
   return types.length === STORED_EVENT_TYPES.length ? undefined : types;
 }
 
-/** @param options.problem why the form was refused; the form is then shown again with its values. */
+/** @param problem why the form was refused; the form is then shown again with its values. */
 async function renderWebhooks(
   { db, site }: ModerationDeps,
   visit: MemberVisit,
-  { notice, problem }: { notice?: Notice | undefined; problem?: FormProblem },
+  problem?: FormProblem,
 ): Promise<JSX.Element> {
   const t = textsOf(visit.locale).webhooks;
   const webhooks = await listWebhooks(db);
   return (
-    <Frame site={site} visit={visit} notice={notice} cards={['webhooks']} tab="webhooks">
-      <Card id="webhooks" title={t.title} icon="link" notice={notice}>
+    <Frame site={site} visit={visit} cards={['webhooks']} tab="webhooks">
+      <Card id="webhooks" title={t.title} icon="link" notice={visit.notice}>
         <p class="lead">{t.lead}</p>
         {webhooks.length === 0 ? (
           <p class="empty">{t.none}</p>

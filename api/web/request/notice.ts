@@ -1,18 +1,15 @@
+import type { Language } from '../../../src/domain/language.ts';
 import { isNoticeKey, type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import type { Cookies } from './cookies.ts';
-import type { Visit } from './visit.ts';
 
 /**
  * Redirects with 303, so that a reload does not repeat the POST. The next page shows the notice once: in the card named
  * by the path's fragment (`/account#tokens`), or at the top.
  */
-export type Redirect = (visit: Visit, path: string, notice?: NoticeKey) => Response;
+export type Redirect = (visit: { cookies: string[] }, path: string, notice?: NoticeKey) => Response;
 
 /** The result of the last action as text, and the id of the card it belongs to; undefined for the whole page. */
 export type Notice = { text: string; card: string | undefined };
-
-/** Reads the notice of the last action and deletes it. */
-export type ReadNotice = (visit: Visit) => Notice | undefined;
 
 const NOTICE_SECONDS = 60;
 
@@ -26,13 +23,8 @@ export function createRedirect(cookies: Cookies): Redirect {
 }
 
 /** Reads the cookie that {@link createRedirect} sets. */
-export function createNoticeReader(cookies: Cookies): ReadNotice {
-  return (visit) => {
-    const value = cookies.read(visit.request, 'notice');
-    if (value === undefined) return undefined;
-    visit.cookies.push(cookies.write('notice', '', 0));
-    const [name = '', card] = value.split('.');
-    if (!isNoticeKey(name)) return undefined;
-    return { text: textsOf(visit.locale).notices[name], card: card || undefined };
-  };
+export function readNotice(cookies: Cookies, request: Request, locale: Language): Notice | undefined {
+  const [name = '', card] = (cookies.read(request, 'notice') ?? '').split('.');
+  if (!isNoticeKey(name)) return undefined;
+  return { text: textsOf(locale).notices[name], card: card || undefined };
 }

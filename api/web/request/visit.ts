@@ -7,6 +7,7 @@ import { pickLanguage } from '../layout/locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import { placeOfForm, type ReadDestination } from './destination.ts';
 import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
+import { type Notice, readNotice } from './notice.ts';
 import { PageError } from './page-error.ts';
 import { openSession } from './session.ts';
 import type { Signer } from './signing.ts';
@@ -36,6 +37,8 @@ export type Visit = {
   next: string | undefined;
   /** Whether the visitor may sign in as one of the demo's people, without Steam. */
   isDemo: boolean;
+  /** The result of the last action, which a page of the account or of moderation shows once. */
+  notice: Notice | undefined;
   /** `Set-Cookie` header values of the response. */
   cookies: string[];
 };
@@ -79,8 +82,14 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     isUnidentified: false,
     isDemo: false,
     next,
+    notice: showsNotice(request, url) ? readNotice(cookies, request, locale) : undefined,
     cookies: lines,
   };
+}
+
+/** Not public pages, which are cached for everybody, nor what a form leads to without a redirect. */
+function showsNotice(request: Request, { pathname }: URL): boolean {
+  return isRead(request) && pathname.startsWith('/account');
 }
 
 /**

@@ -14,7 +14,6 @@ import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { AccountDeps } from '../pages-deps.ts';
 import { type ReadDestination, withDestination } from '../request/destination.ts';
-import type { Notice } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';
 import { endSession, startSession } from '../request/session.ts';
 import type { Visit } from '../request/visit.ts';
@@ -31,7 +30,6 @@ import {
 type SignInProps = {
   site: Site;
   visit: Visit;
-  notice?: Notice | undefined;
   /** The default PUBLIC_URL, if visitors would return there after signing in and not to the host that they opened. */
   defaultPublicUrl?: string | undefined;
   /** Whether members' penalties link to an appeal. */
@@ -40,7 +38,7 @@ type SignInProps = {
 
 /** The account page for visitors who are not signed in. */
 export function SignInPage(props: SignInProps): JSX.Element {
-  const { site, visit, notice, defaultPublicUrl, canAppeal } = props;
+  const { site, visit, defaultPublicUrl, canAppeal } = props;
   const t = textsOf(visit.locale).signIn;
   const { penalties, appeals, sound, discord, tokens } = t.points;
   const points: [IconName, string[]][] = [
@@ -50,7 +48,7 @@ export function SignInPage(props: SignInProps): JSX.Element {
     ['key', tokens],
   ];
   return (
-    <Layout site={site} visit={visit} title={t.title} notice={notice}>
+    <Layout site={site} visit={visit} title={t.title}>
       {defaultPublicUrl !== undefined && <ProblemLine message={t.misleads(defaultPublicUrl)} />}
       <DemoSignIn visit={visit} />
       <section class="hero" aria-labelledby="welcome">
