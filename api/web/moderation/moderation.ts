@@ -13,8 +13,7 @@ import { saveFlags } from './user-flags.tsx';
 import { showPlayer, withPlayerShownAgain } from './user-page.tsx';
 import { revokeToken } from './user-tokens.tsx';
 import { showUsers } from './users-page.tsx';
-import { enable, redirectIfRemoved, remove, resend, sendTest, showWebhook } from './webhook-page.tsx';
-import { addWebhook, showWebhooks } from './webhooks-page.tsx';
+import { addWebhook, enable, remove, resend, sendTest, showWebhook, showWebhooks } from './webhooks.tsx';
 
 /** Paths after `/account/moderation`. */
 type Route = [method: 'GET' | 'POST', path: string, handle: Handler];
@@ -44,10 +43,10 @@ const OF_ADMINISTRATORS: readonly Route[] = [
   ['GET', '/webhooks', showWebhooks],
   ['POST', '/webhooks', addWebhook],
   ['GET', '/webhooks/:id', showWebhook],
-  ['POST', '/webhooks/:id/test', redirectIfRemoved(sendTest)],
-  ['POST', '/webhooks/:id/resend', redirectIfRemoved(resend)],
-  ['POST', '/webhooks/:id/enable', redirectIfRemoved(enable)],
-  ['POST', '/webhooks/:id/remove', redirectIfRemoved(remove)],
+  ['POST', '/webhooks/:id/test', sendTest],
+  ['POST', '/webhooks/:id/resend', resend],
+  ['POST', '/webhooks/:id/enable', enable],
+  ['POST', '/webhooks/:id/remove', remove],
   ['GET', '/audit', showAudit],
 ];
 
