@@ -81,12 +81,7 @@ async function PenaltiesCard({ deps, visit }: PenaltiesProps): Promise<HtmlEscap
   const t = textsOf(visit.locale).penalties;
   const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
   return (
-    <Card
-      id="penalties"
-      title={t.own}
-      icon="shield"
-      {...(record.total > 0 && { aside: t.count(record.total) })}
-    >
+    <Card id="penalties" title={t.own} icon="shield" aside={record.total > 0 && t.count(record.total)}>
       <PlayerRecordView
         record={record}
         visit={visit}

@@ -8,7 +8,7 @@ type CardProps = {
   title: string;
   icon?: IconName;
   /** A short plain text next to the heading. */
-  aside?: string;
+  aside?: string | false | undefined;
   /** Shown only if it is for this card. */
   notice?: Notice | undefined;
   children?: Child;

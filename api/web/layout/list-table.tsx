@@ -15,12 +15,16 @@ type ListTableProps<Row> = {
   rows: readonly Row[];
   /** The first one is the heading of each row. */
   columns: readonly Column<Row>[];
+  /** What is said without rows; nothing by default. */
+  empty?: string | false | undefined;
   /** Whether phones show a row as two lines with the first four columns. */
   isDense?: boolean;
 };
 
 /** A table whose rows are blocks of labelled lines on phones. */
-export function ListTable<Row>({ rows, columns, isDense = false }: ListTableProps<Row>): JSX.Element {
+export function ListTable<Row>(props: ListTableProps<Row>): JSX.Element | null {
+  const { rows, columns, empty, isDense = false } = props;
+  if (rows.length === 0) return empty ? <p class="empty">{empty}</p> : null;
   const [[, titleOf, titleClass] = ['', () => null], ...others] = columns;
   return (
     <table class={isDense ? 'list list-dense' : 'list'}>

@@ -2,18 +2,41 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Visit } from '../request/visit.ts';
 import { textsOf } from './locales/texts.ts';
 
-type PagesNavProps = {
+/** A list of a page. */
+export type ListPlace = {
+  /** The path of the page; that of the visit by default. */
+  path?: string;
+  /** The id of the list's card; none at the top of the page. */
+  card?: string;
+};
+
+/** The address of a list with changed parameters in its query; empty ones are left out. */
+export function addressWith(
+  { url }: Pick<Visit, 'url'>,
+  changes: Record<string, string | number | undefined>,
+  { path = url.pathname, card }: ListPlace = {},
+): string {
+  const query = new URLSearchParams(url.searchParams);
+  for (const [name, value] of Object.entries(changes)) query.set(name, String(value ?? ''));
+  for (const [name, value] of [...query]) if (value === '') query.delete(name);
+  return [path, query.size > 0 && `?${query}`, card !== undefined && `#${card}`].filter(Boolean).join('');
+}
+
+type PagesNavProps = ListPlace & {
   visit: Visit;
   /** From 1. Past the last page, there is only a link to the last page. */
   page: number;
   lastPage: number;
-  addressOf: (page: number) => string;
+  /** The query parameter with the number of the page. */
+  parameter?: string;
 };
 
 /** Links to the previous and the next page; null for a single page. */
-export function PagesNav({ visit, page, lastPage, addressOf }: PagesNavProps): JSX.Element | null {
+export function PagesNav(props: PagesNavProps): JSX.Element | null {
+  const { visit, page, lastPage, parameter = 'page', ...place } = props;
   const t = textsOf(visit.locale).shell;
   if (lastPage <= 1) return null;
+  const addressOf = (number: number) => addressWith(visit, { [parameter]: number }, place);
   const position = page <= lastPage ? t.page(page, lastPage) : undefined;
   return (
     <nav class="pages" aria-label={position ?? t.previous}>

@@ -17,13 +17,6 @@ export function readDay(parameters: URLSearchParams, name: string): string {
   return day?.isDate && hasCommonYear(day.time) ? text : '';
 }
 
-/** The address of a list with these filters; a filter that is empty or absent is left out. */
-export function addressWith(path: string, filters: Record<string, string | number | undefined>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, String(value));
-  return query.size === 0 ? path : `${path}?${query}`;
-}
-
 /** The button that submits a search. */
 export function SearchButton({ label }: { label: string }): JSX.Element {
   return (

@@ -11,13 +11,12 @@ import { Card } from '../layout/card.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps } from './frame.tsx';
+import { Frame, type Handler } from './frame.tsx';
 import { pathOfPenaltiesBy } from './penalties-page.tsx';
 
 /** The statistics of admins: how many penalties of each type each gave in each period, and how many were lifted. */
-export async function showAdmins({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+export const showAdmins: Handler = async ({ db, site }, visit) => {
   const admins = await listAdminStatistics(db, visit.now);
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   /** `1 · 4 · 9`; a dash where all are 0. */
@@ -33,25 +32,23 @@ export async function showAdmins({ db, site }: ModerationDeps, visit: MemberVisi
       (admin) => (isEmpty(admin) ? 'list-nothing hint' : 'amounts'),
     ];
   };
-  return respondWithPage(
+  return (
     <Frame site={site} visit={visit} tab="admins">
       <Card id="admins" title={moderation.tabs.admins} icon="shield">
         <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
-        {admins.length > 0 && (
-          <ListTable
-            rows={admins}
-            columns={[
-              [t.columns.admin, (admin) => <AdminLink admin={admin} visit={visit} />, 'list-words'],
-              ...PENALTY_TYPES.map((type) => amounts(t.types[type], (counts) => counts[type])),
-              amounts(records.all, (counts) => PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0)),
-              amounts(records.lifted, ({ lifted }) => lifted),
-            ]}
-          />
-        )}
+        <ListTable
+          rows={admins}
+          columns={[
+            [t.columns.admin, (admin) => <AdminLink admin={admin} visit={visit} />, 'list-words'],
+            ...PENALTY_TYPES.map((type) => amounts(t.types[type], (counts) => counts[type])),
+            amounts(records.all, (counts) => PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0)),
+            amounts(records.lifted, ({ lifted }) => lifted),
+          ]}
+        />
       </Card>
-    </Frame>,
+    </Frame>
   );
-}
+};
 
 function AdminLink({ admin, visit }: { admin: AdminStatistics; visit: MemberVisit }): JSX.Element {
   const { steamId64, name } = admin;

@@ -4,143 +4,92 @@ import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   AUDIT_ACTIONS,
-  type AuditAction,
   type AuditEntry,
   isAboutErasedPlayer,
   listAuditEntries,
 } from '../../../src/queries/audit-log.ts';
 import { listUsersBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import { SelectField } from '../layout/form-fields.tsx';
+import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { addressWith, readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { findNamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, OlderPages, pathOfTab, toPage } from './frame.tsx';
+import { Frame, type Handler, OlderPages, pathOfTab, toPage } from './frame.tsx';
 import { PlayerLink } from './player-link.tsx';
 
 const PATH = pathOfTab('audit');
 const ENTRIES_PER_PAGE = 50;
 
 /** The audit log: who changed what, newest first. */
-export async function showAudit({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+export const showAudit: Handler = async ({ db, site }, visit) => {
   const parameters = visit.url.searchParams;
   const before = tryParsePositive(parameters.get('before'));
-  const filter: Filter = {
-    person: readSearchText(parameters, 'person'),
-    action: AUDIT_ACTIONS.find((action) => action === parameters.get('action')),
-    day: readDay(parameters, 'day'),
-  };
-  const person = await findNamedPlayer(db, filter.person, { now: visit.now, scope: 'all' });
+  const personText = readSearchText(parameters, 'person');
+  const action = AUDIT_ACTIONS.find((each) => each === parameters.get('action'));
+  const day = readDay(parameters, 'day');
+  const person = await findNamedPlayer(db, personText, { now: visit.now, scope: 'all' });
   const entries = person.hasNoMatch
     ? []
     : await listAuditEntries(db, {
         person: person.steamId64,
-        action: filter.action,
-        day: filter.day === '' ? undefined : new Date(filter.day),
+        action,
+        day: day === '' ? undefined : new Date(day),
         before,
         limit: ENTRIES_PER_PAGE + 1,
       });
   const list = toPage(entries, { before, size: ENTRIES_PER_PAGE });
   const subjects = list.rows.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   const users = await listUsersBySteamId(db, subjects, visit.now);
-  const t = textsOf(visit.locale).moderation;
-  return respondWithPage(
+  const { moderation: t, penalties } = textsOf(visit.locale);
+  const columns = t.auditColumns;
+  return (
     <Frame site={site} visit={visit} tab="audit">
       <Card id="audit" title={t.tabs.audit} icon="info">
-        <FilterForm filter={filter} visit={visit} />
-        <PlayerChoice
-          candidates={person.candidates}
-          addressOf={(steamId64) => addressOf({ ...filter, person: steamId64 })}
-          visit={visit}
+        <form method="get" action={PATH} class="search">
+          <div class="filters">
+            <SearchField name="person" label={penalties.search} value={personText} />
+            <SelectField
+              name="action"
+              label={columns.what}
+              options={[['', t.anyAction], ...AUDIT_ACTIONS.map((each) => [each, t.actions[each]] as const)]}
+              chosen={action}
+            />
+            <TextField name="day" label={t.day} type="date" value={day} />
+          </div>
+          <SearchButton label={t.search} />
+        </form>
+        <PlayerChoice candidates={person.candidates} parameter="person" visit={visit} />
+        <ListTable
+          rows={list.rows}
+          empty={person.candidates.length === 0 && (personText || action || day ? t.nobody : t.noEntries)}
+          columns={[
+            [columns.what, (entry) => actionText(entry.action, visit.locale)],
+            [columns.who, ({ actor }) => <ActorLink actor={actor} visit={visit} />, 'list-words'],
+            [columns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
+            [
+              columns.details,
+              ({ details }) => <span>{describe(details, visit.locale)}</span>,
+              ({ details }) => (Object.keys(details).length > 0 ? 'details' : 'list-nothing'),
+            ],
+            [columns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+          ]}
         />
-        {list.rows.length === 0 && person.candidates.length === 0 && (
-          <p class="empty">{addressOf(filter) === PATH ? t.noEntries : t.nobody}</p>
-        )}
-        {list.rows.length > 0 && <AuditTable entries={list.rows} users={users} visit={visit} />}
-        <OlderPages
-          list={list}
-          label={t.tabs.audit}
-          words={t}
-          addressOf={(before) => addressOf(filter, before)}
-        />
+        <OlderPages list={list} label={t.tabs.audit} words={t} visit={visit} />
       </Card>
-    </Frame>,
+    </Frame>
   );
-}
-
-/** The filters as they were entered; empty texts do not filter. */
-type Filter = {
-  /** Part of a name, a SteamID or a profile address. */
-  person: string;
-  action: AuditAction | undefined;
-  /** In UTC: `2026-11-21`. */
-  day: string;
 };
 
-function addressOf({ person, action, day }: Filter, before?: number): string {
-  return addressWith(PATH, { person, action, day, before });
-}
+type ActorProps = { actor: AuditEntry['actor']; visit: MemberVisit };
 
-function FilterForm({ filter, visit }: { filter: Filter; visit: MemberVisit }): JSX.Element {
-  const { moderation: t, penalties } = textsOf(visit.locale);
-  return (
-    <form method="get" action={PATH} class="search">
-      <div class="filters">
-        <SearchField name="person" label={penalties.search} value={filter.person} />
-        <SelectField
-          name="action"
-          label={t.auditColumns.what}
-          options={[
-            ['', t.anyAction],
-            ...AUDIT_ACTIONS.map((action) => [action, t.actions[action]] as const),
-          ]}
-          chosen={filter.action}
-        />
-        <div class="field">
-          <label for="day">{t.day}</label>
-          <input id="day" name="day" type="date" value={filter.day} />
-        </div>
-      </div>
-      <SearchButton label={t.search} />
-    </form>
-  );
-}
-
-type TableProps = { entries: AuditEntry[]; users: readonly User[]; visit: MemberVisit };
-
-function AuditTable({ entries, users, visit }: TableProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
-  return (
-    <ListTable
-      rows={entries}
-      columns={[
-        [t.auditColumns.what, ({ action }) => actionText(action, visit.locale)],
-        [
-          t.auditColumns.who,
-          ({ actor }) =>
-            typeof actor === 'object' ? (
-              <PlayerLink {...actor} visit={visit} />
-            ) : (
-              <span class="hint">{t.actors[actor ?? 'operator']}</span>
-            ),
-          'list-words',
-        ],
-        [t.auditColumns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
-        [
-          t.auditColumns.details,
-          ({ details }) => <span>{describe(details, visit.locale)}</span>,
-          ({ details }) => (Object.keys(details).length > 0 ? 'details' : 'list-nothing'),
-        ],
-        [t.auditColumns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
-      ]}
-    />
-  );
+function ActorLink({ actor, visit }: ActorProps): JSX.Element {
+  if (typeof actor === 'object') return <PlayerLink {...actor} visit={visit} />;
+  return <span class="hint">{textsOf(visit.locale).moderation.actors[actor ?? 'operator']}</span>;
 }
 
 type SubjectProps = { entry: AuditEntry; users: readonly User[]; visit: MemberVisit };

@@ -1,11 +1,13 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { addressWith, type ListPlace } from '../layout/pages-nav.tsx';
 import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
@@ -16,12 +18,12 @@ export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'loo
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
   };
 
-/** Responds to a request to a moderation page. */
+/** Responds to a request to a moderation page, with a page or otherwise. */
 export type Handler = (
   deps: ModerationDeps,
   visit: MemberVisit,
   params: Record<string, string>,
-) => Promise<Response>;
+) => Promise<Response | HtmlEscapedString>;
 
 const TABS = ['users', 'penalties', 'admins', 'sounds', 'webhooks', 'audit'] as const;
 type Tab = (typeof TABS)[number];
@@ -97,26 +99,26 @@ export function toPage<Row extends { id: number }>(
   return { rows, isNewest: before === undefined, older: found.length > size ? rows.at(-1)?.id : undefined };
 }
 
-type OlderPagesProps = {
+type OlderPagesProps = ListPlace & {
   list: Omit<NewestFirst<unknown>, 'rows'>;
   label: string;
   words: { newest: string; older: string };
-  addressOf: (before?: number) => string;
+  visit: MemberVisit;
 };
 
 /** Links to the newest and to older entries of a list; null without any. */
-export function OlderPages({ list, label, words, addressOf }: OlderPagesProps): JSX.Element | null {
+export function OlderPages({ list, label, words, visit, ...place }: OlderPagesProps): JSX.Element | null {
   const { isNewest, older } = list;
   if (isNewest && older === undefined) return null;
   return (
     <nav class="pages" aria-label={label}>
       {!isNewest && (
-        <a class="button button-quiet" href={addressOf()}>
+        <a class="button button-quiet" href={addressWith(visit, { before: undefined }, place)}>
           {words.newest}
         </a>
       )}
       {older !== undefined && (
-        <a class="button button-quiet" href={addressOf(older)}>
+        <a class="button button-quiet" href={addressWith(visit, { before: older }, place)}>
           {words.older}
         </a>
       )}

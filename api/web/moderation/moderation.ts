@@ -1,6 +1,7 @@
 import { Forbidden } from '../../../src/domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
 import type { MemberRoute } from '../request/member-route.ts';
+import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
 import { showAudit } from './audit-page.tsx';
 import type { Handler, ModerationDeps } from './frame.tsx';
@@ -59,7 +60,8 @@ export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
         path: `/moderation${path}`,
         handle: async (visit, params) => {
           if (!isAllowed(visit.user)) throw new Forbidden('this page is for moderators or administrators');
-          return handle(deps, visit, params);
+          const result = await handle(deps, visit, params);
+          return result instanceof Response ? result : respondWithPage(result);
         },
       }),
     );

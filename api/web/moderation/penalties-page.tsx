@@ -1,12 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import {
-  PENALTY_STATUSES,
-  PENALTY_TYPES,
-  type PenaltyStatus,
-  type PenaltyType,
-  serverNameOf,
-} from '../../../src/domain/penalty.ts';
+import { PENALTY_STATUSES, PENALTY_TYPES, serverNameOf } from '../../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { lastMomentOf } from '../../../src/domain/text/timestamp.ts';
@@ -14,16 +8,15 @@ import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
 import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
-import { PENALTY_SORTS, type Penalty, type PenaltySort } from '../../../src/queries/penalties/row.ts';
+import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
 import { listPenaltyServers, type PenaltyServer } from '../../../src/queries/servers/servers.ts';
 import { Card } from '../layout/card.tsx';
-import { SelectField } from '../layout/form-fields.tsx';
+import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import {
-  addressWith,
   MAX_SEARCH_LENGTH,
   readDay,
   readSearchText,
@@ -36,6 +29,7 @@ import {
   PenaltyStatusText,
   PlayerOfPenalty,
   ReasonText,
+  statusOptions,
 } from '../penalties/penalty-words.tsx';
 import {
   findNamedPlayer,
@@ -45,9 +39,8 @@ import {
   PlayerChoice,
 } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('penalties');
@@ -65,24 +58,8 @@ export function pathOfPenaltiesBy(steamId64: SteamId64): string {
   return `${PATH}?admin=${steamId64}`;
 }
 
-/** The filters as they were entered; empty texts do not filter. */
-type Filter = {
-  /** Part of a name, a SteamID or a profile address. */
-  player: string;
-  admin: string;
-  types: PenaltyType[];
-  status: PenaltyStatus | undefined;
-  serverId: number | undefined;
-  /** The first and the last day on which penalties were created, in UTC: `2026-11-21`. */
-  createdFrom: string;
-  createdTo: string;
-  reason: string;
-  sort: PenaltySort;
-  page: number;
-};
-
 /** The list of all penalties, with the filters of the API. */
-export async function showPenalties({ db, site }: ModerationDeps, visit: MemberVisit): Promise<Response> {
+export const showPenalties: Handler = async ({ db, site }, visit) => {
   const { now } = visit;
   const filter = readFilter(visit.url.searchParams);
   const [player, admin, servers] = await Promise.all([
@@ -109,58 +86,58 @@ export async function showPenalties({ db, site }: ModerationDeps, visit: MemberV
           { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
         );
   const { moderation, records, penalties: t } = textsOf(visit.locale);
+  const serverNames = new Map(servers.map(({ id, name }) => [id, name]));
+  const nameOfServer = (serverId: number) =>
+    serverNameOf({ serverId, serverName: serverNames.get(serverId) }) ?? t.allServers;
   const isAmbiguous = player.candidates.length + admin.candidates.length > 0;
-  return respondWithPage(
+  return (
     <Frame site={site} visit={visit} tab="penalties">
-      <Card
-        id="list"
-        title={moderation.tabs.penalties}
-        icon="shield"
-        {...(!isAmbiguous && { aside: t.count(total) })}
-      >
+      <Card id="list" title={moderation.tabs.penalties} icon="shield" aside={!isAmbiguous && t.count(total)}>
         <FilterForm filter={filter} servers={servers} visit={visit} />
-        <PlayerChoice
-          candidates={player.candidates}
-          addressOf={(steamId64) => addressOf({ ...filter, player: steamId64, page: 1 })}
-          visit={visit}
-        />
+        <PlayerChoice candidates={player.candidates} parameter="player" visit={visit} />
         <PlayerChoice
           candidates={admin.candidates}
           lead={records.severalAdmins}
-          addressOf={(steamId64) => addressOf({ ...filter, admin: steamId64, page: 1 })}
+          parameter="admin"
           visit={visit}
         />
-        {player.steamId64 !== undefined && (
-          <RecordLink
-            steamId64={player.steamId64}
-            name={player.name ?? penalties[0]?.playerName}
-            visit={visit}
-          />
-        )}
-        {admin.steamId64 !== undefined && (
-          <RecordLink
-            steamId64={admin.steamId64}
-            name={admin.name ?? penalties[0]?.adminName}
-            visit={visit}
-          />
-        )}
-        {!isAmbiguous && penalties.length === 0 && (
-          <p class="empty">
-            {problem ??
-              ([filter.player, filter.admin].some(isCustomAddress) ? t.customAddress : t.nothingFound)}
-          </p>
-        )}
-        {penalties.length > 0 && <PenaltyTable penalties={penalties} servers={servers} visit={visit} />}
-        <PagesNav
-          visit={visit}
-          page={filter.page}
-          lastPage={Math.max(1, Math.ceil(total / PENALTIES_PER_PAGE))}
-          addressOf={(page) => addressOf({ ...filter, page })}
+        <RecordLink {...player} otherName={penalties[0]?.playerName} visit={visit} />
+        <RecordLink {...admin} otherName={penalties[0]?.adminName} visit={visit} />
+        {/* One row a penalty, also on a phone, where admin, server and time are left to its page. */}
+        <ListTable
+          isDense
+          rows={penalties}
+          empty={
+            !isAmbiguous &&
+            (problem ??
+              ([filter.player, filter.admin].some(isCustomAddress) ? t.customAddress : t.nothingFound))
+          }
+          columns={[
+            [
+              t.columns.player,
+              (penalty) => <PlayerOfPenalty penalty={penalty} pathOf={pathOfPlayer} visit={visit} />,
+              'list-words',
+            ],
+            [
+              t.columns.type,
+              (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t.types)}</a>,
+            ],
+            [t.columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+            [t.columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />],
+            [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />, 'list-wide'],
+            [
+              t.columns.admin,
+              (penalty) => <AdminName penalty={penalty} visit={visit} />,
+              'list-words list-wide',
+            ],
+            [t.columns.server, ({ serverId }) => <bdi>{nameOfServer(serverId)}</bdi>, 'list-words list-wide'],
+          ]}
         />
+        <PagesNav visit={visit} page={filter.page} lastPage={Math.ceil(total / PENALTIES_PER_PAGE)} />
       </Card>
-    </Frame>,
+    </Frame>
   );
-}
+};
 
 async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
   return findOne(text, async () => {
@@ -169,7 +146,10 @@ async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
   });
 }
 
-function readFilter(parameters: URLSearchParams): Filter {
+type Filter = ReturnType<typeof readFilter>;
+
+/** The filters as they were entered; empty texts do not filter. Players and admins by part of a name, SteamID or address. */
+function readFilter(parameters: URLSearchParams) {
   const types = parameters.getAll('type').flatMap((list) => list.split(','));
   const server = parameters.get('server_id');
   return {
@@ -196,25 +176,14 @@ function findProblem(
   return reason !== '' && [...reason].length < REASON_LENGTH.minimum ? t.reasonTooShort : undefined;
 }
 
-function addressOf(filter: Filter): string {
-  const { player, admin, types, status, serverId, sort, page } = filter;
-  return addressWith(PATH, {
-    player,
-    admin,
-    type: types.join(','),
-    status,
-    server_id: serverId === undefined ? undefined : String(serverId),
-    [DAY_PARAMETERS.createdFrom]: filter.createdFrom,
-    [DAY_PARAMETERS.createdTo]: filter.createdTo,
-    reason: filter.reason,
-    sort: sort === '-created' ? undefined : sort,
-    page: page > 1 ? page : undefined,
-  });
-}
+type RecordProps = Pick<NamedPlayer, 'steamId64' | 'name'> & {
+  /** The name of one who was not found by name. */
+  otherName: string | undefined;
+  visit: MemberVisit;
+};
 
-type RecordProps = { steamId64: SteamId64; name: string | undefined; visit: MemberVisit };
-
-function RecordLink({ steamId64, name = '', visit }: RecordProps): JSX.Element {
+function RecordLink({ steamId64, otherName = '', name = otherName, visit }: RecordProps): JSX.Element | null {
+  if (steamId64 === undefined) return null;
   const shownName = hasVisibleCharacter(name) ? isolate(name) : steamId64;
   return (
     <p>
@@ -228,8 +197,12 @@ type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: Mem
 /** Player and admin are always shown, the other filters in a part that opens without scripts, and is open if one is set. */
 function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
   const { records, penalties: t } = textsOf(visit.locale);
-  const { types, status, serverId, reason, sort } = filter;
-  const isRestSet = addressOf({ ...filter, player: '', admin: '', page: 1 }) !== PATH;
+  const { types, status, serverId, createdFrom, createdTo, reason, sort } = filter;
+  const isRestSet =
+    types.length > 0 ||
+    serverId !== undefined ||
+    sort !== '-created' ||
+    [status, createdFrom, createdTo, reason].some(Boolean);
   return (
     <form method="get" action={PATH} class="search search-people">
       {(['player', 'admin'] as const).map((name) => (
@@ -248,15 +221,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               </label>
             ))}
           </fieldset>
-          <SelectField
-            name="status"
-            label={t.columns.status}
-            options={[
-              ['', t.everyStatus],
-              ...PENALTY_STATUSES.map((each) => [each, t.statuses[each]] as const),
-            ]}
-            chosen={status}
-          />
+          <SelectField name="status" label={t.columns.status} options={statusOptions(t)} chosen={status} />
           <SelectField
             name="server_id"
             id="server"
@@ -266,24 +231,24 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
               ['0', records.noServer],
             ]}
-            chosen={serverId === undefined ? undefined : String(serverId)}
+            chosen={serverId?.toString()}
           />
           {(['createdFrom', 'createdTo'] as const).map((name) => (
-            <div class="field">
-              <label for={name}>{records[name]}</label>
-              <input id={name} name={DAY_PARAMETERS[name]} type="date" value={filter[name]} />
-            </div>
-          ))}
-          <div class="field">
-            <label for="reason">{records.reason}</label>
-            <input
-              id="reason"
-              name="reason"
-              value={reason}
-              maxlength={MAX_SEARCH_LENGTH}
-              autocomplete="off"
+            <TextField
+              name={DAY_PARAMETERS[name]}
+              id={name}
+              label={records[name]}
+              type="date"
+              value={filter[name]}
             />
-          </div>
+          ))}
+          <TextField
+            name="reason"
+            label={records.reason}
+            value={reason}
+            maxlength={MAX_SEARCH_LENGTH}
+            autocomplete="off"
+          />
           <SelectField
             name="sort"
             label={records.sort}
@@ -293,44 +258,5 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
         </div>
       </details>
     </form>
-  );
-}
-
-type TableProps = { penalties: readonly Penalty[]; servers: readonly PenaltyServer[]; visit: MemberVisit };
-
-/** One row a penalty, also on a phone, where admin, server and time are left to its page. */
-function PenaltyTable({ penalties, servers, visit }: TableProps): JSX.Element {
-  const { columns, types, allServers } = textsOf(visit.locale).penalties;
-  const names = new Map(servers.map(({ id, name }) => [id, name]));
-  return (
-    <ListTable
-      isDense
-      rows={penalties}
-      columns={[
-        [
-          columns.player,
-          (penalty) => (
-            <PlayerOfPenalty
-              penalty={penalty}
-              pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
-              visit={visit}
-            />
-          ),
-          'list-words',
-        ],
-        [columns.type, (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, types)}</a>],
-        [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
-        [columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />],
-        [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />, 'list-wide'],
-        [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words list-wide'],
-        [
-          columns.server,
-          ({ serverId }) => (
-            <bdi>{serverNameOf({ serverId, serverName: names.get(serverId) }) ?? allServers}</bdi>
-          ),
-          'list-words list-wide',
-        ],
-      ]}
-    />
   );
 }

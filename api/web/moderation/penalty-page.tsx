@@ -18,17 +18,12 @@ import {
   ReasonText,
 } from '../penalties/penalty-words.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { pathOfPlayer } from './player-link.tsx';
 
 /** All that is known about a penalty: also who lifted it and why, and its source. */
-export async function showPenalty(
-  { db, site }: ModerationDeps,
-  visit: MemberVisit,
-  { id }: Record<string, string>,
-): Promise<Response> {
+export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
@@ -46,7 +41,7 @@ export async function showPenalty(
     serverName: server && shownNameOf(server),
   });
   const back = { href: pathOfTab('penalties'), label: words.back };
-  return respondWithPage(
+  return (
     <Frame site={site} visit={visit} tab="penalties" title={title} back={back}>
       <Card id="penalty" title={title} icon="shield">
         <p class="lead">
@@ -55,14 +50,7 @@ export async function showPenalty(
         <Facts
           class="facts facts-inline"
           facts={[
-            [
-              t.columns.player,
-              <PlayerOfPenalty
-                penalty={penalty}
-                pathOf={(steamId64) => pathOfPlayer({ steamId64 })}
-                visit={visit}
-              />,
-            ],
+            [t.columns.player, <PlayerOfPenalty penalty={penalty} pathOf={pathOfPlayer} visit={visit} />],
             [t.columns.reason, <ReasonText reason={penalty.reason} visit={visit} />],
             [
               t.columns.admin,
@@ -82,9 +70,9 @@ export async function showPenalty(
           ]}
         />
       </Card>
-    </Frame>,
+    </Frame>
   );
-}
+};
 
 /** When a penalty was lifted, by whom and why: only what its source recorded about that. */
 function factsOfLifting(penalty: Penalty, { locale }: MemberVisit): Fact[] {

@@ -15,18 +15,16 @@ import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import { addressWith } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, type ModerationDeps, OlderPages, pathOfTab, toPage } from './frame.tsx';
+import { Frame, type Handler, OlderPages, pathOfTab, toPage } from './frame.tsx';
 import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('sounds');
 const SOUNDS_PER_PAGE = 50;
 
 /** All sounds, the newest first. */
-export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Promise<Response> {
+export const showSounds: Handler = async (deps, visit) => {
   const { roundSound, moderation } = textsOf(visit.locale);
   const { moderation: t } = roundSound;
   const before = tryParseRowId(visit.url.searchParams.get('before'));
@@ -37,7 +35,7 @@ export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Prom
   const count = await countRoundSounds(deps.db);
   const players = list.rows.map(({ steamId64 }) => steamId64);
   const users = await listUsersBySteamId(deps.db, players, visit.now);
-  return respondWithPage(
+  return (
     <Frame site={deps.site} visit={visit} cards={['sounds']} tab="sounds">
       <Card
         id="sounds"
@@ -46,27 +44,19 @@ export async function showSounds(deps: ModerationDeps, visit: MemberVisit): Prom
         aside={t.count(count)}
         notice={visit.notice}
       >
-        {list.rows.length === 0 ? (
-          <p class="empty">{before === undefined ? t.none : t.noneOlder}</p>
-        ) : (
-          <SoundTable
-            sounds={list.rows}
-            users={users}
-            audience={deps.sounds.limits.audience}
-            visit={visit}
-            removalOf={({ steamId64 }) => `${PATH}/${steamId64}/delete`}
-          />
-        )}
-        <OlderPages
-          list={list}
-          label={moderation.tabs.sounds}
-          words={t}
-          addressOf={(before) => addressWith(PATH, { before })}
+        <SoundTable
+          sounds={list.rows}
+          empty={before === undefined ? t.none : t.noneOlder}
+          users={users}
+          audience={deps.sounds.limits.audience}
+          visit={visit}
+          removalOf={({ steamId64 }) => `${PATH}/${steamId64}/delete`}
         />
+        <OlderPages list={list} label={moderation.tabs.sounds} words={t} visit={visit} />
       </Card>
-    </Frame>,
+    </Frame>
   );
-}
+};
 
 /** Removes a player's sound. */
 export const removeSound: Handler = async (deps, visit, { steamid64 }) => {
@@ -81,6 +71,8 @@ function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
 
 type SoundTableProps = {
   sounds: RoundSound[];
+  /** What is said without any. */
+  empty: string;
   /** The users among the players. */
   users: readonly User[];
   /** Who may have a sound; the sounds of others are kept, and not served. */
@@ -93,14 +85,8 @@ type SoundTableProps = {
 };
 
 /** A table of sounds in any status, with a player and a link to remove each. */
-export function SoundTable({
-  sounds,
-  users,
-  audience,
-  visit,
-  removalOf,
-  isOfOne = false,
-}: SoundTableProps): JSX.Element {
+export function SoundTable(props: SoundTableProps): JSX.Element {
+  const { sounds, empty, users, audience, visit, removalOf, isOfOne = false } = props;
   const userOf = ({ steamId64 }: RoundSound) => users.find((user) => user.steamId64 === steamId64);
   const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
   const t = textsOf(visit.locale).roundSound;
@@ -113,6 +99,7 @@ export function SoundTable({
   return (
     <ListTable
       rows={sounds}
+      empty={empty}
       columns={[
         [columns.title, (sound) => <bdi>{titleOf(sound)}</bdi>, 'list-words'],
         ...(isOfOne ? [] : [player]),

@@ -35,7 +35,7 @@ type NotesPage = { notes: StaffNote[]; page: number; lastPage: number };
 export async function readNotesPage(db: Db, steamId64: SteamId64, { url }: MemberVisit): Promise<NotesPage> {
   const page = tryParseRowId(url.searchParams.get(PAGE_PARAMETER)) ?? 1;
   const { notes, total } = await listStaffNotes(db, steamId64, { page, perPage: NOTES_PER_PAGE });
-  return { notes, page, lastPage: Math.max(1, Math.ceil(total / NOTES_PER_PAGE)) };
+  return { notes, page, lastPage: Math.ceil(total / NOTES_PER_PAGE) };
 }
 
 type NotesProps = {
@@ -65,7 +65,9 @@ export function NotesCard({ steamId64, notes, visit, problem }: NotesProps): JSX
         visit={visit}
         page={notes.page}
         lastPage={notes.lastPage}
-        addressOf={(page) => `${path}?${PAGE_PARAMETER}=${page}#notes`}
+        parameter={PAGE_PARAMETER}
+        path={path}
+        card="notes"
       />
       <form method="post" action={`${path}/notes#notes`} class="create create-stacked">
         {problem && <ProblemLine message={problem.message} />}

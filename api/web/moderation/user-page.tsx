@@ -10,7 +10,6 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
 import { pathOfPenalty } from './penalties-page.tsx';
@@ -24,7 +23,7 @@ import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
 
 /** The page of a player, which exists for every SteamID, with or without an account. */
 export const showPlayer: Handler = async (deps, visit, { steamid64 }) =>
-  respondWithPage(await renderPlayer(deps, visit, parsePlayerId(steamid64)));
+  renderPlayer(deps, visit, parsePlayerId(steamid64));
 
 /** Shows the page again when it refuses what was entered in a form of one of its cards. @param run the form's action. */
 export function withPlayerShownAgain(card: 'block' | 'notes', run: Handler): Handler {
@@ -74,12 +73,7 @@ async function renderPlayer(
       }
     >
       <ProfileCard steamId64={steamId64} name={name} user={user} profile={profile} visit={visit} />
-      <Card
-        id="penalties"
-        title={t.ofPlayer}
-        icon="shield"
-        {...(record.total > 0 && { aside: t.count(record.total) })}
-      >
+      <Card id="penalties" title={t.ofPlayer} icon="shield" aside={record.total > 0 && t.count(record.total)}>
         <PlayerRecordView
           record={record}
           visit={visit}
@@ -114,21 +108,17 @@ type SoundProps = {
 async function SoundCard({ deps, steamId64, user, visit }: SoundProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, steamId64);
-  const sounds = [ready, latest].filter((sound) => sound !== undefined);
   return (
     <Card id="sounds" title={t.title} icon="sound" notice={visit.notice}>
-      {sounds.length === 0 ? (
-        <p class="empty">{t.moderation.noneOfPlayer}</p>
-      ) : (
-        <SoundTable
-          sounds={sounds}
-          users={user ? [user] : []}
-          audience={deps.sounds.limits.audience}
-          visit={visit}
-          removalOf={(sound) => `${pathOfPlayer(sound)}/sound/delete`}
-          isOfOne
-        />
-      )}
+      <SoundTable
+        sounds={[ready, latest].filter((sound) => sound !== undefined)}
+        empty={t.moderation.noneOfPlayer}
+        users={user ? [user] : []}
+        audience={deps.sounds.limits.audience}
+        visit={visit}
+        removalOf={(sound) => `${pathOfPlayer(sound)}/sound/delete`}
+        isOfOne
+      />
     </Card>
   );
 }

@@ -12,7 +12,6 @@ import type { User } from '../../../src/queries/users/users.ts';
 import { TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { addressWith } from '../layout/search-form.tsx';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { type Handler, type NewestFirst, OlderPages, toPage } from './frame.tsx';
@@ -61,7 +60,9 @@ export function UserTokensCard({ user, tokens, visit }: UserTokensProps): JSX.El
         list={tokens}
         label={t.tokensOf}
         words={{ newest: t.newestTokens, older: t.olderTokens }}
-        addressOf={(before) => `${addressWith(path, { before })}#tokens`}
+        visit={visit}
+        path={path}
+        card="tokens"
       />
     </Card>
   );

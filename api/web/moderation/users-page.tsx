@@ -5,7 +5,7 @@ import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-fla
 import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
-import { findUserBySteamId, type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
+import { findUserBySteamId, searchUsers } from '../../../src/queries/users/users.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Card } from '../layout/card.tsx';
 import { Badges } from '../layout/flags.tsx';
@@ -15,11 +15,10 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import { addressWith, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { SearchButton, SearchField } from '../layout/search-form.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('users');
@@ -28,10 +27,7 @@ const MAX_QUERY_LENGTH = 128;
 const MAX_PLAYERS = 25;
 
 /** The users, searched by name, SteamID or profile address; on the first page also players without an account. */
-export async function showUsers(
-  { db, site, resolveVanity }: ModerationDeps,
-  visit: MemberVisit,
-): Promise<Response> {
+export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => {
   const parameters = visit.url.searchParams;
   const query = (parameters.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
   const page = tryParsePositive(parameters.get('page')) ?? 1;
@@ -48,7 +44,7 @@ export async function showUsers(
     page === 1 && flag === undefined ? await findPlayersWithoutAccount(db, subject ?? query, visit.now) : [];
   const { moderation: t, account } = textsOf(visit.locale);
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
-  return respondWithPage(
+  return (
     <Frame site={site} visit={visit} tab="users">
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
@@ -67,21 +63,55 @@ export async function showUsers(
           />
           <SearchButton label={t.search} />
         </form>
-        {users.length > 0 && <UserTable users={users} visit={visit} />}
-        {users.length === 0 && players.length === 0 && (
-          <p class="empty">{subject === undefined ? t.unresolved : t.nobody}</p>
-        )}
-        <PagesNav
-          visit={visit}
-          page={page}
-          lastPage={Math.max(1, Math.ceil(total / USERS_PER_PAGE))}
-          addressOf={(number) => addressWith(PATH, { q: query, flag, page: number })}
+        <ListTable
+          rows={users}
+          empty={players.length === 0 && (subject === undefined ? t.unresolved : t.nobody)}
+          columns={[
+            [
+              t.columns.user,
+              (user) => (
+                <a class="person" href={pathOfPlayer(user)}>
+                  <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
+                  <bdi>{nameOf(user, visit.locale)}</bdi>
+                </a>
+              ),
+              'list-words',
+            ],
+            [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+            [
+              t.columns.discord,
+              ({ discordId, discordUsername }) =>
+                discordId === null ? (
+                  <span class="hint">{t.noDiscord}</span>
+                ) : (
+                  <bdi>{discordUsername || discordId}</bdi>
+                ),
+              'list-words',
+            ],
+            [t.columns.penalties, (user) => <PenaltyCount player={user} visit={visit} />],
+            [
+              t.columns.flags,
+              (user) => (
+                <>
+                  {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
+                  <Badges
+                    user={user}
+                    locale={visit.locale}
+                    fallback={user.blockedAt ? null : <span class="hint">–</span>}
+                  />
+                </>
+              ),
+            ],
+            [t.columns.tokens, ({ liveTokens }) => liveTokens],
+            [t.columns.joined, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+          ]}
         />
+        <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / USERS_PER_PAGE)} />
       </Card>
       {players.length > 0 && <PlayersCard players={players} visit={visit} />}
-    </Frame>,
+    </Frame>
   );
-}
+};
 
 /**
  * Resolves a custom profile address to its SteamID; returns other text and addresses that nobody has unchanged.
@@ -130,54 +160,6 @@ async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<Kn
       lastSeenAt: null,
     },
   ];
-}
-
-function UserTable({ users, visit }: { users: ListedUser[]; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
-  return (
-    <ListTable
-      rows={users}
-      columns={[
-        [
-          t.columns.user,
-          (user) => (
-            <a class="person" href={pathOfPlayer(user)}>
-              <Avatar name={user.nickname} src={user.avatarUrl} size="small" />
-              <bdi>{nameOf(user, visit.locale)}</bdi>
-            </a>
-          ),
-          'list-words',
-        ],
-        [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
-        [
-          t.columns.discord,
-          ({ discordId, discordUsername }) =>
-            discordId === null ? (
-              <span class="hint">{t.noDiscord}</span>
-            ) : (
-              <bdi>{discordUsername || discordId}</bdi>
-            ),
-          'list-words',
-        ],
-        [t.columns.penalties, (user) => <PenaltyCount player={user} visit={visit} />],
-        [
-          t.columns.flags,
-          (user) => (
-            <>
-              {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
-              <Badges
-                user={user}
-                locale={visit.locale}
-                fallback={user.blockedAt ? null : <span class="hint">–</span>}
-              />
-            </>
-          ),
-        ],
-        [t.columns.tokens, ({ liveTokens }) => liveTokens],
-        [t.columns.joined, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
-      ]}
-    />
-  );
 }
 
 /** The found players, each with a link to their page. */

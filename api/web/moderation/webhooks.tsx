@@ -36,7 +36,6 @@ import { claimForm } from '../request/forms/form.ts';
 import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
-import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
 
@@ -48,11 +47,10 @@ function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
 }
 
 /** The list of webhooks, and the form to add one. */
-export const showWebhooks: Handler = async (deps, visit) =>
-  respondWithPage(await renderWebhooks(deps, visit));
+export const showWebhooks: Handler = async (deps, visit) => renderWebhooks(deps, visit);
 
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
-export async function addWebhook(deps: ModerationDeps, visit: MemberVisit): Promise<Response> {
+export const addWebhook: Handler = async (deps, visit) => {
   const { form } = visit;
   const show = (problem: FormProblem) => renderWebhooks(deps, visit, problem);
   return withFormShownAgain(visit, { values: form, show }, async () => {
@@ -69,9 +67,9 @@ export async function addWebhook(deps: ModerationDeps, visit: MemberVisit): Prom
         throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;
       });
     if (webhook === undefined) return deps.redirect(visit, `${PATH}#webhooks`, 'webhook-already-added');
-    return respondWithPage(<WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />);
+    return <WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />;
   });
-}
+};
 
 /** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
 function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[] | undefined {
@@ -92,11 +90,24 @@ async function renderWebhooks(
     <Frame site={site} visit={visit} cards={['webhooks']} tab="webhooks">
       <Card id="webhooks" title={t.title} icon="link" notice={visit.notice}>
         <p class="lead">{t.lead}</p>
-        {webhooks.length === 0 ? (
-          <p class="empty">{t.none}</p>
-        ) : (
-          <WebhookTable webhooks={webhooks} visit={visit} />
-        )}
+        <ListTable
+          rows={webhooks}
+          empty={t.none}
+          columns={[
+            [
+              t.columns.url,
+              (webhook) => (
+                <a href={pathOfWebhook(webhook)}>
+                  <bdi>{webhook.url}</bdi>
+                </a>
+              ),
+              'list-words',
+            ],
+            [t.columns.types, (webhook) => <WebhookTypes webhook={webhook} visit={visit} />, 'list-words'],
+            [t.columns.state, (webhook) => <WebhookState webhook={webhook} visit={visit} />],
+            [t.columns.added, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+          ]}
+        />
         {webhooks.length < MAX_WEBHOOKS ? (
           <AddForm visit={visit} problem={problem} />
         ) : (
@@ -104,29 +115,6 @@ async function renderWebhooks(
         )}
       </Card>
     </Frame>
-  );
-}
-
-function WebhookTable({ webhooks, visit }: { webhooks: Webhook[]; visit: MemberVisit }): JSX.Element {
-  const { columns } = textsOf(visit.locale).webhooks;
-  return (
-    <ListTable
-      rows={webhooks}
-      columns={[
-        [
-          columns.url,
-          (webhook) => (
-            <a href={pathOfWebhook(webhook)}>
-              <bdi>{webhook.url}</bdi>
-            </a>
-          ),
-          'list-words',
-        ],
-        [columns.types, (webhook) => <WebhookTypes webhook={webhook} visit={visit} />, 'list-words'],
-        [columns.state, (webhook) => <WebhookState webhook={webhook} visit={visit} />],
-        [columns.added, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
-      ]}
-    />
   );
 }
 
@@ -194,11 +182,12 @@ function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
 
 /** The page of one webhook: its state, its latest deliveries, and its actions. */
 export const showWebhook: Handler = async ({ db, site }, visit, params) => {
-  const t = textsOf(visit.locale).webhooks;
+  const texts = textsOf(visit.locale);
+  const t = texts.webhooks;
   const { columns } = t;
   const webhook = await loadWebhook(db, parseRowId(params.id, 'webhook'));
   const deliveries = await listDeliveries(db, webhook.id);
-  return respondWithPage(
+  return (
     <Frame
       site={site}
       visit={visit}
@@ -221,13 +210,42 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
       </Card>
       <Card id="deliveries" title={t.deliveries} icon="info" notice={visit.notice}>
         <p class="hint">{t.kept(KEPT_DELIVERIES)}</p>
-        {deliveries.length === 0 ? (
-          <p class="empty">{t.noDeliveries}</p>
-        ) : (
-          <DeliveryTable webhook={webhook} deliveries={deliveries} visit={visit} />
-        )}
+        <ListTable
+          rows={deliveries}
+          empty={t.noDeliveries}
+          columns={[
+            [t.deliveryColumns.type, ({ type }) => <span>{type}</span>],
+            [
+              t.deliveryColumns.result,
+              (delivery) => (
+                <span class={`state ${isDelivered(delivery) ? 'state-live' : 'state-expired'}`}>
+                  {delivery.failure === null ? String(delivery.status) : t.failures[delivery.failure]}
+                </span>
+              ),
+            ],
+            [t.deliveryColumns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+            [t.deliveryColumns.duration, ({ durationMs }) => texts.status.milliseconds(durationMs)],
+            [t.deliveryColumns.messageId, ({ messageId }) => <code>{messageId}</code>, 'list-words'],
+            [
+              t.resend,
+              ({ type, messageId }) =>
+                type !== TEST_TYPE && (
+                  <PostButton
+                    visit={visit}
+                    action={`${pathOfWebhook(webhook)}/resend`}
+                    label={t.resend}
+                    fullLabel={t.resendNamed(messageId)}
+                    class="button button-quiet button-small"
+                  >
+                    <input type="hidden" name="message_id" value={messageId} />
+                  </PostButton>
+                ),
+              'list-action',
+            ],
+          ]}
+        />
       </Card>
-    </Frame>,
+    </Frame>
   );
 };
 
@@ -256,50 +274,6 @@ function Actions({ webhook, visit }: WebhookProps): JSX.Element {
         lead={t.removeLead(webhook.url)}
       />
     </div>
-  );
-}
-
-function DeliveryTable({
-  webhook,
-  deliveries,
-  visit,
-}: WebhookProps & { deliveries: Delivery[] }): JSX.Element {
-  const { webhooks: t, status } = textsOf(visit.locale);
-  const columns = t.deliveryColumns;
-  return (
-    <ListTable
-      rows={deliveries}
-      columns={[
-        [columns.type, ({ type }) => <span>{type}</span>],
-        [
-          columns.result,
-          (delivery) => (
-            <span class={`state ${isDelivered(delivery) ? 'state-live' : 'state-expired'}`}>
-              {delivery.failure === null ? String(delivery.status) : t.failures[delivery.failure]}
-            </span>
-          ),
-        ],
-        [columns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
-        [columns.duration, ({ durationMs }) => status.milliseconds(durationMs)],
-        [columns.messageId, ({ messageId }) => <code>{messageId}</code>, 'list-words'],
-        [
-          t.resend,
-          ({ type, messageId }) =>
-            type !== TEST_TYPE && (
-              <PostButton
-                visit={visit}
-                action={`${pathOfWebhook(webhook)}/resend`}
-                label={t.resend}
-                fullLabel={t.resendNamed(messageId)}
-                class="button button-quiet button-small"
-              >
-                <input type="hidden" name="message_id" value={messageId} />
-              </PostButton>
-            ),
-          'list-action',
-        ],
-      ]}
-    />
   );
 }
 
@@ -337,7 +311,7 @@ function WebhookState({ webhook, visit }: WebhookProps): JSX.Element {
  * meanwhile, for example by the same form in another tab.
  */
 function onWebhook(
-  act: (deps: ModerationDeps, visit: MemberVisit, webhook: Webhook) => Promise<Response>,
+  act: (deps: ModerationDeps, visit: MemberVisit, webhook: Webhook) => ReturnType<Handler>,
 ): Handler {
   return async (deps, visit, params) => {
     const id = parseRowId(params.id, 'webhook');

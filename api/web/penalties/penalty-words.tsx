@@ -6,6 +6,7 @@ import {
   knownEnd,
   lifterNameOf,
   liftReasonOf,
+  PENALTY_STATUSES,
   type PenaltyType,
 } from '../../../src/domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
@@ -13,6 +14,7 @@ import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
+import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
@@ -22,6 +24,14 @@ import type { Visit } from '../request/visit.ts';
 export function ReasonText({ reason, visit }: { reason: string; visit: Visit }): JSX.Element {
   if (hasVisibleCharacter(reason)) return <bdi>{reason}</bdi>;
   return <span class="hint">{textsOf(visit.locale).penalties.noReason}</span>;
+}
+
+/** The choices of a filter by status. */
+export function statusOptions(t: Texts['penalties']): [value: string, label: string][] {
+  return [
+    ['', t.everyStatus],
+    ...PENALTY_STATUSES.map((status): [string, string] => [status, t.statuses[status]]),
+  ];
 }
 
 /** `Ban #4211` */
@@ -35,7 +45,7 @@ export function numberedType(
 type PlayerProps = {
   penalty: Pick<Penalty, 'playerName' | 'playerSteamId'>;
   /** The path of the page about a player. */
-  pathOf: (steamId64: SteamId64) => string;
+  pathOf: (player: { steamId64: SteamId64 }) => string;
   visit: Visit;
 };
 
@@ -47,7 +57,7 @@ export function PlayerOfPenalty({ penalty, pathOf, visit }: PlayerProps): JSX.El
     return <bdi>{hasVisibleCharacter(playerName) ? playerName : unknownPlayer}</bdi>;
   }
   return (
-    <a href={pathOf(steamId64)}>
+    <a href={pathOf({ steamId64 })}>
       <bdi>{nameOf({ nickname: playerName, steamId64 }, visit.locale)}</bdi>
     </a>
   );

@@ -3,6 +3,7 @@ import type { Db } from '../../../src/db/client.ts';
 import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { type FoundPlayer, type SearchScope, searchPlayers } from '../../../src/queries/player-search.ts';
 import { textsOf } from '../layout/locales/texts.ts';
+import { addressWith } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
 import type { Visit } from '../request/visit.ts';
 
@@ -59,12 +60,13 @@ type ChoiceProps = {
   candidates: readonly Candidate[];
   /** The question; about players by default. */
   lead?: string;
-  addressOf: (steamId64: SteamId64) => string;
+  /** The query parameter with the search. */
+  parameter: string;
   visit: Visit;
 };
 
 /** Links to each player that a name may mean; null without any. */
-export function PlayerChoice({ candidates, lead, addressOf, visit }: ChoiceProps): JSX.Element | null {
+export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps): JSX.Element | null {
   const t = textsOf(visit.locale).penalties;
   if (candidates.length === 0) return null;
   return (
@@ -73,7 +75,9 @@ export function PlayerChoice({ candidates, lead, addressOf, visit }: ChoiceProps
       <ul class="choices">
         {candidates.map((player) => (
           <li>
-            <a href={addressOf(player.steamId64)}>
+            <a
+              href={addressWith(visit, { [parameter]: player.steamId64, page: undefined, before: undefined })}
+            >
               <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
             </a>{' '}
             <span class="hint">

@@ -72,46 +72,45 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
         </p>
       )}
       {endedRows.length > 0 && <h3 class="minor">{t.ended}</h3>}
-      {endedRows.length > 0 && <EndedTable penalties={endedRows} pathOf={pathOfPenalty} visit={visit} />}
+      <ListTable
+        rows={endedRows}
+        columns={[
+          [
+            t.columns.type,
+            (penalty) => (
+              <>
+                {pathOfPenalty ? (
+                  <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t.types)}</a>
+                ) : (
+                  t.types[penalty.type]
+                )}{' '}
+                <span class="hint">{lengthOf(penalty, visit)}</span>
+              </>
+            ),
+          ],
+          [t.columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+          [t.columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
+          [t.columns.server, (penalty) => <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>, 'list-words'],
+          [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+          [t.columns.end, (penalty) => <EndOfPenalty penalty={penalty} visit={visit} />, 'list-words'],
+        ]}
+      />
       <PagesNav
         visit={visit}
         page={record.page}
         lastPage={record.lastPage}
-        addressOf={(page) => `${path}?${RECORD_PAGE_PARAMETER}=${page}#penalties`}
+        parameter={RECORD_PAGE_PARAMETER}
+        path={path}
+        card="penalties"
       />
     </>
   );
 }
 
-type RowProps = { pathOf: PathOfPenalty | undefined; visit: Visit };
-
-function EndedTable({ penalties, pathOf, visit }: RowProps & { penalties: RecordedPenalty[] }): JSX.Element {
-  const { columns, types, allServers } = textsOf(visit.locale).penalties;
-  return (
-    <ListTable
-      rows={penalties}
-      columns={[
-        [
-          columns.type,
-          (penalty) => (
-            <>
-              {pathOf ? <a href={pathOf(penalty)}>{numberedType(penalty, types)}</a> : types[penalty.type]}{' '}
-              <span class="hint">{lengthOf(penalty, visit)}</span>
-            </>
-          ),
-        ],
-        [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
-        [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
-        [columns.server, (penalty) => <bdi>{serverNameOf(penalty) ?? allServers}</bdi>, 'list-words'],
-        [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
-        [columns.end, (penalty) => <EndOfPenalty penalty={penalty} visit={visit} />, 'list-words'],
-      ]}
-    />
-  );
-}
+type ActiveProps = { penalty: RecordedPenalty; pathOf: PathOfPenalty | undefined; visit: Visit };
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
-function ActivePenalty({ penalty, pathOf, visit }: RowProps & { penalty: RecordedPenalty }): JSX.Element {
+function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (
     <li class={`penalty penalty-${penalty.type}`}>

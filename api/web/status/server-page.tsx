@@ -53,7 +53,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
         </p>
         <ServerHead server={server} visit={visit} />
         <div class="stack">
-          <Card id="players" title={t.playersNow} {...(server.isOnline && { aside: occupancyOf(server) })}>
+          <Card id="players" title={t.playersNow} aside={server.isOnline && occupancyOf(server)}>
             <PlayerList server={server} visit={visit} />
           </Card>
           <Card id="history" title={t.history}>
@@ -72,7 +72,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
             <Card
               id="uptime"
               title={t.uptime}
-              {...(uptime !== undefined && { aside: formatShare(visit.locale, uptime) })}
+              aside={uptime !== undefined && formatShare(visit.locale, uptime)}
             >
               <p class="hint">{t.uptimeLead}</p>
               {histories.month ? (

@@ -20,11 +20,11 @@ const CORRECTABLE = [400, 413];
  * Runs the action of a form. If it refuses what was entered, with a {@link PageError}, the response is the page of the
  * form, with the values and the reason, and the status of the error.
  */
-export async function withFormShownAgain(
+export async function withFormShownAgain<Page>(
   visit: MemberVisit,
   { values, show }: FormPage,
-  run: () => Promise<Response>,
-): Promise<Response> {
+  run: () => Promise<Page>,
+): Promise<Page | Response> {
   try {
     return await run();
   } catch (error) {
