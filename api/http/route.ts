@@ -69,15 +69,14 @@ export type Incoming = {
   params?: Readonly<Record<string, string>>;
 };
 
-type PublicWork<P extends Parameters> = (values: Values<P>) => EncodedBody | Promise<EncodedBody>;
-type ProtectedWork<P extends Parameters> = (
-  values: Values<P>,
-  /**
-   * `isHead`: nothing of a stream will be read, see `unreadStream`; `sinceMs`: when the request began, by
-   * `performance.now()`.
-   */
-  context: { token: ApiToken; now: Date; isHead: boolean; sinceMs: number },
-) => Promise<ProtectedResponse>;
+type ProtectedContext = {
+  token: ApiToken;
+  now: Date;
+  /** Nothing of a stream will be read, see `unreadStream`. */
+  isHead: boolean;
+  /** When the request began, by `performance.now()`. */
+  sinceMs: number;
+};
 /** Requests of a protected route that need no token, and count against the public limit. */
 type Guests<P extends Parameters> = {
   isFor: (request: Request) => boolean;
@@ -91,13 +90,13 @@ export type Pipeline = {
   handlePublic: <P extends Parameters>(
     incoming: Incoming,
     route: Pick<Description<P>, 'id' | 'parameters' | 'otherKeys' | 'cacheControl'>,
-    work: PublicWork<P>,
+    work: (values: Values<P>) => EncodedBody | Promise<EncodedBody>,
   ) => Response | Promise<Response>;
   /** For routes that need a token. */
   handleProtected: <P extends Parameters>(
     incoming: Incoming,
     route: Omit<ProtectedDescription<P>, 'path' | 'tag' | 'summary' | 'success'>,
-    work: ProtectedWork<P>,
+    work: (values: Values<P>, context: ProtectedContext) => Promise<ProtectedResponse>,
     guests?: Guests<P>,
   ) => Promise<Response>;
 };
@@ -119,14 +118,14 @@ export type Route<Deps> = Operation & {
 export function publicRoute<P extends Parameters, Deps>({
   handle,
   ...route
-}: Description<P> & { handle: (deps: Deps) => PublicWork<P> }): Route<Deps> {
+}: Description<P> & {
+  handle: (deps: Deps, values: Values<P>) => EncodedBody | Promise<EncodedBody>;
+}): Route<Deps> {
   return {
     ...route,
     policy: 'public',
-    bind: (pipeline, deps) => {
-      const work = handle(deps);
-      return (incoming) => pipeline.handlePublic(incoming, route, work);
-    },
+    bind: (pipeline, deps) => (incoming) =>
+      pipeline.handlePublic(incoming, route, (values) => handle(deps, values)),
   };
 }
 
@@ -136,7 +135,7 @@ export function protectedRoute<P extends Parameters, Deps>({
   guests,
   ...route
 }: ProtectedDescription<P> & {
-  handle: (deps: Deps) => ProtectedWork<P>;
+  handle: (deps: Deps, values: Values<P>, context: ProtectedContext) => Promise<ProtectedResponse>;
   guests?: (deps: Deps) => Guests<P>;
 }): Route<Deps> {
   return {
@@ -144,9 +143,9 @@ export function protectedRoute<P extends Parameters, Deps>({
     policy: 'protected',
     hasGuests: guests !== undefined,
     bind: (pipeline, deps) => {
-      const work = handle(deps);
       const boundGuests = guests?.(deps);
-      return (incoming) => pipeline.handleProtected(incoming, route, work, boundGuests);
+      return (incoming) =>
+        pipeline.handleProtected(incoming, route, (...work) => handle(deps, ...work), boundGuests);
     },
   };
 }

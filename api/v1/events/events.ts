@@ -140,18 +140,16 @@ export const listPenaltyChanges = protectedRoute({
   parameters: { cursor: CURSOR_PARAMETER, limit: LIMIT_PARAMETER },
   success: { model: ChangesModel },
   failures: [CURSOR_GONE],
-  handle:
-    ({ listChanges }: ChangesDeps) =>
-    async ({ cursor, limit }) => {
-      const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
-      return {
-        json: {
-          success: true,
-          data: changes.map((change) => presentEvent(change, { epoch })),
-          meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
-        },
-      };
-    },
+  handle: async ({ listChanges }: ChangesDeps, { cursor, limit }) => {
+    const { epoch, changes, newestId, hasMore } = await listChanges(cursor, limit);
+    return {
+      json: {
+        success: true,
+        data: changes.map((change) => presentEvent(change, { epoch })),
+        meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
+      },
+    };
+  },
 });
 
 type StreamDeps = {
@@ -159,6 +157,8 @@ type StreamDeps = {
   /** The id of a cursor's event; without a cursor, of the newest. @throws {Gone} for one that cannot be resumed from. */
   locateEvent: (cursor: string | undefined) => Promise<number>;
 };
+
+const limitWait = createWaitLimit(REQUEST_LIMITS);
 
 export const streamEvents = protectedRoute({
   path: '/events',
@@ -186,16 +186,17 @@ export const streamEvents = protectedRoute({
     },
   },
   failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS, TOO_MANY_GUEST_STREAMS],
-  handle: ({ eventStreams, locateEvent }: StreamDeps) => {
-    const limitWait = createWaitLimit(REQUEST_LIMITS);
-    return async ({ types, lastEventId }, { token, isHead, sinceMs }) => {
-      const streamTypes = typesFor(token, types);
-      const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
-      if (isHead) return streamOf(unreadStream());
-      const { id: tokenId, userId: owner, expiresAt } = token;
-      if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();
-      return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: streamTypes, afterId }));
-    };
+  handle: async (
+    { eventStreams, locateEvent }: StreamDeps,
+    { types, lastEventId },
+    { token, isHead, sinceMs },
+  ) => {
+    const streamTypes = typesFor(token, types);
+    const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
+    if (isHead) return streamOf(unreadStream());
+    const { id: tokenId, userId: owner, expiresAt } = token;
+    if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();
+    return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: streamTypes, afterId }));
   },
   guests: ({ eventStreams }) => ({
     isFor: (request) => isPublic(splitList(splitQuery(request.url).getAll('types').at(-1) ?? '')),

@@ -45,12 +45,10 @@ export const listActivePenalties = protectedRoute({
       data: t.Array(PlayerModel, { description: 'In the order of the request.' }),
     }),
   },
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async ({ players }, { now }) => {
-      const active = await listActive(reads, idsOf(players), { limit: LIMIT, now });
-      return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, active.get(id))) } };
-    },
+  handle: async ({ reads }: { reads: Reads }, { players }, { now }) => {
+    const active = await listActive(reads, idsOf(players), { limit: LIMIT, now });
+    return { json: { success: true, data: players.map(({ id }) => presentPlayer(id, active.get(id))) } };
+  },
 });
 
 function presentPlayer(

@@ -83,25 +83,28 @@ type Presentation = {
 
 /** The handler of a list. Never cached, since a status must be true at the time of the response. */
 function list(path: string, { types, present, hasCounts = false }: Presentation) {
-  return ({ reads, baseUrl }: Deps) =>
-    async (query: PenaltyListQuery, { now }: { now: Date }): Promise<ProtectedResponse> => {
-      requirePeriod(query);
-      const { page, perPage, sort, ...filter } = { ...query, types: query.types ?? types };
-      const { rows, total, counts } = await listPage(reads, filter, { page, perPage, sort, now });
-      const lastPage = Math.max(Math.ceil(total / perPage), 1);
-      const meta = {
-        current_page: page,
-        total,
-        per_page: perPage,
-        last_page: lastPage,
-        counts: hasCounts ? counts : undefined,
-        cached_at: formatTimestamp(now),
-      };
-      return {
-        headers: { Link: formatPageLinks(`${baseUrl}${path}`, query, lastPage) },
-        json: { success: true, data: rows.map(present), meta },
-      };
+  return async (
+    { reads, baseUrl }: Deps,
+    query: PenaltyListQuery,
+    { now }: { now: Date },
+  ): Promise<ProtectedResponse> => {
+    requirePeriod(query);
+    const { page, perPage, sort, ...filter } = { ...query, types: query.types ?? types };
+    const { rows, total, counts } = await listPage(reads, filter, { page, perPage, sort, now });
+    const lastPage = Math.max(Math.ceil(total / perPage), 1);
+    const meta = {
+      current_page: page,
+      total,
+      per_page: perPage,
+      last_page: lastPage,
+      counts: hasCounts ? counts : undefined,
+      cached_at: formatTimestamp(now),
     };
+    return {
+      headers: { Link: formatPageLinks(`${baseUrl}${path}`, query, lastPage) },
+      json: { success: true, data: rows.map(present), meta },
+    };
+  };
 }
 
 /**

@@ -77,13 +77,11 @@ export const exportPenalties = protectedRoute({
     contentType: NDJSON,
   },
   failures: [EXPORT_RUNNING, EXPORTS_SPENT, EXPORTS_BUSY],
-  handle:
-    ({ penaltyExports }: { penaltyExports: PenaltyExports }) =>
-    async (filter, { token, now, isHead }) => {
-      requirePeriod(filter);
-      const stream = isHead ? unreadStream() : await penaltyExports.begin(token, filter, now);
-      return { stream, contentType: NDJSON };
-    },
+  handle: async ({ penaltyExports }: { penaltyExports: PenaltyExports }, filter, { token, now, isHead }) => {
+    requirePeriod(filter);
+    const stream = isHead ? unreadStream() : await penaltyExports.begin(token, filter, now);
+    return { stream, contentType: NDJSON };
+  },
 });
 
 type Options = { fields: ExportFields; ownerId: number; now: Date };

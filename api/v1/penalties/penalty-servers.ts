@@ -29,7 +29,7 @@ export const listPenaltyServers = protectedRoute({
   scope: 'penalties',
   parameters: {},
   success: { model: successModel('PenaltyServers', { data: t.Array(PenaltyServerModel) }) },
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async () => ({ json: { success: true, data: await listServers(reads) } }),
+  handle: async ({ reads }: { reads: Reads }) => ({
+    json: { success: true, data: await listServers(reads) },
+  }),
 });

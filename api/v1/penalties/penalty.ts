@@ -61,13 +61,11 @@ export const getPenalty = protectedRoute({
   hasEtag: true,
   success: { model: successModel('PenaltyResponse', { data: DetailsModel }) },
   failures: [PENALTY_NOT_FOUND],
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async ({ id }, { now }) => {
-      const details = id === undefined ? undefined : await findPenalty(reads, id, now);
-      if (!details) throw PENALTY_NOT_FOUND.error();
-      return { json: { success: true, data: presentDetails(details) } };
-    },
+  handle: async ({ reads }: { reads: Reads }, { id }, { now }) => {
+    const details = id === undefined ? undefined : await findPenalty(reads, id, now);
+    if (!details) throw PENALTY_NOT_FOUND.error();
+    return { json: { success: true, data: presentDetails(details) } };
+  },
 });
 
 function presentDetails({ penalty, server, source, isRemoved }: PenaltyDetails) {

@@ -51,14 +51,12 @@ export const searchPlayers = protectedRoute({
   scope: 'lookup',
   parameters: { name: NAME_PARAMETER },
   success: { model: FoundPlayersModel },
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async ({ name }, { now }) => {
-      const players = await search(reads, name, { limit: MAX_FOUND, now });
-      return {
-        json: { success: true, data: players.map(present) } satisfies Static<typeof FoundPlayersModel>,
-      };
-    },
+  handle: async ({ reads }: { reads: Reads }, { name }, { now }) => {
+    const players = await search(reads, name, { limit: MAX_FOUND, now });
+    return {
+      json: { success: true, data: players.map(present) } satisfies Static<typeof FoundPlayersModel>,
+    };
+  },
 });
 
 function present(player: FoundPlayer): Static<typeof FoundPlayerModel> {

@@ -78,15 +78,13 @@ export const listRoundSounds = publicRoute({
     }),
   },
   failures: [DATABASE_OUTAGE],
-  handle:
-    ({ listPublishedSounds, publicUrl, now }: Deps) =>
-    async ({ players }) => {
-      const publishedSounds = await listPublishedSounds(idsOf(players));
-      const sounds = new Map(publishedSounds.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
-      const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
-      const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
-      return encodeJson({ success: true, data, meta });
-    },
+  handle: async ({ listPublishedSounds, publicUrl, now }: Deps, { players }) => {
+    const publishedSounds = await listPublishedSounds(idsOf(players));
+    const sounds = new Map(publishedSounds.map((sound) => [sound.steamId64, present(sound, publicUrl)]));
+    const data = players.map(({ id }) => sounds.get(id) ?? { steamid64: id, has_sound: false as const });
+    const meta = { requested: data.length, found: sounds.size, cached_at: formatTimestamp(now()) };
+    return encodeJson({ success: true, data, meta });
+  },
 });
 
 function present(sound: PublishedRoundSound, publicUrl: string): Static<typeof SoundModel> {

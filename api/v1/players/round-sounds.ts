@@ -45,13 +45,11 @@ export const getRoundSound = publicRoute({
   description: 'Without a ready sound the status is 200 as well, with success false.',
   parameters: { steamId: PLAYER_PARAMETER },
   success: { model: RoundSoundModel },
-  handle:
-    ({ findSoundTitle, publicUrl }: Deps) =>
-    ({ steamId }) => {
-      const title = steamId && findSoundTitle(steamId);
-      const body: Static<typeof RoundSoundModel> = title
-        ? { success: true, url: `${publicUrl}/storage/roundsound/${soundFileName(steamId, 'stereo')}`, title }
-        : { success: false, url: null, title: null };
-      return encodeJson(body);
-    },
+  handle: ({ findSoundTitle, publicUrl }: Deps, { steamId }) => {
+    const title = steamId && findSoundTitle(steamId);
+    const body: Static<typeof RoundSoundModel> = title
+      ? { success: true, url: `${publicUrl}/storage/roundsound/${soundFileName(steamId, 'stereo')}`, title }
+      : { success: false, url: null, title: null };
+    return encodeJson(body);
+  },
 });

@@ -52,11 +52,9 @@ export const getSteamBans = protectedRoute({
   success: {
     model: successModel('SteamBansResponse', { data: t.Union([KnownBansModel, UnknownBansModel]) }),
   },
-  handle:
-    ({ lookUpSteamBans }: { lookUpSteamBans: LookUpSteamBans }) =>
-    async ({ steamId64 }) => ({
-      json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
-    }),
+  handle: async ({ lookUpSteamBans }: { lookUpSteamBans: LookUpSteamBans }, { steamId64 }) => ({
+    json: { success: true, data: present(await lookUpSteamBans(steamId64)) },
+  }),
 });
 
 function present(

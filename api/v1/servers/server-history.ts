@@ -69,19 +69,17 @@ export const getServerHistory = publicRoute({
   success: { model: ServerHistoryModel },
   cacheControl: 'public, max-age=60, stale-while-revalidate=60',
   failures: [SERVER_NOT_FOUND, DATABASE_OUTAGE],
-  handle:
-    ({ serverList, readHistory }: Deps) =>
-    async ({ slug, hours }) => {
-      const status = serverList.findBySlug(slug);
-      if (!status) throw SERVER_NOT_FOUND.error();
-      const { points, stepSeconds, readAt } = await readHistory(status.server.id, hours);
-      const body: Static<typeof ServerHistoryModel> = {
-        success: true,
-        data: points.map(presentPoint),
-        meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
-      };
-      return encodeJson(body);
-    },
+  handle: async ({ serverList, readHistory }: Deps, { slug, hours }) => {
+    const status = serverList.findBySlug(slug);
+    if (!status) throw SERVER_NOT_FOUND.error();
+    const { points, stepSeconds, readAt } = await readHistory(status.server.id, hours);
+    const body: Static<typeof ServerHistoryModel> = {
+      success: true,
+      data: points.map(presentPoint),
+      meta: { hours, step_seconds: stepSeconds, cached_at: formatTimestamp(readAt) },
+    };
+    return encodeJson(body);
+  },
 });
 
 function spanOf(hours: number): HistoryHours {

@@ -22,10 +22,8 @@ export const listServers = publicRoute({
   description: 'As of the last poll of each, without players.',
   parameters: {},
   success: { model: ServerListModel },
-  handle: ({ serverList, bodies, now }: Deps) => {
-    const buildList = () => presentServerList(serverList.current(), now());
-    return () => bodies('list', buildList);
-  },
+  handle: ({ serverList, bodies, now }: Deps) =>
+    bodies('list', () => presentServerList(serverList.current(), now())),
 });
 
 export const getServer = publicRoute({
@@ -37,13 +35,11 @@ export const getServer = publicRoute({
   parameters: { slug: SLUG_PARAMETER },
   success: { model: ServerResponseModel },
   failures: [SERVER_NOT_FOUND],
-  handle:
-    ({ serverList, bodies, now }: Deps) =>
-    ({ slug }) => {
-      const status = serverList.findBySlug(slug);
-      if (!status) throw SERVER_NOT_FOUND.error();
-      return bodies(`detail ${slug}`, () => presentServerDetail(status, now()));
-    },
+  handle: ({ serverList, bodies, now }: Deps, { slug }) => {
+    const status = serverList.findBySlug(slug);
+    if (!status) throw SERVER_NOT_FOUND.error();
+    return bodies(`detail ${slug}`, () => presentServerDetail(status, now()));
+  },
 });
 
 export const listServerPlayers = publicRoute({
@@ -55,11 +51,9 @@ export const listServerPlayers = publicRoute({
   parameters: { id: SERVER_ID_PARAMETER },
   success: { model: PlayerListModel },
   failures: [SERVER_NOT_FOUND],
-  handle:
-    ({ serverList, bodies }: Omit<Deps, 'now'>) =>
-    ({ id }) => {
-      const status = id === undefined ? undefined : serverList.findById(id);
-      if (!status) throw SERVER_NOT_FOUND.error();
-      return bodies(`players ${id}`, () => presentPlayerList(status));
-    },
+  handle: ({ serverList, bodies }: Omit<Deps, 'now'>, { id }) => {
+    const status = id === undefined ? undefined : serverList.findById(id);
+    if (!status) throw SERVER_NOT_FOUND.error();
+    return bodies(`players ${id}`, () => presentPlayerList(status));
+  },
 });

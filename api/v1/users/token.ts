@@ -31,17 +31,15 @@ export const getToken = protectedRoute({
   isExtension: true,
   parameters: {},
   success: { model: successModel('TokenResponse', { data: TokenModel }) },
-  handle:
-    ({ limits }: Deps) =>
-    async (_, { token }) => {
-      const data: Static<typeof TokenModel> = {
-        name: token.name,
-        owner_steamid64: token.steamId64,
-        scopes: token.scopes,
-        created_at: formatTimestamp(token.createdAt),
-        expires_at: token.expiresAt && formatTimestamp(token.expiresAt),
-        limit_per_minute: limits.protected,
-      };
-      return { json: { success: true, data } };
-    },
+  handle: async ({ limits }: Deps, _, { token }) => {
+    const data: Static<typeof TokenModel> = {
+      name: token.name,
+      owner_steamid64: token.steamId64,
+      scopes: token.scopes,
+      created_at: formatTimestamp(token.createdAt),
+      expires_at: token.expiresAt && formatTimestamp(token.expiresAt),
+      limit_per_minute: limits.protected,
+    };
+    return { json: { success: true, data } };
+  },
 });

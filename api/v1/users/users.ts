@@ -118,16 +118,14 @@ export const lookupUser = protectedRoute({
   parameters: { discordId: DISCORD_ID_PARAMETER, steamId64: STEAM_ID_PARAMETER },
   success: { model: UserResponseModel },
   failures: [NOBODY_NAMED, USER_NOT_FOUND],
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async ({ discordId, steamId64 }, { token, now }) => {
-      const who = discordId ? { discordId } : steamId64 && { steamId64 };
-      if (!who) throw NOBODY_NAMED.error();
-      const storedUser = await findUser(reads, who, now);
-      const user = storedUser && toVisible(storedUser, token, 'discordId' in who);
-      if (!user) throw USER_NOT_FOUND.error();
-      return { json: { success: true, user: presentUser(user) } };
-    },
+  handle: async ({ reads }: { reads: Reads }, { discordId, steamId64 }, { token, now }) => {
+    const who = discordId ? { discordId } : steamId64 && { steamId64 };
+    if (!who) throw NOBODY_NAMED.error();
+    const storedUser = await findUser(reads, who, now);
+    const user = storedUser && toVisible(storedUser, token, 'discordId' in who);
+    if (!user) throw USER_NOT_FOUND.error();
+    return { json: { success: true, user: presentUser(user) } };
+  },
 });
 
 const ONE_LIST_NEEDED = defineFailure(
@@ -147,19 +145,17 @@ export const lookupUsers = protectedRoute({
   parameters: { steamIds: OPTIONAL_STEAM_IDS_PARAMETER, discordIds: OPTIONAL_DISCORD_IDS_PARAMETER },
   success: { model: UserListModel },
   failures: [ONE_LIST_NEEDED],
-  handle:
-    ({ reads }: { reads: Reads }) =>
-    async ({ steamIds, discordIds }, { token, now }) => {
-      if (steamIds && !discordIds) {
-        const users = await listUsersBySteamId(reads, idsOf(steamIds), now);
-        const visibleUsers = users.flatMap((user) => toVisible(user, token, false) ?? []);
-        return listed(steamIds, new Map(visibleUsers.map((user) => [user.steamId64, user])));
-      }
-      if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
-      const users = await listUsersByDiscordId(reads, idsOf(discordIds), now);
-      const visibleUsers = users.flatMap((user) => toVisible(user, token, true) ?? []);
-      return listed(discordIds, new Map(visibleUsers.map((user) => [user.discordId ?? '', user])));
-    },
+  handle: async ({ reads }: { reads: Reads }, { steamIds, discordIds }, { token, now }) => {
+    if (steamIds && !discordIds) {
+      const users = await listUsersBySteamId(reads, idsOf(steamIds), now);
+      const visibleUsers = users.flatMap((user) => toVisible(user, token, false) ?? []);
+      return listed(steamIds, new Map(visibleUsers.map((user) => [user.steamId64, user])));
+    }
+    if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
+    const users = await listUsersByDiscordId(reads, idsOf(discordIds), now);
+    const visibleUsers = users.flatMap((user) => toVisible(user, token, true) ?? []);
+    return listed(discordIds, new Map(visibleUsers.map((user) => [user.discordId ?? '', user])));
+  },
 });
 
 /**
