@@ -20,7 +20,7 @@ import { requireScope } from '../../http/pipeline.ts';
 import { splitQuery } from '../../http/query.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
+import { namedObject, oneOf, strictObject, successModel, TimestampModel } from '../models.ts';
 import { limitParameter } from '../parameters.ts';
 import { PenaltyWithLiftModel } from '../penalties/penalty-models.ts';
 import { type EventStreams, MAX_STREAMS } from './event-streams.ts';
@@ -30,34 +30,29 @@ const CursorModel = t.String({
   examples: ['5f0c9a1b-4211'],
 });
 
-const ChangeModel = t.Object(
-  {
-    cursor: CursorModel,
-    type: oneOf(PENALTY_EVENT_TYPES),
-    occurred_at: TimestampModel,
-    penalty: PenaltyWithLiftModel,
-    is_deleted: t.Optional(
-      t.Literal(true, {
-        description:
-          'Only with penalty.removed: the record is no longer in any list. When absent, the record is gone at its source but stays listed.',
-      }),
-    ),
-  },
-  { ...STRICT, $id: 'PenaltyChange', description: 'The penalty is as it was after the change.' },
-);
+const changeFields = {
+  cursor: CursorModel,
+  type: oneOf(PENALTY_EVENT_TYPES),
+  occurred_at: TimestampModel,
+  penalty: PenaltyWithLiftModel,
+  is_deleted: t.Optional(
+    t.Literal(true, {
+      description:
+        'Only with penalty.removed: the record is no longer in any list. When absent, the record is gone at its source but stays listed.',
+    }),
+  ),
+};
+const ChangeModel = namedObject('PenaltyChange', changeFields, 'The penalty is as it was after the change.');
 
 const ChangesModel = successModel('PenaltyChanges', {
   data: t.Array(ChangeModel),
-  meta: t.Object(
-    {
-      cursor: CursorModel,
-      has_more: t.Boolean({
-        description: 'Whether there are more changes after this cursor.',
-        examples: [false],
-      }),
-    },
-    STRICT,
-  ),
+  meta: strictObject({
+    cursor: CursorModel,
+    has_more: t.Boolean({
+      description: 'Whether there are more changes after this cursor.',
+      examples: [false],
+    }),
+  }),
 });
 
 const EventStreamModel = t.String({

@@ -8,27 +8,24 @@ import {
 } from '../../../src/queries/penalties/active.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
-import { STRICT, successModel } from '../models.ts';
+import { count, namedObject, SteamId64Model, successModel } from '../models.ts';
 import { PenaltyModel } from './penalty-models.ts';
 
 /** The maximum number of penalties listed for one player. */
 const LIMIT = 20;
 
-const PlayerModel = t.Object(
-  {
-    steamid64: t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] }),
-    is_banned: t.Boolean({ examples: [true] }),
-    is_muted: t.Boolean({ description: 'Cannot use voice chat: a mute or a silence.', examples: [false] }),
-    is_gagged: t.Boolean({ description: 'Cannot use text chat: a gag or a silence.', examples: [false] }),
-    is_silenced: t.Boolean({ examples: [false] }),
-    warnings: t.Integer({ minimum: 0, description: 'Number of active warnings.', examples: [0] }),
-    penalties: t.Array(PenaltyModel, {
-      maxItems: LIMIT,
-      description: `Active penalties, newest first; at most ${LIMIT}.`,
-    }),
-  },
-  { ...STRICT, $id: 'PlayerInForce' },
-);
+const PlayerModel = namedObject('PlayerInForce', {
+  steamid64: SteamId64Model,
+  is_banned: t.Boolean({ examples: [true] }),
+  is_muted: t.Boolean({ description: 'Cannot use voice chat: a mute or a silence.', examples: [false] }),
+  is_gagged: t.Boolean({ description: 'Cannot use text chat: a gag or a silence.', examples: [false] }),
+  is_silenced: t.Boolean({ examples: [false] }),
+  warnings: count(0, 'Number of active warnings.'),
+  penalties: t.Array(PenaltyModel, {
+    maxItems: LIMIT,
+    description: `Active penalties, newest first; at most ${LIMIT}.`,
+  }),
+});
 
 export const listActivePenalties = protectedRoute({
   path: '/penalties/active',

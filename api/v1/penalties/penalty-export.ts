@@ -14,7 +14,7 @@ import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import { unreadStream } from '../../http/responses.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { STRICT } from '../models.ts';
+import { count, namedObject } from '../models.ts';
 import { PenaltyWithLiftModel } from './penalty-models.ts';
 import { EXPORT_KEYS, EXPORT_PARAMETERS, requirePeriod } from './penalty-parameters.ts';
 
@@ -24,17 +24,14 @@ export const EXPORTS_PER_HOUR = 6;
 /** In this process, over all owners: each export holds a connection and a snapshot. */
 const MAX_AT_ONCE = 4;
 
-const ExportEndModel = t.Object(
-  {
-    end: t.Literal(true),
-    count: t.Integer({ minimum: 0, description: 'Records before this line.', examples: [4211] }),
-    cursor: t.String({
-      description: 'Where the changes after these records begin.',
-      examples: ['5f0c9a1b-4211'],
-    }),
-  },
-  { ...STRICT, $id: 'ExportEnd' },
-);
+const ExportEndModel = namedObject('ExportEnd', {
+  end: t.Literal(true),
+  count: count(4211, 'Records before this line.'),
+  cursor: t.String({
+    description: 'Where the changes after these records begin.',
+    examples: ['5f0c9a1b-4211'],
+  }),
+});
 
 const EXPORT_RUNNING = defineFailure(
   'ExportRunning',

@@ -1,6 +1,14 @@
 import { t } from 'elysia';
 import { byPenaltyType, MUTE_TYPES, PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
+import {
+  count,
+  namedObject,
+  nullable,
+  oneOf,
+  strictObject,
+  successModel,
+  TimestampModel,
+} from '../models.ts';
 import { MAX_PER_PAGE } from './penalty-parameters.ts';
 
 const SteamIdModel = t.String({
@@ -17,57 +25,44 @@ const recordFields = {
   admin_name: t.String({ examples: ['Ala'] }),
   admin_steamid: SteamIdModel,
   reason: t.String({ examples: ['Wallhack'] }),
-  duration: t.Integer({ minimum: 0, description: 'Minutes; 0 is permanent.', examples: [1440] }),
+  duration: count(1440, 'Minutes; 0 is permanent.'),
   status: oneOf(PENALTY_STATUSES),
-  server_id: t.Integer({ minimum: 0, description: '0 when there is none.', examples: [3] }),
+  server_id: count(3, '0 when there is none.'),
   created: TimestampModel,
-  ends: t.Union([TimestampModel, t.Null()], { description: 'Null when the penalty has no end.' }),
+  ends: nullable(TimestampModel, 'Null when the penalty has no end.'),
 };
-const BanModel = t.Object(recordFields, { ...STRICT, $id: 'Ban' });
+const BanModel = namedObject('Ban', recordFields);
 const penaltyFields = { penalty_type: oneOf(PENALTY_TYPES), ...recordFields };
-export const PenaltyModel = t.Object(penaltyFields, { ...STRICT, $id: 'Penalty' });
-const LiftModel = t.Object(
-  {
-    at: t.Union([TimestampModel, t.Null()]),
-    admin_name: t.Union([t.String({ examples: ['Basia'] }), t.Null()]),
-    admin_steamid: SteamIdModel,
-    reason: t.Union([t.String({ examples: ['Appeal accepted'] }), t.Null()]),
-  },
-  { ...STRICT, $id: 'Lift', description: 'Who lifted a penalty; null where it is unknown.' },
-);
+export const PenaltyModel = namedObject('Penalty', penaltyFields);
+const liftFields = {
+  at: nullable(TimestampModel),
+  admin_name: nullable(t.String({ examples: ['Basia'] })),
+  admin_steamid: SteamIdModel,
+  reason: nullable(t.String({ examples: ['Appeal accepted'] })),
+};
+const LiftModel = namedObject('Lift', liftFields, 'Who lifted a penalty; null where it is unknown.');
 export const withLiftFields = {
   ...penaltyFields,
-  lifted: t.Union([LiftModel, t.Null()], { description: 'Null unless the status is UNBANNED.' }),
+  lifted: nullable(LiftModel, 'Null unless the status is UNBANNED.'),
 };
-export const PenaltyWithLiftModel = t.Object(withLiftFields, { ...STRICT, $id: 'PenaltyWithLift' });
-const MuteModel = t.Object({ type: oneOf(MUTE_TYPES), ...recordFields }, { ...STRICT, $id: 'Mute' });
+export const PenaltyWithLiftModel = namedObject('PenaltyWithLift', withLiftFields);
+const MuteModel = namedObject('Mute', { type: oneOf(MUTE_TYPES), ...recordFields });
 
-const CountModel = t.Integer({ minimum: 0, examples: [27] });
 const paginationFields = {
   current_page: t.Integer({ minimum: 1, examples: [1] }),
-  total: t.Integer({
-    minimum: 0,
-    description: 'Exact number of records that match all filters.',
-    examples: [137],
-  }),
+  total: count(137, 'Exact number of records that match all filters.'),
   per_page: t.Integer({ minimum: 1, maximum: MAX_PER_PAGE, examples: [50] }),
   last_page: t.Integer({ minimum: 1, examples: [3] }),
 };
-const PaginationModel = t.Object(
-  { ...paginationFields, cached_at: TimestampModel },
-  { ...STRICT, $id: 'Pagination' },
-);
-const CountedPaginationModel = t.Object(
-  {
-    ...paginationFields,
-    counts: t.Object(
-      byPenaltyType(() => CountModel),
-      { ...STRICT, description: 'Exact numbers of records that match every filter except type.' },
-    ),
-    cached_at: TimestampModel,
-  },
-  { ...STRICT, $id: 'CountedPagination' },
-);
+const PaginationModel = namedObject('Pagination', { ...paginationFields, cached_at: TimestampModel });
+const CountedPaginationModel = namedObject('CountedPagination', {
+  ...paginationFields,
+  counts: strictObject(
+    byPenaltyType(() => count(27)),
+    'Exact numbers of records that match every filter except type.',
+  ),
+  cached_at: TimestampModel,
+});
 
 export const PenaltyListModel = successModel('PenaltyList', {
   data: t.Array(PenaltyModel),

@@ -2,21 +2,17 @@ import { t } from 'elysia';
 import type { Reads } from '../../../src/db/client.ts';
 import { listPenaltyServers as listServers } from '../../../src/queries/servers/servers.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { STRICT, successModel } from '../models.ts';
+import { namedObject, nullable, successModel } from '../models.ts';
 
-const PenaltyServerModel = t.Object(
-  {
-    id: t.Integer({ minimum: 1, description: 'The `server_id` of penalties.', examples: [3] }),
-    name: t.Union([t.String({ examples: ['Only Mirage #1'] }), t.Null()], {
-      description: 'Null for a server that is not known here.',
-    }),
-    slug: t.Union([t.String({ examples: ['only-mirage-1'] }), t.Null()], {
-      description: 'Null while the server is hidden or not known here.',
-    }),
-    penalties: t.Integer({ minimum: 1, description: 'Exact number of penalties.', examples: [137] }),
-  },
-  { ...STRICT, $id: 'PenaltyServer' },
-);
+const PenaltyServerModel = namedObject('PenaltyServer', {
+  id: t.Integer({ minimum: 1, description: 'The `server_id` of penalties.', examples: [3] }),
+  name: nullable(t.String({ examples: ['Only Mirage #1'] }), 'Null for a server that is not known here.'),
+  slug: nullable(
+    t.String({ examples: ['only-mirage-1'] }),
+    'Null while the server is hidden or not known here.',
+  ),
+  penalties: t.Integer({ minimum: 1, description: 'Exact number of penalties.', examples: [137] }),
+});
 
 export const listPenaltyServers = protectedRoute({
   path: '/penalties/servers',

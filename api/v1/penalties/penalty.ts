@@ -7,32 +7,20 @@ import { shownNameOf } from '../../../src/queries/servers/servers.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { STRICT, successModel } from '../models.ts';
+import { namedObject, nullable, successModel } from '../models.ts';
 import { withLiftFields } from './penalty-models.ts';
 
-const ServerModel = t.Object(
-  {
-    id: t.Integer({ minimum: 1, examples: [3] }),
-    name: t.String({ examples: ['Only Mirage #1'] }),
-    slug: t.Union([t.String({ examples: ['only-mirage-1'] }), t.Null()], {
-      description: 'Null while the server is hidden.',
-    }),
-  },
-  { ...STRICT, $id: 'ServerOfPenalty' },
-);
-const DetailsModel = t.Object(
-  {
-    ...withLiftFields,
-    server: t.Union([ServerModel, t.Null()], {
-      description: 'Null when there is none, and for a server that is not known here.',
-    }),
-    source: t.Union([t.String({ examples: ['simpleadmin'] }), t.Null()], {
-      description: 'The system that it was imported from.',
-    }),
-    is_removed: t.Boolean({ description: 'Whether it is gone at its source.', examples: [false] }),
-  },
-  { ...STRICT, $id: 'PenaltyDetails' },
-);
+const ServerModel = namedObject('ServerOfPenalty', {
+  id: t.Integer({ minimum: 1, examples: [3] }),
+  name: t.String({ examples: ['Only Mirage #1'] }),
+  slug: nullable(t.String({ examples: ['only-mirage-1'] }), 'Null while the server is hidden.'),
+});
+const DetailsModel = namedObject('PenaltyDetails', {
+  ...withLiftFields,
+  server: nullable(ServerModel, 'Null when there is none, and for a server that is not known here.'),
+  source: nullable(t.String({ examples: ['simpleadmin'] }), 'The system that it was imported from.'),
+  is_removed: t.Boolean({ description: 'Whether it is gone at its source.', examples: [false] }),
+});
 
 /** Undefined for an invalid id, which no penalty has. */
 const ID_PARAMETER = {

@@ -6,7 +6,7 @@ import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { type FoundPlayer, searchPlayers as search } from '../../../src/queries/player-search.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { count, namedObject, nullable, successModel, TimestampModel } from '../models.ts';
 import { notAllowed } from '../parameters.ts';
 
 const MAX_FOUND = 25;
@@ -14,19 +14,14 @@ const MAX_FOUND = 25;
 const MIN_LENGTH = 3;
 const MAX_LENGTH = 64;
 
-const FoundPlayerModel = t.Object(
-  {
-    steamid64: t.String({ pattern: '^[0-9]{1,20}$', examples: ['76561198000000001'] }),
-    name: t.String({ description: 'The latest known name.', examples: ['Rzeźnik'] }),
-    matched_name: t.String({ description: 'The name that was found.', examples: ['rzeznik2010'] }),
-    penalties: t.Integer({ minimum: 0, description: 'Number of all their penalties.', examples: [4] }),
-    is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
-    last_seen_at: t.Union([TimestampModel, t.Null()], {
-      description: 'The newest penalty or sign-in; null when there is neither.',
-    }),
-  },
-  { ...STRICT, $id: 'FoundPlayer' },
-);
+const FoundPlayerModel = namedObject('FoundPlayer', {
+  steamid64: t.String({ pattern: '^[0-9]{1,20}$', examples: ['76561198000000001'] }),
+  name: t.String({ description: 'The latest known name.', examples: ['Rzeźnik'] }),
+  matched_name: t.String({ description: 'The name that was found.', examples: ['rzeznik2010'] }),
+  penalties: count(4, 'Number of all their penalties.'),
+  is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
+  last_seen_at: nullable(TimestampModel, 'The newest penalty or sign-in; null when there is neither.'),
+});
 const FoundPlayersModel = successModel('FoundPlayers', {
   data: t.Array(FoundPlayerModel, { maxItems: MAX_FOUND, description: 'Best matches first.' }),
 });

@@ -7,9 +7,8 @@ import { encodeJson } from '../../http/encoding.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
 import { publicRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
-import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { count, namedObject, SteamId64Model, strictObject, successModel, TimestampModel } from '../models.ts';
 
-const steamId64 = t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] });
 const sha256 = t.String({
   pattern: '^[0-9a-f]{64}$',
   description: 'SHA-256 of the file, in hexadecimal.',
@@ -21,32 +20,25 @@ const url = (suffix: string) =>
     examples: [`https://play.example.org/storage/roundsound/76561198000000001${suffix}?v=9f86d081884c7d65`],
   });
 
-const SoundModel = t.Object(
+const SoundModel = namedObject(
+  'PublishedSound',
   {
-    steamid64: steamId64,
+    steamid64: SteamId64Model,
     has_sound: t.Literal(true),
     title: t.String({ description: 'The name of the uploaded file.', examples: ['track.mp3'] }),
     url: url('.mp3'),
     voice_url: t.Optional(url('.voice.mp3')),
-    duration_ms: t.Integer({ minimum: 0, examples: [4200] }),
-    size_bytes: t.Integer({ minimum: 0, examples: [101_234] }),
-    voice_size_bytes: t.Optional(t.Integer({ minimum: 0, examples: [50_617] })),
+    duration_ms: count(4200),
+    size_bytes: count(101_234),
+    voice_size_bytes: t.Optional(count(50_617)),
     sha256,
     voice_sha256: t.Optional(sha256),
     loudness_lufs: t.Number({ description: 'Integrated loudness of the stereo file.', examples: [-18] }),
     updated_at: TimestampModel,
   },
-  {
-    ...STRICT,
-    $id: 'PublishedSound',
-    description:
-      'The `voice_` fields are about the mono file for plugins, and absent until that file exists.',
-  },
+  'The `voice_` fields are about the mono file for plugins, and absent until that file exists.',
 );
-const NoSoundModel = t.Object(
-  { steamid64: steamId64, has_sound: t.Literal(false) },
-  { ...STRICT, $id: 'NoSound' },
-);
+const NoSoundModel = namedObject('NoSound', { steamid64: SteamId64Model, has_sound: t.Literal(false) });
 
 type Deps = {
   listPublishedSounds: (players: readonly SteamId64[]) => Promise<PublishedRoundSound[]>;
@@ -67,14 +59,11 @@ export const listRoundSounds = publicRoute({
   success: {
     model: successModel('RoundSoundList', {
       data: t.Array(t.Union([SoundModel, NoSoundModel]), { description: 'In the order of the request.' }),
-      meta: t.Object(
-        {
-          requested: t.Integer({ minimum: 1, description: 'Distinct players asked for.', examples: [2] }),
-          found: t.Integer({ minimum: 0, description: 'Of these, players with a sound.', examples: [1] }),
-          cached_at: TimestampModel,
-        },
-        STRICT,
-      ),
+      meta: strictObject({
+        requested: t.Integer({ minimum: 1, description: 'Distinct players asked for.', examples: [2] }),
+        found: count(1, 'Of these, players with a sound.'),
+        cached_at: TimestampModel,
+      }),
     }),
   },
   failures: [DATABASE_OUTAGE],

@@ -4,20 +4,17 @@ import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts
 import { encodeJson } from '../../http/encoding.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
-import { STRICT } from '../models.ts';
+import { strictObject } from '../models.ts';
 import { decodePathPart, STEAM_ID_NOTATIONS } from '../parameters.ts';
 
 const RoundSoundModel = t.Union(
   [
-    t.Object(
-      {
-        success: t.Literal(true),
-        url: t.String({ examples: ['https://play.example.org/storage/roundsound/76561198000000001.mp3'] }),
-        title: t.String({ description: 'The name of the uploaded file.', examples: ['my track.wav'] }),
-      },
-      STRICT,
-    ),
-    t.Object({ success: t.Literal(false), url: t.Null(), title: t.Null() }, STRICT),
+    strictObject({
+      success: t.Literal(true),
+      url: t.String({ examples: ['https://play.example.org/storage/roundsound/76561198000000001.mp3'] }),
+      title: t.String({ description: 'The name of the uploaded file.', examples: ['my track.wav'] }),
+    }),
+    strictObject({ success: t.Literal(false), url: t.Null(), title: t.Null() }),
   ],
   { $id: 'RoundSound' },
 );

@@ -5,28 +5,21 @@ import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { count, namedObject, successModel, TimestampModel } from '../models.ts';
 import { decodePathPart, parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
 
-const CountModel = t.Integer({ minimum: 0, examples: [1] });
-const KnownBansModel = t.Object(
-  {
-    known: t.Literal(true),
-    vac_bans: CountModel,
-    game_bans: CountModel,
-    days_since_last_ban: t.Integer({ minimum: 0, description: '0 when there is no ban.', examples: [34] }),
-    community_banned: t.Boolean({ examples: [false] }),
-    checked_at: TimestampModel,
-  },
-  { ...STRICT, $id: 'KnownSteamBans' },
-);
-const UnknownBansModel = t.Object(
+const KnownBansModel = namedObject('KnownSteamBans', {
+  known: t.Literal(true),
+  vac_bans: count(1),
+  game_bans: count(1),
+  days_since_last_ban: count(34, '0 when there is no ban.'),
+  community_banned: t.Boolean({ examples: [false] }),
+  checked_at: TimestampModel,
+});
+const UnknownBansModel = namedObject(
+  'UnknownSteamBans',
   { known: t.Literal(false) },
-  {
-    ...STRICT,
-    $id: 'UnknownSteamBans',
-    description: "Steam's bans are not known: the player may have some.",
-  },
+  "Steam's bans are not known: the player may have some.",
 );
 
 const PLAYER_PARAMETER = {

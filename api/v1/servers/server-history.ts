@@ -7,7 +7,7 @@ import { encodeJson } from '../../http/encoding.ts';
 import { DATABASE_OUTAGE } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
-import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { count, namedObject, strictObject, successModel, TimestampModel } from '../models.ts';
 import { integerParameter } from '../parameters.ts';
 import { SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
 
@@ -15,31 +15,25 @@ const DEFAULT_HOURS = 24;
 /** A year: samples are kept no longer. */
 const MAX_HOURS = 8760;
 
-const HistoryPointModel = t.Object(
-  {
-    at: TimestampModel,
-    players_average: t.Number({ minimum: 0, examples: [7.35] }),
-    players_max: t.Integer({ minimum: 0, examples: [9] }),
-    max_players: t.Integer({ minimum: 0, examples: [10] }),
-    online_share: t.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'Share of the step in which the server was online.',
-      examples: [1],
-    }),
-  },
-  { ...STRICT, $id: 'HistoryPoint' },
-);
+const HistoryPointModel = namedObject('HistoryPoint', {
+  at: TimestampModel,
+  players_average: t.Number({ minimum: 0, examples: [7.35] }),
+  players_max: count(9),
+  max_players: count(10),
+  online_share: t.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'Share of the step in which the server was online.',
+    examples: [1],
+  }),
+});
 const ServerHistoryModel = successModel('ServerHistory', {
   data: t.Array(HistoryPointModel),
-  meta: t.Object(
-    {
-      hours: t.Integer({ description: 'The span that the data covers.', examples: [DEFAULT_HOURS] }),
-      step_seconds: t.Integer({ examples: [300] }),
-      cached_at: TimestampModel,
-    },
-    STRICT,
-  ),
+  meta: strictObject({
+    hours: t.Integer({ description: 'The span that the data covers.', examples: [DEFAULT_HOURS] }),
+    step_seconds: t.Integer({ examples: [300] }),
+    cached_at: TimestampModel,
+  }),
 });
 
 const hours = integerParameter({

@@ -1,16 +1,13 @@
 import { type Static, t } from 'elysia';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { ServerStatus } from '../../../src/queries/servers/servers.ts';
-import { STRICT, successModel, TimestampModel } from '../models.ts';
+import { count, namedObject, strictObject, successModel, TimestampModel } from '../models.ts';
 
 /** Specification 2.2. */
-const PlayerModel = t.Object(
-  {
-    name: t.String({ examples: ['Rzeźnik'] }),
-    score: t.Integer({ description: 'May be negative.', examples: [17] }),
-  },
-  { ...STRICT, $id: 'Player' },
-);
+const PlayerModel = namedObject('Player', {
+  name: t.String({ examples: ['Rzeźnik'] }),
+  score: t.Integer({ description: 'May be negative.', examples: [17] }),
+});
 
 /** Specification 2.1. */
 const serverFields = {
@@ -22,33 +19,26 @@ const serverFields = {
   map: t.String({ examples: ['de_mirage'] }),
   mode: t.String({ examples: ['Competitive'] }),
   region: t.String({ examples: ['EU'] }),
-  players_count: t.Integer({ minimum: 0, examples: [9] }),
-  max_players: t.Integer({ minimum: 0, examples: [10] }),
+  players_count: count(9),
+  max_players: count(10),
   is_online: t.Boolean({ examples: [true] }),
-  ping_ms: t.Integer({ minimum: 0, examples: [12] }),
+  ping_ms: count(12),
   updated_at: TimestampModel,
 };
-const ServerModel = t.Object(serverFields, { ...STRICT, $id: 'Server' });
+const ServerModel = namedObject('Server', serverFields);
 type ServerRecord = Static<typeof ServerModel>;
-const ServerDetailModel = t.Object(
-  { ...serverFields, players: t.Array(PlayerModel, { description: 'By score, the highest first.' }) },
-  { ...STRICT, $id: 'ServerDetail' },
-);
+const ServerDetailModel = namedObject('ServerDetail', {
+  ...serverFields,
+  players: t.Array(PlayerModel, { description: 'By score, the highest first.' }),
+});
 
 export const ServerListModel = successModel('ServerList', {
   data: t.Array(ServerModel),
-  meta: t.Object(
-    {
-      total: t.Integer({ minimum: 0, examples: [6] }),
-      online: t.Integer({ minimum: 0, examples: [5] }),
-      cached_at: TimestampModel,
-    },
-    STRICT,
-  ),
+  meta: strictObject({ total: count(6), online: count(5), cached_at: TimestampModel }),
 });
 export const ServerResponseModel = successModel('ServerResponse', {
   data: ServerDetailModel,
-  meta: t.Object({ cached_at: TimestampModel }, STRICT),
+  meta: strictObject({ cached_at: TimestampModel }),
 });
 export const PlayerListModel = successModel('PlayerList', { players: t.Array(PlayerModel) });
 

@@ -2,23 +2,20 @@ import { type Static, t } from 'elysia';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { protectedRoute } from '../../http/route.ts';
-import { oneOf, STRICT, successModel, TimestampModel } from '../models.ts';
+import { namedObject, nullable, oneOf, SteamId64Model, successModel, TimestampModel } from '../models.ts';
 
-const TokenModel = t.Object(
-  {
-    name: t.String({ examples: ['My website'] }),
-    owner_steamid64: t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] }),
-    scopes: t.Array(oneOf(TOKEN_SCOPES)),
-    created_at: TimestampModel,
-    expires_at: t.Union([TimestampModel, t.Null()], { description: 'Null when the token does not expire.' }),
-    limit_per_minute: t.Integer({
-      minimum: 1,
-      description: "Requests a minute that all tokens of the token's owner share.",
-      examples: [60],
-    }),
-  },
-  { ...STRICT, $id: 'Token' },
-);
+const TokenModel = namedObject('Token', {
+  name: t.String({ examples: ['My website'] }),
+  owner_steamid64: SteamId64Model,
+  scopes: t.Array(oneOf(TOKEN_SCOPES)),
+  created_at: TimestampModel,
+  expires_at: nullable(TimestampModel, 'Null when the token does not expire.'),
+  limit_per_minute: t.Integer({
+    minimum: 1,
+    description: "Requests a minute that all tokens of the token's owner share.",
+    examples: [60],
+  }),
+});
 
 type Deps = { limits: { protected: number } };
 

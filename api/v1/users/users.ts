@@ -21,46 +21,40 @@ import {
   OPTIONAL_DISCORD_IDS_PARAMETER,
   OPTIONAL_STEAM_IDS_PARAMETER,
 } from '../id-lists.ts';
-import { STRICT, successModel } from '../models.ts';
+import { namedObject, nullable, SteamId64Model, strictObject, successModel } from '../models.ts';
 import { parseDiscordId, steamIdParameter } from '../parameters.ts';
 
 /** Specification 2.7. */
-const UserModel = t.Object(
-  {
-    nickname: t.String({ examples: ['Rzeźnik'] }),
-    steamid64: t.String({ pattern: '^[0-9]{17}$', examples: ['76561198000000001'] }),
-    account_id: t.Integer({ examples: [39734273] }),
-    discord_id: t.String({
-      pattern: '^[0-9]{0,20}$',
-      description: 'Empty when no account is linked.',
-      examples: ['80351110224678912'],
-    }),
-    discord_username: t.String({ examples: ['rzeznik'] }),
-    discord_avatar: t.String({ description: 'Avatar hash.', examples: ['8342729096ea3675442027381ff50dfe'] }),
-    is_admin: t.Boolean({ examples: [false] }),
-    is_owner: t.Boolean({ examples: [false] }),
-    has_svip: t.Boolean({ examples: [false] }),
-    is_serviceplus: t.Boolean({ examples: [false] }),
-    is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
-    created_at: t.String({ format: 'date-time', examples: ['2026-11-21T10:00:00Z'] }),
-  },
-  { ...STRICT, $id: 'User' },
-);
+const UserModel = namedObject('User', {
+  nickname: t.String({ examples: ['Rzeźnik'] }),
+  steamid64: SteamId64Model,
+  account_id: t.Integer({ examples: [39734273] }),
+  discord_id: t.String({
+    pattern: '^[0-9]{0,20}$',
+    description: 'Empty when no account is linked.',
+    examples: ['80351110224678912'],
+  }),
+  discord_username: t.String({ examples: ['rzeznik'] }),
+  discord_avatar: t.String({ description: 'Avatar hash.', examples: ['8342729096ea3675442027381ff50dfe'] }),
+  is_admin: t.Boolean({ examples: [false] }),
+  is_owner: t.Boolean({ examples: [false] }),
+  has_svip: t.Boolean({ examples: [false] }),
+  is_serviceplus: t.Boolean({ examples: [false] }),
+  is_banned: t.Boolean({ description: 'An active ban exists.', examples: [false] }),
+  created_at: t.String({ format: 'date-time', examples: ['2026-11-21T10:00:00Z'] }),
+});
 
 const UserResponseModel = successModel('UserResponse', { user: UserModel });
 
 const UserListModel = successModel('UserList', {
   data: t.Array(
-    t.Object(
-      {
-        query: t.String({
-          description: 'The id as it was written in the request, at its first occurrence.',
-          examples: ['[U:1:39734273]'],
-        }),
-        user: t.Union([UserModel, t.Null()], { description: 'Null when there is no such user.' }),
-      },
-      STRICT,
-    ),
+    strictObject({
+      query: t.String({
+        description: 'The id as it was written in the request, at its first occurrence.',
+        examples: ['[U:1:39734273]'],
+      }),
+      user: nullable(UserModel, 'Null when there is no such user.'),
+    }),
     { description: 'One entry for each user asked for, in the order of the request.' },
   ),
 });
