@@ -16,6 +16,9 @@ export type TokenChecker = {
   flush: () => Promise<void>;
 };
 
+/** A response that is sent for as long as its token is accepted. */
+export type OpenResponse = { tokenId: number; abort: () => void };
+
 /** How long a lookup is cached. Bounds how late a revocation takes effect if its notification is lost. */
 export const TOKEN_CACHED_MS = 500;
 /** Beyond this the least recently used live token is evicted. */

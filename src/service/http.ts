@@ -1,5 +1,5 @@
 import { createApi } from '../../api/app.ts';
-import { createTokenChecker, type TokenChecker } from '../../api/http/authentication.ts';
+import { createTokenChecker, type OpenResponse, type TokenChecker } from '../../api/http/authentication.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createBodyCache } from '../../api/v1/body-cache.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
@@ -51,6 +51,9 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   const tokens = startTokenChecker(context);
   const limits = openLimits(context);
   const { createLimiter } = limits;
+  const penaltyExports = startExports(context, limits);
+  const events = openEvents(context, sounds);
+  checkOpenResponses(context, [penaltyExports, events.eventStreams]);
   const { app, hotRoutes } = createApi({
     log,
     tokens,
@@ -76,8 +79,8 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       listPublishedRoundSounds(database.reads, players, { audience: config.sound.audience }),
     lookUpSteamBans: context.lookUpSteamBans,
     reads: database.reads,
-    penaltyExports: startExports(context, limits),
-    ...openEvents(context, sounds),
+    penaltyExports,
+    ...events,
     health: createHealthDeps(context),
     pages: await openPages(context, { tokens, limits, demoPeople }),
     storage: {
@@ -194,15 +197,11 @@ function openEvents(
   const streams = createEventStreams({
     reader,
     listEvents: (afterId, range) => listStoredEvents(db, afterId, { ...range, withSilent: false }),
-    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(db, tokenIds, at),
-    now,
     log,
   });
   // Clients reconnect to another process; streams that are opened during the drain end with the remaining parts.
   onDrain(streams.closeAll);
   onStopPart('event streams', streams.stop, { serves: true });
-  changes.onChange('api_tokens', streams.checkTokens);
-  changes.onChange('users', streams.checkTokens);
   changes.onChange('erasures', streams.abortAll);
   metrics.addGauge('event_streams', 'Open event streams.', streams.count);
 
@@ -228,25 +227,36 @@ function openEvents(
 }
 
 const HOUR_MS = 3_600_000;
-export const CHECK_MS = 1000;
 
 /** Exports read the primary: their cursor is a position in its sequence of events. */
-function startExports(
-  { database, changes, now, repeat, onStopPart }: Context,
-  { createLimiter }: Limits,
-): PenaltyExports {
+function startExports({ database, onStopPart }: Context, { createLimiter }: Limits): PenaltyExports {
   const exports = createPenaltyExports({
     openExport: (filter, options) => openPenaltyExport(database.url, filter, options),
     limiter: createLimiter('exports', EXPORTS_PER_HOUR, { windowMs: HOUR_MS }),
-    listLiveTokenIds: (tokenIds, at) => listLiveTokenIds(database.db, tokenIds, at),
   });
-  // Every second too, since a token expires without a notification.
-  const checks = repeat({
-    name: 'checking the tokens of exports',
-    everyMs: CHECK_MS,
-    work: () => exports.checkTokens(now()),
-  });
-  for (const table of ['api_tokens', 'users'] as const) changes.onChange(table, checks.wake);
   onStopPart('exports', exports.stop, { serves: true });
   return exports;
+}
+
+/** A token expires without a notification. */
+export const CHECK_MS = 1000;
+
+/** Aborts streams and exports whose token is revoked or has expired, or whose owner is blocked. */
+function checkOpenResponses(
+  { database, changes, now, repeat }: Context,
+  kinds: readonly { listOpen: () => OpenResponse[] }[],
+): void {
+  const checks = repeat({
+    name: 'checking the tokens of open responses',
+    everyMs: CHECK_MS,
+    work: async () => {
+      const open = kinds.flatMap(({ listOpen }) => listOpen());
+      if (open.length === 0) return;
+      const tokenIds = [...new Set(open.map(({ tokenId }) => tokenId))];
+      const live = await listLiveTokenIds(database.db, tokenIds, now());
+      for (const { tokenId, abort } of open) if (!live.has(tokenId)) abort();
+    },
+  });
+  changes.onChange('api_tokens', checks.wake);
+  changes.onChange('users', checks.wake);
 }

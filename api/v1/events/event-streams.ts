@@ -11,14 +11,13 @@ import {
 import { type EventReader, readEventBatch } from '../../../src/events/event-reader.ts';
 import { presentEvent } from '../../../src/events/penalty-payload.ts';
 import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
-import { startLoop } from '../../../src/runtime/loop.ts';
+import type { OpenResponse } from '../../http/authentication.ts';
 
 type Options = {
   /** Whose streams are counted together: the id of the token's owner, or a guest's address. */
   owner: number | string;
   /** Undefined for a guest, who gets neither penalties nor cursors. */
   tokenId: number | undefined;
-  expiresAt: Date | null;
   types: ReadonlySet<EventType>;
   /** The id of the event after which the stream begins; by default the newest. */
   afterId?: number;
@@ -31,9 +30,6 @@ type Deps = {
     afterId: number,
     range: { upToId: number; types: readonly StoredEventType[]; limit: number },
   ) => Promise<StoredEvent[]>;
-  /** Which of these tokens are still accepted. */
-  listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
-  now: () => Date;
   log: Logger;
   /** For tests; {@link KEEP_ALIVE_MS} by default. */
   keepAliveMs?: number;
@@ -47,8 +43,6 @@ const MAX_BUFFERED_BYTES = 1_000_000;
 const ROOM_LIMIT_MS = 5000;
 const ROOM_CHECK_MS = 50;
 export const KEEP_ALIVE_MS = 15_000;
-/** Tokens are checked at least this often, in case a notification of a change was lost. */
-export const CHECK_MS = 1000;
 const BATCH = 500;
 /** An owner's streams together read this often: 2,000 older events a second, or their replays would slow everybody down. */
 const BATCH_EVERY_MS = 250;
@@ -80,8 +74,7 @@ export type EventStreams = {
   count: () => number;
   /** Sends an event that is not stored to the streams open now. */
   send: (event: StreamedEvent) => void;
-  /** Ends the streams whose token is revoked, expired or its owner blocked. */
-  checkTokens: () => Promise<void>;
+  listOpen: () => OpenResponse[];
   /** Called when a player is erased: clients reconnect and read from the database what they have not received yet. */
   abortAll: () => void;
   /** Ends all streams once their clients have read what was sent. */
@@ -96,8 +89,6 @@ export type EventStreams = {
 export function createEventStreams({
   reader,
   listEvents,
-  listLiveTokenIds,
-  now,
   log,
   keepAliveMs = KEEP_ALIVE_MS,
   clockMs = () => performance.now(),
@@ -215,22 +206,6 @@ export function createEventStreams({
     if (streams.delete(stream)) stream.controller.error(new Error('the event stream was aborted'));
   }
 
-  /** Does not need the database, which may hang. */
-  function abortExpired(): void {
-    const at = now();
-    for (const stream of streams) if (stream.expiresAt && stream.expiresAt <= at) abort(stream);
-  }
-
-  async function checkTokens(): Promise<void> {
-    const checked = [...streams].flatMap((stream) =>
-      stream.tokenId === undefined ? [] : { stream, tokenId: stream.tokenId },
-    );
-    if (checked.length === 0) return;
-    const tokenIds = [...new Set(checked.map(({ tokenId }) => tokenId))];
-    const live = await listLiveTokenIds(tokenIds, now());
-    for (const { stream, tokenId } of checked) if (!live.has(tokenId)) abort(stream);
-  }
-
   function sendStoredEvents(events: readonly StoredEvent[]): void {
     const newestId = events.at(-1)?.id ?? 0;
     const pieces = new Map<string, Uint8Array>();
@@ -268,8 +243,6 @@ export function createEventStreams({
       (stream) => isLive(stream) || !isFull(stream),
     );
   }, keepAliveMs);
-  const expiry = setInterval(abortExpired, CHECK_MS);
-  const checks = startLoop({ name: 'checking tokens', everyMs: CHECK_MS, work: checkTokens, log });
 
   return {
     open,
@@ -282,13 +255,14 @@ export function createEventStreams({
         if (stream.types.has(event.type)) stream.controller.enqueue(frame);
       });
     },
-    checkTokens: checks.wake,
+    listOpen: () =>
+      [...streams].flatMap((stream) =>
+        stream.tokenId === undefined ? [] : { tokenId: stream.tokenId, abort: () => abort(stream) },
+      ),
     abortAll: () => streams.forEach(abort),
     closeAll,
     stop: () => {
       clearInterval(keepAlive);
-      clearInterval(expiry);
-      checks.stop();
       unsubscribe();
       closeAll();
     },

@@ -189,9 +189,9 @@ export const streamEvents = protectedRoute({
     const streamTypes = typesFor(token, types);
     const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
     if (isHead) return streamOf(unreadStream());
-    const { id: tokenId, userId: owner, expiresAt } = token;
+    const { id: tokenId, userId: owner } = token;
     if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();
-    return streamOf(eventStreams.open({ owner, tokenId, expiresAt, types: streamTypes, afterId }));
+    return streamOf(eventStreams.open({ owner, tokenId, types: streamTypes, afterId }));
   },
   guests: ({ eventStreams }) => ({
     isFor: (request) => isPublic(splitList(splitQuery(request.url).getAll('types').at(-1) ?? '')),
@@ -201,7 +201,7 @@ export const streamEvents = protectedRoute({
         eventStreams.countOf(owner) >= MAX_STREAMS.address ||
         eventStreams.countGuests() >= MAX_STREAMS.guests;
       if (isFull) throw TOO_MANY_GUEST_STREAMS.error();
-      return streamOf(eventStreams.open({ owner, tokenId: undefined, expiresAt: null, types }));
+      return streamOf(eventStreams.open({ owner, tokenId: undefined, types }));
     },
   }),
 });

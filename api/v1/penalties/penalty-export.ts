@@ -9,6 +9,7 @@ import {
 } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
+import type { OpenResponse } from '../../http/authentication.ts';
 import { type ExportStream, streamExport } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
@@ -83,8 +84,6 @@ export const exportPenalties = protectedRoute({
 
 type Options = { fields: ExportFields; ownerId: number; now: Date };
 type Deps = {
-  /** Which of these tokens are live. */
-  listLiveTokenIds: (tokenIds: readonly number[], now: Date) => Promise<ReadonlySet<number>>;
   openExport: (filter: PenaltyFilter, options: Options) => Promise<PenaltyExport>;
   /** Counts the exports that an owner starts. */
   limiter: RateLimiter;
@@ -98,13 +97,12 @@ export type PenaltyExports = {
     filter: PenaltyFilter,
     now: Date,
   ) => Promise<ReadableStream>;
-  /** Aborts the exports whose token has been revoked or has expired, or whose owner is blocked. */
-  checkTokens: (now: Date) => Promise<void>;
+  listOpen: () => OpenResponse[];
   stop: () => void;
 };
 
 /** Creates the exports; once for both bases, which share their limits. */
-export function createPenaltyExports({ openExport, limiter, listLiveTokenIds }: Deps): PenaltyExports {
+export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExports {
   /** Owners whose export is running or being opened. */
   const owners = new Set<number>();
   /** Running exports, and the id of the token of each. */
@@ -138,17 +136,13 @@ export function createPenaltyExports({ openExport, limiter, listLiveTokenIds }: 
     return stream.body;
   }
 
-  async function checkTokens(now: Date): Promise<void> {
-    if (running.size === 0) return;
-    const checked = [...running];
-    const live = await listLiveTokenIds([...new Set(checked.map(([, tokenId]) => tokenId))], now);
-    for (const [stream, tokenId] of checked)
-      if (!live.has(tokenId)) stream.abort('the token is no longer valid');
-  }
-
   return {
     begin,
-    checkTokens,
+    listOpen: () =>
+      [...running].map(([stream, tokenId]) => ({
+        tokenId,
+        abort: () => stream.abort('the token is no longer valid'),
+      })),
     stop: () => {
       for (const stream of running.keys()) stream.abort('the service is stopping');
     },
