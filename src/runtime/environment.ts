@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { InvalidInput } from '../domain/errors.ts';
 import { splitList } from '../domain/text/list.ts';
-import { tryNormalizeNetwork } from './address.ts';
+import { isNetwork } from './address.ts';
 
 /** How one variable of the environment is read. Each function takes the variable's name and throws {@link refusal}. */
 
@@ -125,7 +125,7 @@ function urlsWith(schemes: readonly string[]): string {
 /** Addresses and networks in CIDR notation. */
 export function networks(env: Env, name: string): string[] {
   const format = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
-  return parsedList(env, name, tryNormalizeNetwork, format);
+  return parsedList(env, name, (value) => (isNetwork(value) ? value : undefined), format);
 }
 
 /** A name of the IANA time zone database. */

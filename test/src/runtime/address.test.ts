@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createAddressMatcher, isPublicAddress } from '../../../src/runtime/address.ts';
+import { createAddressMatcher, isNetwork, isPublicAddress } from '../../../src/runtime/address.ts';
 
 const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
 
@@ -27,6 +27,25 @@ describe('networks', () => {
       'localhost',
     ]) {
       expect([address, isTrusted(address)]).toEqual([address, false]);
+    }
+  });
+
+  test('of IPv4 addresses may be written as IPv6', () => {
+    for (const [network, inside, outside] of [
+      ['::ffff:10.0.0.0/104', '10.1.2.3', '11.0.0.1'],
+      ['::FFFF:a00:0/104', '::ffff:10.1.2.3', 'fd00::1'],
+      ['::ffff:10.1.2.3', '10.1.2.3', '10.1.2.4'],
+      ['::ffff:10.1.2.3/128', '10.1.2.3', '10.1.2.4'],
+      ['::ffff:0.0.0.0/96', '10.1.2.3', '2001:db8::1'],
+      ['FD00:0:0::/8', 'fd12::1', '10.1.2.3'],
+    ] as const) {
+      const isInside = createAddressMatcher([network]);
+      expect([network, isNetwork(network), isInside(inside), isInside(outside)]).toEqual([
+        network,
+        true,
+        true,
+        false,
+      ]);
     }
   });
 
