@@ -1,3 +1,7 @@
+import type { OpenResponse } from './authentication.ts';
+
+/** Exports of one kind in this process, over all owners: each holds a connection and a snapshot. */
+const MAX_AT_ONCE = 4;
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
 /** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
@@ -10,65 +14,94 @@ type Exported = {
   close: () => Promise<void>;
 };
 
-export type ExportStream = {
-  body: ReadableStream<Uint8Array>;
-  /** Aborts the response, so that the client sees that it is incomplete. */
-  abort: (reason: string) => void;
+/** Whose export it is; without `tokenId` they are signed in. */
+type Owner = { id: number; tokenId?: number };
+
+/** The exports of one kind that this process sends. */
+export type Exports = {
+  /**
+   * Streams an export, with backpressure. Bun disconnects a client that reads nothing for 30 seconds; when a client
+   * disconnects, the export's database connection and snapshot are released at once.
+   * @param check rejects when the owner may not begin an export.
+   * @throws what `check` and `open` throw, and the two errors of {@link createExports}.
+   */
+  begin: (
+    owner: Owner,
+    open: () => Promise<Exported>,
+    check?: () => Promise<void>,
+  ) => Promise<ReadableStream<Uint8Array>>;
+  /** Those that a token began. */
+  listOpen: () => OpenResponse[];
+  /** Aborts all of them, so that the clients see that they are incomplete. */
+  stop: () => void;
 };
 
-/**
- * Streams an export, with backpressure. Bun disconnects a client that reads nothing for 30 seconds; when a
- * client disconnects, the export's database connection and snapshot are released at once.
- * @param onEnd called once, however the export ends.
- */
-export function streamExport({ chunks, close }: Exported, onEnd: () => void): ExportStream {
-  let isOver = false;
-  let read: ReturnType<typeof setTimeout> | undefined;
-  let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
-  // Not withTimeLimit: both limits have to abort the response.
-  const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
+/** @param errors for a second export of one owner, and for one more than the process sends at once. */
+export function createExports(errors: { second: () => Error; tooMany: () => Error }): Exports {
+  /** Whose export runs or is being opened. */
+  const ownerIds = new Set<number>();
+  const running = new Map<(reason: string) => void, Owner>();
 
-  function end(): void {
-    if (isOver) return;
-    isOver = true;
-    clearTimeout(read);
-    clearTimeout(whole);
-    close().catch(() => undefined);
-    onEnd();
-  }
+  function send({ chunks, close }: Exported, owner: Owner): ReadableStream<Uint8Array> {
+    let read: ReturnType<typeof setTimeout> | undefined;
+    let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
+    // Not withTimeLimit: both limits have to abort the response.
+    const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
 
-  function abort(reason: string): void {
-    if (isOver) return;
-    end();
-    controllerOf?.error(new Error(reason));
-  }
-
-  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    read = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
-    try {
-      const { done, value } = await chunks.next();
+    function end(): void {
+      if (!running.delete(abort)) return;
+      ownerIds.delete(owner.id);
       clearTimeout(read);
-      if (isOver) return;
-      if (done) {
+      clearTimeout(whole);
+      close().catch(() => undefined);
+    }
+
+    function abort(reason: string): void {
+      if (!running.has(abort)) return;
+      end();
+      controllerOf?.error(new Error(reason));
+    }
+
+    async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+      read = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
+      try {
+        const { done, value } = await chunks.next();
+        clearTimeout(read);
+        if (!running.has(abort)) return;
+        if (!done) return controller.enqueue(value);
         controller.close();
         end();
-        return;
+      } catch {
+        abort('the database failed');
       }
-      controller.enqueue(value);
-    } catch {
-      abort('the database failed');
     }
+
+    running.set(abort, owner);
+    const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      controllerOf = controller;
+    };
+    return new ReadableStream({ start, pull, cancel: end }, { highWaterMark: 1 });
   }
 
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => {
-        controllerOf = controller;
-      },
-      pull,
-      cancel: end,
+  return {
+    begin: async (owner, open, check) => {
+      if (ownerIds.has(owner.id)) throw errors.second();
+      ownerIds.add(owner.id);
+      try {
+        await check?.();
+        if (ownerIds.size > MAX_AT_ONCE) throw errors.tooMany();
+        return send(await open(), owner);
+      } catch (error) {
+        ownerIds.delete(owner.id);
+        throw error;
+      }
     },
-    { highWaterMark: 1 },
-  );
-  return { body, abort };
+    listOpen: () =>
+      [...running].flatMap(([abort, { tokenId }]) =>
+        tokenId === undefined ? [] : { tokenId, abort: () => abort('the token is no longer valid') },
+      ),
+    stop: () => {
+      for (const abort of running.keys()) abort('the service is stopping');
+    },
+  };
 }

@@ -9,8 +9,7 @@ import {
 } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
-import type { OpenResponse } from '../../http/authentication.ts';
-import { type ExportStream, streamExport } from '../../http/export-streams.ts';
+import { createExports, type Exports } from '../../http/export-streams.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { RateLimiter, RateLimitVerdict } from '../../http/limits/rate-limiter.ts';
 import { unreadStream } from '../../http/responses.ts';
@@ -22,8 +21,6 @@ import { EXPORT_KEYS, EXPORT_PARAMETERS, requirePeriod } from './penalty-paramet
 const NDJSON = 'application/x-ndjson';
 /** Exports that an owner may start in any hour. */
 export const EXPORTS_PER_HOUR = 6;
-/** In this process, over all owners: each export holds a connection and a snapshot. */
-const MAX_AT_ONCE = 4;
 
 const ExportEndModel = namedObject('ExportEnd', {
   end: t.Literal(true),
@@ -90,61 +87,32 @@ type Deps = {
 };
 
 /** The exports that this process sends. */
-export type PenaltyExports = {
+export type PenaltyExports = Omit<Exports, 'begin'> & {
   /** @throws {LimitReached} when the owner may not start another export. @throws {Unavailable} when too many are running. */
   begin: (
     token: Pick<ApiToken, 'id' | 'userId'>,
     filter: PenaltyFilter,
     now: Date,
   ) => Promise<ReadableStream>;
-  listOpen: () => OpenResponse[];
-  stop: () => void;
 };
 
 /** Creates the exports; once for both bases, which share their limits. */
 export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExports {
-  /** Owners whose export is running or being opened. */
-  const owners = new Set<number>();
-  /** Running exports, and the id of the token of each. */
-  const running = new Map<ExportStream, number>();
-
-  async function begin(
-    { id: tokenId, userId: ownerId }: Pick<ApiToken, 'id' | 'userId'>,
-    filter: PenaltyFilter,
-    now: Date,
-  ): Promise<ReadableStream> {
-    if (owners.has(ownerId)) throw EXPORT_RUNNING.error();
-    owners.add(ownerId);
-    let penaltyExport: PenaltyExport | undefined;
-    try {
-      // The owner's own limit is reported before the limit of the process.
-      refuseSpent(await limiter.check(`user ${ownerId}`));
-      if (owners.size > MAX_AT_ONCE) throw EXPORTS_BUSY.error();
-      penaltyExport = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
-      // Counted only once it has started: one that the database refuses does not count.
-      refuseSpent(await limiter.take(`user ${ownerId}`));
-    } catch (error) {
-      owners.delete(ownerId);
-      await penaltyExport?.close();
-      throw error;
-    }
-    const stream = streamExport({ chunks: readLines(penaltyExport), close: penaltyExport.close }, () => {
-      running.delete(stream);
-      owners.delete(ownerId);
-    });
-    running.set(stream, tokenId);
-    return stream.body;
-  }
-
+  const exports = createExports({ second: EXPORT_RUNNING.error, tooMany: EXPORTS_BUSY.error });
   return {
-    begin,
-    listOpen: () =>
-      [...running].map(([stream, tokenId]) => ({
-        tokenId,
-        abort: () => stream.abort('the token is no longer valid'),
-      })),
-    stop: () => {
-      for (const stream of running.keys()) stream.abort('the service is stopping');
+    ...exports,
+    begin: ({ id: tokenId, userId: ownerId }, filter, now) => {
+      const key = `user ${ownerId}`;
+      const check = async () => refuseSpent(await limiter.check(key));
+      const open = async () => {
+        const penaltyExport = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
+        // Counted only once it has started: one that the database refuses does not count.
+        const verdict = await limiter.take(key);
+        if (!verdict.isAllowed) await penaltyExport.close();
+        refuseSpent(verdict);
+        return { chunks: readLines(penaltyExport), close: penaltyExport.close };
+      };
+      return exports.begin({ id: ownerId, tokenId }, open, check);
     },
   };
 }

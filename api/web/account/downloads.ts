@@ -1,11 +1,9 @@
 import { NotFound } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PersonExport } from '../../../src/queries/personal-data/export.ts';
-import { type ExportStream, streamExport } from '../../http/export-streams.ts';
+import { createExports } from '../../http/export-streams.ts';
 import { PageError } from '../request/page-error.ts';
 
-/** In this process, over all users: each download holds a connection and a snapshot. */
-const MAX_AT_ONCE = 4;
 /** `Retry-After` for a user whose other download is still running. */
 const RETRY_SECONDS = 10;
 
@@ -27,30 +25,17 @@ export type Downloads = {
 };
 
 export function createDownloads({ openExport }: Deps): Downloads {
-  const running = new Set<ExportStream>();
-  /** Whose download is running or being opened. */
-  const users = new Set<number>();
+  const { begin, stop } = createExports({
+    second: () => new PageError('too-many-requests', 429, { limit: RETRY_SECONDS }),
+    tooMany: () => new PageError('unavailable', 503),
+  });
   return {
-    begin: async ({ id: userId, steamId64 }, now) => {
-      if (users.has(userId)) throw new PageError('too-many-requests', 429, { limit: RETRY_SECONDS });
-      users.add(userId);
-      try {
-        if (users.size > MAX_AT_ONCE) throw new PageError('unavailable', 503);
-        const exported = await openExport(steamId64, { actor: { userId }, now });
-        if (!exported) throw new NotFound('The account was deleted');
-        const stream = streamExport(exported, () => {
-          running.delete(stream);
-          users.delete(userId);
-        });
-        running.add(stream);
-        return stream.body;
-      } catch (error) {
-        users.delete(userId);
-        throw error;
-      }
-    },
-    stop: () => {
-      for (const stream of running) stream.abort('the service is stopping');
-    },
+    begin: ({ id, steamId64 }, now) =>
+      begin({ id }, async () => {
+        const download = await openExport(steamId64, { actor: { userId: id }, now });
+        if (!download) throw new NotFound('The account was deleted');
+        return download;
+      }),
+    stop,
   };
 }
