@@ -17,7 +17,7 @@ import {
 import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
-import { type Ffmpeg, FfmpegError } from './ffmpeg/ffmpeg.ts';
+import { type Ffmpeg, FfmpegError, type Log } from './ffmpeg/ffmpeg.ts';
 import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
 import { renderSound } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';
@@ -36,11 +36,7 @@ export type RoundSoundWorkerDeps = {
   db: Db;
   ffmpeg: Ffmpeg;
   folders: SoundFolders;
-  log: {
-    info(details: object, message: string): void;
-    warn(details: object, message: string): void;
-    error(details: object, message: string): void;
-  };
+  log: Log;
   /** Called for every upload that this worker finished, with the duration of the last attempt. */
   onSettled?: (outcome: 'published' | RoundSoundFailure, durationMs: number) => void;
   /** `rename` by default. */

@@ -11,9 +11,10 @@ import {
   type ReadyRoundSound,
   saveSoundLoss,
 } from '../src/queries/round-sounds/round-sounds.ts';
+import type { Log } from './ffmpeg/ffmpeg.ts';
 import {
-  findPublishedSize,
   isFolderMarked,
+  isPublished,
   listSoundFiles,
   markFolder,
   removeOrphans,
@@ -21,8 +22,6 @@ import {
   setAside,
   statIfFound,
 } from './sound-files.ts';
-
-type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
 
 /** A folder without a row may be an upload whose row is about to be inserted. */
 const UPLOAD_GRACE_MS = 15 * 60_000;
@@ -73,7 +72,7 @@ async function setAsideOrphan(
     // A worker died between moving the file and updating the row: the next worker completes the update.
     if (latest && latest.sha256 !== null && latest.status !== 'failed') return;
     // The file has been removed since the folder was read.
-    if ((await findPublishedSize(folders, steamId64, rendition)) === undefined) return;
+    if (!(await isPublished(folders, steamId64, rendition))) return;
     const file = await setAside(folders, steamId64, rendition);
     log.warn({ file }, 'a published sound without a row was set aside');
   });
@@ -82,8 +81,8 @@ async function setAsideOrphan(
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
   const lost: ReadyRoundSound[] = [];
   for (const sound of await listReadySounds(db)) {
-    const sizes = RENDITIONS.map((rendition) => findPublishedSize(folders, sound.steamId64, rendition));
-    if ((await Promise.all(sizes)).includes(undefined)) lost.push(sound);
+    const files = RENDITIONS.map((rendition) => isPublished(folders, sound.steamId64, rendition));
+    if ((await Promise.all(files)).includes(false)) lost.push(sound);
   }
   const isMarked = await isFolderMarked(folders);
   if (lost.length > 0 && !isMarked) {

@@ -173,13 +173,13 @@ export async function listSoundFiles(folders: SoundFolders): Promise<{
   };
 }
 
-/** The size of a published file in bytes; undefined when there is none. @throws when the disk fails. */
-export async function findPublishedSize(
+/** Whether there is a published file. @throws when the disk fails. */
+export async function isPublished(
   folders: SoundFolders,
   steamId64: SteamId64,
-  rendition: Rendition = 'stereo',
-): Promise<number | undefined> {
-  return (await statIfFound(publishedPath(folders, steamId64, rendition)))?.size;
+  rendition: Rendition,
+): Promise<boolean> {
+  return (await statIfFound(publishedPath(folders, steamId64, rendition))) !== undefined;
 }
 
 /** Keeps a published file without a row as an orphan, which is not served. @returns where it was. */

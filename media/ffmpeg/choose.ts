@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { createEmbeddedFfmpeg } from './embedded.ts';
-import type { Ffmpeg, FfmpegLog } from './ffmpeg.ts';
+import type { Ffmpeg, Log } from './ffmpeg.ts';
 import { createNativeFfmpeg, OLDEST_VERSION } from './native.ts';
 
 /**
@@ -11,7 +11,7 @@ import { createNativeFfmpeg, OLDEST_VERSION } from './native.ts';
  * @throws {InvalidInput} when the configured ffmpeg cannot be used.
  */
 export async function chooseFfmpeg(
-  log: FfmpegLog,
+  log: Log,
   { ffmpegPath, systemName = 'ffmpeg' }: { ffmpegPath?: string | undefined; systemName?: string },
 ): Promise<Ffmpeg> {
   const native = await createNativeFfmpeg(log, ffmpegPath ?? systemName);

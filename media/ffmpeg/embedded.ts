@@ -86,24 +86,19 @@ function startEngine(): Engine {
 
 function runInWorker(worker: Worker, task: EmbeddedTask, wallMs: number): Promise<EmbeddedResult> {
   const { promise, resolve, reject } = Promise.withResolvers<EmbeddedResult>();
-  const onMessage = ({ data }: MessageEvent<EmbeddedResult>): void => resolve(data);
-  const onError = (event: ErrorEvent): void =>
-    reject(new FfmpegError('missing', `no worker: ${event.message}`));
-  const onClose = (): void => reject(new FfmpegError('missing', 'the worker was stopped'));
-  worker.addEventListener('message', onMessage);
-  worker.addEventListener('error', onError);
-  worker.addEventListener('close', onClose);
+  const listening = new AbortController();
+  const { signal } = listening;
+  const fail = (reason: string): void => reject(new FfmpegError('missing', reason));
+  worker.addEventListener('message', ({ data }) => resolve(data), { signal });
+  worker.addEventListener('error', ({ message }) => fail(`no worker: ${message}`), { signal });
+  worker.addEventListener('close', () => fail('the worker was stopped'), { signal });
   worker.postMessage(task);
   return withTimeLimit(promise, wallMs)
     .catch((error: unknown) => {
       if (!(error instanceof TimeLimitExceeded)) throw error;
       throw new FfmpegError('timed-out', 'ffmpeg took too long and was stopped', { cause: error });
     })
-    .finally(() => {
-      worker.removeEventListener('message', onMessage);
-      worker.removeEventListener('error', onError);
-      worker.removeEventListener('close', onClose);
-    });
+    .finally(() => listening.abort());
 }
 
 function throwFailure({ failure, message = '', code }: EmbeddedResult): void {

@@ -66,8 +66,5 @@ export type Ffmpeg = {
   close(): Promise<void>;
 };
 
-/** The logger of the ffmpeg engines. */
-export type FfmpegLog = {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-};
+/** The logger of media. */
+export type Log = Record<'info' | 'warn' | 'error', (details: object, message: string) => void>;

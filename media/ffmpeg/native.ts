@@ -6,7 +6,8 @@ import {
   FfmpegError,
   type FfmpegJob,
   type FfmpegLimits,
-  type FfmpegLog,
+  type Log,
+  RENDER_LIMITS,
   saysNoSpace,
 } from './ffmpeg.ts';
 
@@ -30,7 +31,7 @@ const CRASH_SIGNALS = /SIGSEGV|SIGBUS|SIGABRT|SIGFPE|SIGILL/;
  * a separate process group that dies with this process. Confinements that the machine lacks are logged and left out.
  * @returns the reason as text when there is no such ffmpeg, or it lacks something required.
  */
-export async function createNativeFfmpeg(log: FfmpegLog, program: string): Promise<Ffmpeg | string> {
+export async function createNativeFfmpeg(log: Log, program: string): Promise<Ffmpeg | string> {
   const path = Bun.which(program);
   if (path === null) {
     return program.includes('/') ? `${program} is not an executable file` : `no ${program} on the PATH`;
@@ -168,14 +169,9 @@ const WRAPPERS: readonly Wrapper[] = [
   { name: 'unshare', words: () => ['unshare', '-rn'] },
   {
     name: 'prlimit',
-    words: (limits) => [
-      'prlimit',
-      `--as=${limits.memoryBytes}`,
-      `--cpu=${limits.cpuSeconds}`,
-      `--fsize=${limits.fileBytes}`,
-      '--nofile=64',
-      '--core=0',
-      '--',
+    words: ({ memoryBytes, cpuSeconds, fileBytes }) => [
+      ...['prlimit', `--as=${memoryBytes}`, `--cpu=${cpuSeconds}`, `--fsize=${fileBytes}`],
+      ...['--nofile=64', '--core=0', '--'],
     ],
   },
   { name: 'nice', words: () => ['nice', '-n', NICENESS] },
@@ -183,17 +179,10 @@ const WRAPPERS: readonly Wrapper[] = [
   { name: 'setpriv', words: () => ['setpriv', '--pdeathsig', 'KILL'] },
 ];
 
-const PROBE_LIMITS: FfmpegLimits = {
-  wallMs: PROBE_TIMEOUT_MS,
-  cpuSeconds: 5,
-  memoryBytes: 2 ** 30,
-  fileBytes: 2 ** 20,
-};
-
-async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
+async function probeConfinement(log: Log): Promise<Wrapper[]> {
   const results = await Promise.all(
     WRAPPERS.map(async (wrapper) => {
-      const [program = '', ...words] = wrapper.words(PROBE_LIMITS);
+      const [program = '', ...words] = wrapper.words(RENDER_LIMITS);
       return { wrapper, works: await succeeds(program, [...words, 'true']) };
     }),
   );
@@ -207,21 +196,9 @@ async function probeConfinement(log: FfmpegLog): Promise<Wrapper[]> {
 }
 
 async function hasRequiredFeatures(path: string): Promise<boolean> {
-  const tone = ['-f', 'lavfi', '-i', 'sine=duration=0.2', '-ac', '2'];
+  const tone = '-f lavfi -i sine=duration=0.2 -ac 2';
   const filters = 'aresample=192000,alimiter=limit=0.5:latency=true,aresample=44100,ebur128=peak=true';
-  return succeeds(path, [
-    '-v',
-    'quiet',
-    '-nostdin',
-    ...tone,
-    '-af',
-    filters,
-    '-c:a',
-    'libmp3lame',
-    '-f',
-    'null',
-    '-',
-  ]);
+  return succeeds(path, `-v quiet -nostdin ${tone} -af ${filters} -c:a libmp3lame -f null -`.split(' '));
 }
 
 async function readVersion(path: string): Promise<string | undefined> {

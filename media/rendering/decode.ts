@@ -3,15 +3,7 @@ import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
-import {
-  computePeak,
-  countFrames,
-  DECODED_FORMAT,
-  type PcmScan,
-  pcmOptions,
-  readPcm,
-  scanPcm,
-} from './pcm.ts';
+import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, readPcm, scanPcm } from './pcm.ts';
 import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
 import { decideTrim, fadeEnds, findFirstSound, isTrimCertain, type Trim } from './trim.ts';
@@ -133,9 +125,7 @@ async function cut(directory: string, trim: Trim): Promise<Kept> {
 }
 
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {
-  const path = join(directory, DECODED_NAME);
-  const frames = await countFrames(path, DECODED_FORMAT);
-  const scan = await scanPcm(path, { ...DECODED_FORMAT, frames });
+  const scan = await scanPcm(join(directory, DECODED_NAME), DECODED_FORMAT);
   const isEmpty = scan.frames === 0 && !mayBeEmpty;
   if (isEmpty || scan.invalidSamples > 0 || computePeak(scan) > LOUDEST_SAMPLE) {
     throw new SoundRefused('unreadable');

@@ -11,7 +11,7 @@ import {
   planGain,
 } from './gain.ts';
 import { type Loudness, MIX_FILTERS, type Mix, measureLoudness } from './loudness.ts';
-import { countFrames, scanPcm, toWaveform } from './pcm.ts';
+import { scanPcm, toWaveform } from './pcm.ts';
 import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
@@ -76,12 +76,10 @@ async function measureAttempt(
     frames,
     pcmName: VERIFIED_NAME,
   });
-  const path = join(directory, VERIFIED_NAME);
-  const frameCount = await countFrames(path, format);
-  if (frameCount + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
-  const { blockPeaks } = await scanPcm(path, { ...format, frames: frameCount });
-  const durationMs = Math.round((frameCount * 1000) / format.sampleRate);
-  return { ...loudness, durationMs, waveform: toWaveform(blockPeaks, WAVEFORM_BARS) };
+  const scan = await scanPcm(join(directory, VERIFIED_NAME), format);
+  if (scan.frames + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
+  const durationMs = Math.round((scan.frames * 1000) / format.sampleRate);
+  return { ...loudness, durationMs, waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS) };
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */

@@ -22,12 +22,6 @@ export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
   return ['-f', 'f32le', '-ar', String(sampleRate), '-ac', String(channels)];
 }
 
-/** The number of whole frames in a file. */
-export async function countFrames(path: string, { channels }: Pick<PcmFormat, 'channels'>): Promise<number> {
-  const { size } = await stat(path);
-  return Math.floor(size / (channels * Float32Array.BYTES_PER_ELEMENT));
-}
-
 /**
  * Reads frames `start` to `end` (exclusive) in small steps, so that the event loop is not blocked. All steps but the last
  * are whole blocks. The samples are those of a buffer that the next step overwrites.
@@ -51,12 +45,10 @@ export async function* readPcm(
   }
 }
 
-/** Finds the peaks of decoded audio, and passes all its samples to `visit`. */
-export async function scanPcm(
-  path: string,
-  { channels, frames }: Pick<PcmFormat, 'channels'> & { frames: number },
-  visit?: (samples: Float32Array) => void,
-): Promise<PcmScan> {
+/** Finds the peaks of decoded audio. */
+export async function scanPcm(path: string, { channels }: PcmFormat): Promise<PcmScan> {
+  const { size } = await stat(path);
+  const frames = Math.floor(size / (channels * Float32Array.BYTES_PER_ELEMENT));
   const samplesPerBlock = FRAMES_PER_BLOCK * channels;
   const blockPeaks = new Float32Array(Math.ceil(frames / FRAMES_PER_BLOCK));
   let block = 0;
@@ -73,7 +65,6 @@ export async function scanPcm(
       }
       blockPeaks[block++] = peak;
     }
-    visit?.(samples);
   }
   return { frames, blockPeaks, invalidSamples };
 }

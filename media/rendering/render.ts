@@ -49,7 +49,7 @@ export async function renderSound(
   });
   if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
   await onRendering?.();
-  const encodedSound = await encodeUntilRight(ffmpeg, directory, {
+  const { durationMs, integratedLufs, waveform } = await encodeUntilRight(ffmpeg, directory, {
     input: KEPT_INPUT,
     mix: 'both',
     source,
@@ -57,11 +57,6 @@ export async function renderSound(
     format: SOUND_FORMAT,
     targetLufs,
   });
-  const { durationMs, waveform } = encodedSound;
-  return {
-    durationMs,
-    loudnessBeforeLufs: source.integratedLufs,
-    loudnessAfterLufs: encodedSound.integratedLufs,
-    waveform,
-  };
+  const loudnessBeforeLufs = source.integratedLufs;
+  return { durationMs, loudnessBeforeLufs, loudnessAfterLufs: integratedLufs, waveform };
 }

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEmbeddedFfmpeg } from '../../../media/ffmpeg/embedded.ts';
-import { type Ffmpeg, type FfmpegLog, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
+import { type Ffmpeg, type Log, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
 import packageJson from '../../../package.json';
 import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 
-export const SILENT_LOG: FfmpegLog = { info: () => undefined, warn: () => undefined };
+const silent = () => undefined;
+export const SILENT_LOG: Log = { info: silent, warn: silent, error: silent };
 
 /** Whether an ffmpeg is installed on this machine. CI must have one: there, its absence fails a test. */
 export const HAS_NATIVE_FFMPEG = Bun.which('ffmpeg') !== null;
