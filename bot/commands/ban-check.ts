@@ -8,11 +8,7 @@ import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import { type SteamId64, tryParseSteamId } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
-import {
-  loadPlayerRecord,
-  type PlayerRecord,
-  type RecordedPenalty,
-} from '../../src/queries/penalties/player-record.ts';
+import { loadPlayerRecord, type RecordedPenalty } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId, type User } from '../../src/queries/users/users.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import {
@@ -28,7 +24,6 @@ import {
   findLead,
   PENALTIES_PER_PAGE,
   type RecordFilter,
-  type RecordView,
   readFilter,
   recordMessage,
   type SteamBansView,
@@ -68,7 +63,10 @@ export const banCheckCommand: Command = {
       .addBooleanOption((option) => localized(option, ({ banCheck }) => banCheck.options.show))
       .toJSON(),
   execute: (deps, invoker, options) =>
-    respondAboutPerson('ban-check', { invoker, options }, (command) => renderFirstPage(deps, command)),
+    respondAboutPerson('ban-check', { invoker, options }, async (command) => {
+      const subject = await resolveSubject(deps, command);
+      return renderRecord(deps, subject, { invoker, isPublic: command.kind === 'public', page: 1 });
+    }),
   autocomplete: (deps, invoker, { text }) => completePlayer(deps, invoker, text),
   components: {
     'record.page': (deps, invoker, press) => {
@@ -102,15 +100,6 @@ export const checkBansCommand: Command = {
       .toJSON(),
   execute: (...command) => banCheckCommand.execute(...command),
 };
-
-async function renderFirstPage(deps: CommandDeps, command: PersonCommand): Promise<MessageView> {
-  const steamId = await resolveSubject(deps, command);
-  return renderRecord(deps, steamId, {
-    invoker: command.invoker,
-    isPublic: command.kind === 'public',
-    page: 1,
-  });
-}
 
 /**
  * The player whose record is requested. A Discord user takes precedence over a SteamID, as in the API's lookup, and a
@@ -174,7 +163,7 @@ export async function renderRecord(
   }: RecordFilter & { invoker: Invoker; isPublic: boolean; page: number },
 ): Promise<MessageView> {
   const now = deps.now();
-  const [record, user, steamBans] = await Promise.all([
+  const [{ rows, activeRows, ...record }, user, steamBans] = await Promise.all([
     loadPlayerRecord(deps.db, steamId, { ...filter, page, perPage: PENALTIES_PER_PAGE, now }),
     findUserBySteamId(deps.db, steamId),
     loadSteamBans(deps, steamId),
@@ -182,7 +171,14 @@ export async function renderRecord(
   const names = [user?.nickname ?? '', record.playerName ?? ''];
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
   const isMember = user !== undefined;
-  const view = toRecordView(record, { steamId, playerName, isMember, filter, steamBans }, now);
+  const toView = (penalty: RecordedPenalty) => ({
+    ...penalty,
+    serverName: serverNameOf(penalty),
+    endsAt: knownEnd(penalty, now),
+  });
+  const lead = findLead(activeRows.map(toView));
+  const penalties = rows.map(toView);
+  const view = { ...record, steamId, playerName, isMember, filter, steamBans, lead, penalties };
   return recordMessage(view, {
     texts: (isPublic ? invoker.guildLocalization : invoker.localization).texts,
     pages: deps.pages,
@@ -212,17 +208,4 @@ export function readerOf(
 ): LinkReader {
   if (isPublic) return 'everyone';
   return user?.discordId === discordId ? 'player' : 'moderators';
-}
-
-function toRecordView(
-  { rows, activeRows, ...record }: PlayerRecord,
-  subject: Pick<RecordView, 'steamId' | 'playerName' | 'isMember' | 'filter' | 'steamBans'>,
-  now: Date,
-): RecordView {
-  const toView = (penalty: RecordedPenalty) => ({
-    ...penalty,
-    serverName: serverNameOf(penalty),
-    endsAt: knownEnd(penalty, now),
-  });
-  return { ...record, ...subject, lead: findLead(activeRows.map(toView)), penalties: rows.map(toView) };
 }
