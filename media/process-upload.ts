@@ -84,10 +84,11 @@ export async function processUpload(
   }, context.leaseMs / 3);
   const startedMs = performance.now();
   try {
-    if (!(await finishEarlierAttempt(deps, sound))) {
-      if (sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
-      await renderAndPublish(deps, context, sound);
-    }
+    // Defined when an earlier worker died between saving the results and publishing them.
+    const unmoved = await findUnmoved(folders, sound);
+    if (!unmoved && sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
+    if (!unmoved) await renderInScratchFolder(deps, context, sound);
+    await publish(deps, sound, unmoved ?? RENDITIONS);
     await removeUpload(folders, sound.uploadKey);
     const durationMs = Math.round(performance.now() - startedMs);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
@@ -100,7 +101,7 @@ export async function processUpload(
   }
 }
 
-async function renderAndPublish(
+async function renderInScratchFolder(
   deps: RoundSoundWorkerDeps,
   context: WorkContext,
   sound: RoundSound,
@@ -111,7 +112,6 @@ async function renderAndPublish(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
-  await publish(deps, sound, RENDITIONS);
 }
 
 /** Renders both files, and copies them next to the published ones. */
@@ -154,17 +154,6 @@ async function openScratchFolder(folders: SoundFolders, sound: RoundSound): Prom
     return copyFile(join(folder, UPLOAD_NAME), join(scratch, UPLOAD_NAME));
   });
   return scratch;
-}
-
-/**
- * Finishes what an earlier worker rendered, if it died between saving the results and publishing them.
- * @returns false when the upload has to be rendered again.
- */
-async function finishEarlierAttempt(deps: RoundSoundWorkerDeps, sound: RoundSound): Promise<boolean> {
-  const unmoved = await findUnmoved(deps.folders, sound);
-  if (unmoved === undefined) return false;
-  await publish(deps, sound, unmoved);
-  return true;
 }
 
 /** @param renditions the files that are not in place yet. */

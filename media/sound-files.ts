@@ -126,17 +126,6 @@ export async function moveIntoPlace(
   if (renditions.length > 0) await syncToDisk(folders.published);
 }
 
-/**
- * Whether the published files are those of this sound; completes the move if a worker died between the two files.
- * The caller holds the player's lock.
- */
-export async function completeMove(folders: SoundFolders, sound: RoundSound): Promise<boolean> {
-  const unmoved = await findUnmoved(folders, sound);
-  if (unmoved === undefined || unmoved.includes('stereo')) return false;
-  await moveIntoPlace(folders, sound, { renditions: unmoved });
-  return true;
-}
-
 /** Removes the partial copies of a sound. */
 export async function removePartials(folders: SoundFolders, soundId: number): Promise<void> {
   for (const rendition of RENDITIONS) await removePartial(folders, { soundId, rendition });

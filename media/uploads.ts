@@ -22,7 +22,14 @@ import {
 import { findUserBySteamId, requireUnblocked } from '../src/queries/users/users.ts';
 import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
-import { completeMove, removeOrphans, removePublished, removeUpload, uploadFolder } from './sound-files.ts';
+import {
+  findUnmoved,
+  moveIntoPlace,
+  removeOrphans,
+  removePublished,
+  removeUpload,
+  uploadFolder,
+} from './sound-files.ts';
 
 const PART_NAME = 'upload.part';
 
@@ -66,7 +73,7 @@ export async function storeUpload(
       return saveUploadedSound(tx, { steamId64, title, uploadKey, start, actor });
     });
     // Superseded uploads have no row any more: if removing them fails, the next `reconcileSounds` does it.
-    await removeUploads(folders, supersededKeys).catch(() => undefined);
+    await Promise.allSettled(supersededKeys.map((key) => removeUpload(folders, key)));
     return sound;
   } catch (error) {
     // If the response to the insert was lost, the row may exist: then the folder must stay.
@@ -80,8 +87,11 @@ export async function storeUpload(
 /** Publishes the player's unfinished sound if its worker died after moving its files. The caller holds the player's lock. */
 async function publishMoved(tx: Db, folders: SoundFolders, steamId64: SteamId64): Promise<void> {
   const { latest } = await findRoundSounds(tx, steamId64);
-  const isUnfinished = latest !== undefined && latest.status !== 'failed';
-  if (isUnfinished && (await completeMove(folders, latest))) await saveSoundReady(tx, latest);
+  if (latest === undefined || latest.status === 'failed') return;
+  const unmoved = await findUnmoved(folders, latest);
+  if (unmoved === undefined || unmoved.includes('stereo')) return;
+  await moveIntoPlace(folders, latest, { renditions: unmoved });
+  await saveSoundReady(tx, latest);
 }
 
 async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAudience): Promise<void> {
@@ -108,14 +118,7 @@ export async function removeSound(
     await removePublished(folders, steamId64);
     return rows;
   });
-  await removeUploads(
-    folders,
-    sounds.map(({ uploadKey }) => uploadKey),
-  );
-}
-
-async function removeUploads(folders: SoundFolders, uploadKeys: readonly string[]): Promise<void> {
-  for (const key of uploadKeys) await removeUpload(folders, key);
+  for (const { uploadKey } of sounds) await removeUpload(folders, uploadKey);
 }
 
 async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
