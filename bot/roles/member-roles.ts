@@ -18,9 +18,8 @@ import {
   type DueMember,
   forgetMembers,
   listDueMembers,
-  type ReadMember,
+  saveMember,
   saveMemberRoles,
-  saveMembers,
 } from '../../src/queries/users/discord-members.ts';
 import type { BotParts } from '../parts.ts';
 import { isDiscordError, isDiscordRefusal } from '../rest.ts';
@@ -52,9 +51,8 @@ type Settings = {
 
 /** Wake-ups within this time cause one round. */
 const GATHER_MS = 1000;
-/** How many people are listed at once, and how many are read before their roles are saved and changed. */
+/** How many people are listed at once. */
 const LISTED = 500;
-const BATCH = 10;
 
 /**
  * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link.
@@ -105,8 +103,9 @@ export function createMemberRoles(
       if (dueMembers.length < LISTED) for (const id of notedIds) if (!dueIds.has(id)) notes.delete(id);
       // New links and changes, of which bans come and end without a notification, do not wait for a long sweep.
       const listAgainMs = performance.now() + intervalMs;
-      for (let first = 0; first < dueMembers.length && performance.now() < listAgainMs; first += BATCH) {
-        await update(dueMembers.slice(first, first + BATCH), signal);
+      for (const member of dueMembers) {
+        signal.throwIfAborted();
+        if (performance.now() < listAgainMs) await update(member, signal);
       }
     } while (dueMembers.length > 0);
     await forgetMembers(db, gives);
@@ -122,51 +121,40 @@ export function createMemberRoles(
     else log.warn({ missing }, 'some of the configured roles of Discord do nothing');
   }
 
-  /** Reads the roles of some people, saves what follows from them, and then gives and takes roles. */
-  async function update(dueMembers: readonly DueMember[], signal: AbortSignal): Promise<void> {
-    const updates: (ReadMember & {
-      changes: RoleChanges;
-      rolesAfter: () => string[];
-      note: object | undefined;
-    })[] = [];
-    for (const member of dueMembers) {
-      signal.throwIfAborted();
-      const { discordId, steamId64, roles } = member;
-      if (steamId64 === undefined) {
-        await changeRoles(discordId, { give: [], take: roles.filter(isGivable) }, signal);
-        await saveMemberRoles(db, discordId, { roles: roles.filter((id) => !isGivable(id)), readAt: now() });
-        continue;
-      }
-      const note = notes.get(discordId);
-      const readAt = note?.at ?? now();
-      const state = note ? note.state : await findMember(discordId, signal);
-      const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
-      // These flags are about to be saved, whether or not another source gives them already.
-      const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
-      const wantedRoles = [...new Set([...member.wanted, ...byFlags.map(({ roleId }) => roleId)])];
-      const changes = state ? compareRoles(wantedRoles, state) : NO_CHANGES;
-      const isDone = changes.give.length + changes.take.length === 0;
-      updates.push({
-        discordId,
-        steamId64,
-        grants,
-        // Whatever happens from now on, the given roles are taken when the account is unlinked.
-        roles: isDone ? rolesAfter({ wanted: wantedRoles, roles }) : [...new Set([...wantedRoles, ...roles])],
-        isDone,
-        readAt,
-        rolesAfter: () => rolesAfter({ wanted: wantedRoles, roles }),
-        changes,
-        note,
-      });
+  /** Reads somebody's roles, saves what follows from them, and then gives and takes roles. */
+  async function update(
+    { discordId, steamId64, wanted, roles }: DueMember,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const others = () => roles.filter((id) => !isGivable(id));
+    if (steamId64 === undefined) {
+      await changeRoles(discordId, { give: [], take: roles.filter(isGivable) }, signal);
+      return saveMemberRoles(db, discordId, { roles: others(), readAt: now() });
     }
-    if (updates.length === 0) return;
-    const savedIds = await saveMembers(db, updates, now());
-    for (const { discordId, note } of updates) if (notes.get(discordId) === note) notes.delete(discordId);
-    for (const { discordId, isDone, changes, rolesAfter, readAt } of updates) {
-      if (isDone || !savedIds.has(discordId)) continue;
-      await changeRoles(discordId, changes, signal);
-      await saveMemberRoles(db, discordId, { roles: rolesAfter(), readAt });
-    }
+    const note = notes.get(discordId);
+    const readAt = note?.at ?? now();
+    const state = note ? note.state : await findMember(discordId, signal);
+    const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
+    // These flags are about to be saved, whether or not another source gives them already.
+    const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
+    const wantedRoles = [...new Set([...wanted, ...byFlags.map(({ roleId }) => roleId)])];
+    const changes = state ? compareRoles(wantedRoles, state) : NO_CHANGES;
+    const isDone = changes.give.length + changes.take.length === 0;
+    /** What to remember once roles were given and taken; those that cannot be given now are still to be taken some day. */
+    const rolesAfter = () => [...wantedRoles.filter(isGivable), ...others()];
+    const member = {
+      discordId,
+      steamId64,
+      grants,
+      // Whatever happens from now on, the given roles are taken when the account is unlinked.
+      roles: isDone ? rolesAfter() : [...new Set([...wantedRoles, ...roles])],
+      readAt: isDone ? readAt : null,
+    };
+    const isSaved = await saveMember(db, member, now());
+    if (notes.get(discordId) === note) notes.delete(discordId);
+    if (isDone || !isSaved) return;
+    await changeRoles(discordId, changes, signal);
+    await saveMemberRoles(db, discordId, { roles: rolesAfter(), readAt });
   }
 
   /** @returns undefined for somebody who is not in the guild. */
@@ -208,11 +196,6 @@ export function createMemberRoles(
 
   function isGivable(roleId: string): boolean {
     return guild.gives.some((each) => each.roleId === roleId);
-  }
-
-  /** What to remember once roles were given and taken; those that cannot be given now are still to be taken some day. */
-  function rolesAfter({ wanted, roles }: Pick<DueMember, 'wanted' | 'roles'>): string[] {
-    return [...wanted.filter(isGivable), ...roles.filter((id) => !isGivable(id))];
   }
 
   return {

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { discordMembers } from '../../db/schema/discord.ts';
@@ -27,16 +27,15 @@ export type DueMember = {
 };
 
 /** Somebody linked whose roles were read. */
-export type ReadMember = {
+type ReadMember = {
   discordId: string;
   steamId64: SteamId64;
   /** The flags that their roles give. */
   grants: readonly FlagGrant<SteamId64>[];
   /** The roles that they should have from now on. */
-  roles: readonly string[];
-  readAt: Date;
-  /** False when roles have yet to be given or taken: they stay due until {@link saveMemberRoles}. */
-  isDone: boolean;
+  roles: string[];
+  /** Null when roles have yet to be given or taken: they stay due until {@link saveMemberRoles}. */
+  readAt: Date | null;
 };
 
 type DueOptions = {
@@ -105,40 +104,23 @@ function splitIds(joined: unknown): string[] {
   return joined ? String(joined).split(',') : [];
 }
 
-/**
- * Saves what was read about linked members, except those who are no longer linked to the account.
- * @returns whom it saved, by Discord id.
- */
-export async function saveMembers(db: Db, members: readonly ReadMember[], now: Date): Promise<Set<string>> {
+/** Saves what was read about a linked member. @returns false when they are no longer linked to the account. */
+export async function saveMember(db: Db, member: ReadMember, now: Date): Promise<boolean> {
+  const { discordId, steamId64, grants, roles, readAt } = member;
   return db.transaction(async (tx) => {
     await lockFlags(tx);
-    const rows = await tx
-      .select({ steamId64: users.steamId64, discordId: users.discordId })
+    const linked = await tx
+      .select({ id: users.id })
       .from(users)
-      .where(sql`${users.steamId64} = any(${arrayLiteral(members.map(({ steamId64 }) => steamId64))})`)
-      .orderBy(users.id)
+      .where(and(eq(users.steamId64, steamId64), eq(users.discordId, discordId)))
       .for('no key update');
-    const linked = members.filter(({ steamId64, discordId }) =>
-      rows.some((row) => row.steamId64 === steamId64 && row.discordId === discordId),
-    );
-    if (linked.length === 0) return new Set();
+    if (linked.length === 0) return false;
     await tx
       .insert(discordMembers)
-      .values(
-        linked.map(({ discordId, roles, readAt, isDone }) => ({
-          discordId,
-          roles: [...roles],
-          readAt: isDone ? readAt : null,
-        })),
-      )
-      .onConflictDoUpdate({
-        target: discordMembers.discordId,
-        set: { roles: sql`excluded.roles`, readAt: sql`excluded.read_at` },
-      });
-    const grants = linked.flatMap((member) => member.grants);
-    const among = linked.map(({ steamId64 }) => steamId64);
-    await saveFlagRound(tx, 'discord', { grants, among, now });
-    return new Set(linked.map(({ discordId }) => discordId));
+      .values({ discordId, roles, readAt })
+      .onConflictDoUpdate({ target: discordMembers.discordId, set: { roles, readAt } });
+    await saveFlagRound(tx, 'discord', { grants, among: [steamId64], now });
+    return true;
   });
 }
 
@@ -146,11 +128,11 @@ export async function saveMembers(db: Db, members: readonly ReadMember[], now: D
 export async function saveMemberRoles(
   db: Db,
   discordId: string,
-  { roles, readAt }: { roles: readonly string[]; readAt: Date },
+  { roles, readAt }: { roles: string[]; readAt: Date },
 ): Promise<void> {
   await db
     .update(discordMembers)
-    .set({ roles: [...roles], readAt })
+    .set({ roles, readAt })
     .where(sql`${discordMembers.discordId} = ${discordId}`);
 }
 
