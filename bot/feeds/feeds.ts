@@ -110,18 +110,14 @@ export function createFeeds(deps: FeedsDeps): Feeds {
 
   /** Posts everything that is pending, step by step. */
   async function postAll(feed: DiscordFeed): Promise<void> {
+    const step = feed.subject === 'penalties' ? stepPenaltyFeed : stepServerFeed;
     let isMore = true;
     while (isMore && !signal.aborted && !isPaused(feed)) {
-      isMore = await step(feed.id);
+      // It may have been changed or stopped since the last step.
+      const current = await findDiscordFeed(db, feed.id);
+      isMore = current !== undefined && (await step(stepDeps, current));
       failing.delete(feed.id);
     }
-  }
-
-  /** One step of a feed. Reloads the feed first: it may have been changed or stopped since the last step. */
-  async function step(id: number): Promise<boolean> {
-    const feed = await findDiscordFeed(db, id);
-    if (!feed) return false;
-    return feed.subject === 'penalties' ? stepPenaltyFeed(stepDeps, feed) : stepServerFeed(stepDeps, feed);
   }
 
   function postpone({ id }: DiscordFeed, error: unknown): void {
