@@ -29,10 +29,9 @@ import {
   type SteamBansView,
 } from '../embeds/player-record.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
-import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
+import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
 import type { LinkReader } from '../site-pages.ts';
-import { localized } from './definition.ts';
 import {
   completePlayer,
   moderateMembersRequired,

@@ -23,10 +23,9 @@ import {
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
-import { BOT_TEXTS, localizationsOf } from '../locales/localization.ts';
+import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { escapeText, joinLines } from '../text.ts';
-import { localized } from './definition.ts';
 import { completeServer, findServer } from './server-choice.ts';
 
 /** A2S_INFO has one byte for the number of slots. */

@@ -6,10 +6,10 @@ import { type Command, type CommandDeps, Refusal } from '../command.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
+import { localized } from '../locales/localization.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
 import { absoluteAndRelativeTime, escapeText } from '../text.ts';
 import { loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
-import { localized } from './definition.ts';
 import {
   completePlayer,
   moderateMembersRequired,

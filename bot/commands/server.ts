@@ -13,8 +13,7 @@ import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
 import { listViews, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
-import type { Localization } from '../locales/localization.ts';
-import { localized } from './definition.ts';
+import { type Localization, localized } from '../locales/localization.ts';
 import { completeServer, findServer } from './server-choice.ts';
 
 /** Buttons and menus of `/server` messages. */

@@ -1,4 +1,4 @@
-import type { Locale, LocalizationMap } from 'discord.js';
+import type { Locale, LocalizationMap, SharedNameAndDescription } from 'discord.js';
 import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../../src/domain/language.ts';
 import { en, type Texts } from './en.ts';
 import { pl } from './pl.ts';
@@ -34,6 +34,19 @@ export function localizationsOf(pick: (texts: Texts) => string): LocalizationMap
       LANGUAGES[language].discord.map((locale) => [locale, pick(BOT_TEXTS[language])]),
     ),
   );
+}
+
+/** Sets the name and the description of a command or option, in all languages. */
+export function localized<Builder extends SharedNameAndDescription>(
+  builder: Builder,
+  pick: (texts: Texts['commands']) => { name: string; description: string },
+): Builder {
+  const { name, description } = pick(BOT_TEXTS[DEFAULT_LANGUAGE].commands);
+  return builder
+    .setName(name)
+    .setDescription(description)
+    .setNameLocalizations(localizationsOf(({ commands }) => pick(commands).name))
+    .setDescriptionLocalizations(localizationsOf(({ commands }) => pick(commands).description));
 }
 
 function isLocale(text: string): text is `${Locale}` {
