@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
@@ -22,49 +23,27 @@ const STEAM_WAIT_MS = 700;
 const MAX_NAMES = 20;
 const DAY_MS = 86_400_000;
 
-/** What is known about a player beside their account and penalties. */
-type PlayerProfile = {
-  /** `unknown`: Steam does not respond; undefined without `STEAM_API_KEY`. */
-  steamBans: SteamBans | 'unknown' | undefined;
-  /** Undefined when Steam does not tell, as for a private profile. */
-  steamAccountCreatedAt: Date | undefined;
-  /** The newest first. */
-  names: string[];
-};
-
-/** Loads a player's profile, which is incomplete while Steam is slow. */
-export async function loadProfile(
-  { db, lookUpSteamBans, fetchProfile }: ModerationDeps,
-  steamId64: SteamId64,
-): Promise<PlayerProfile> {
-  const inTime = <T,>(work: Promise<T>) =>
-    withTimeLimit(work, STEAM_WAIT_MS).catch((error: unknown) => {
-      if (error instanceof TimeLimitExceeded || error instanceof Unavailable) return undefined;
-      throw error;
-    });
-  const [steamBans, profile, names] = await Promise.all([
-    lookUpSteamBans && inTime(lookUpSteamBans(steamId64)).then((bans) => bans ?? 'unknown'),
-    inTime(fetchProfile(steamId64)),
-    listNamesInPenalties(db, steamId64, { limit: MAX_NAMES + 1 }),
-  ]);
-  return { steamBans, steamAccountCreatedAt: profile?.accountCreatedAt, names };
-}
-
 type ProfileProps = {
+  deps: ModerationDeps;
   steamId64: SteamId64;
   /** The name that the page shows. */
   name: string;
   /** Undefined for a player without an account. */
   user: User | undefined;
-  profile: PlayerProfile;
   visit: MemberVisit;
 };
 
 /** Who a player is: here, on Discord unless they hide it, and on Steam. */
-export function ProfileCard({ steamId64, name, user, profile, visit }: ProfileProps): JSX.Element {
+export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedString> {
+  const { deps, steamId64, name, user, visit } = props;
+  const { lookUpSteamBans, fetchProfile } = deps;
+  const [steamBans, steamAccountCreatedAt, names] = await Promise.all([
+    lookUpSteamBans && inTime(lookUpSteamBans(steamId64)).then((bans) => bans ?? 'unknown'),
+    inTime(fetchProfile(steamId64)).then((profile) => profile?.accountCreatedAt),
+    listNamesInPenalties(deps.db, steamId64, { limit: MAX_NAMES + 1 }),
+  ]);
+  const formerNames = names.filter((each) => each !== name).slice(0, MAX_NAMES);
   const { moderation: t, records } = textsOf(visit.locale);
-  const { steamBans, steamAccountCreatedAt } = profile;
-  const formerNames = profile.names.filter((each) => each !== name).slice(0, MAX_NAMES);
   return (
     <section class="card person-card" aria-labelledby="person">
       {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
@@ -112,6 +91,14 @@ export function ProfileCard({ steamId64, name, user, profile, visit }: ProfilePr
       </div>
     </section>
   );
+}
+
+/** What Steam responds; undefined while it is slow or does not respond. */
+function inTime<T>(response: Promise<T>): Promise<T | undefined> {
+  return withTimeLimit(response, STEAM_WAIT_MS).catch((error: unknown) => {
+    if (error instanceof TimeLimitExceeded || error instanceof Unavailable) return undefined;
+    throw error;
+  });
 }
 
 /** A user's Discord account, unless it is hidden from the visitor. */

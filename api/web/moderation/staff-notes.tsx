@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
@@ -28,43 +29,36 @@ import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
-/** One page of the notes about a player. */
-type NotesPage = { notes: StaffNote[]; page: number; lastPage: number };
-
-/** Loads the page of notes that the query selects. */
-export async function readNotesPage(db: Db, steamId64: SteamId64, { url }: MemberVisit): Promise<NotesPage> {
-  const page = tryParseRowId(url.searchParams.get(PAGE_PARAMETER)) ?? 1;
-  const { notes, total } = await listStaffNotes(db, steamId64, { page, perPage: NOTES_PER_PAGE });
-  return { notes, page, lastPage: Math.ceil(total / NOTES_PER_PAGE) };
-}
-
 type NotesProps = {
+  db: Db;
   steamId64: SteamId64;
-  notes: NotesPage;
   visit: MemberVisit;
   /** Why the form was refused; the form is then shown again with its values. */
   problem: FormProblem | undefined;
 };
 
-/** The notes about a player and the form for a new one. */
-export function NotesCard({ steamId64, notes, visit, problem }: NotesProps): JSX.Element {
+/** A page of the notes about a player and the form for a new one. */
+export async function NotesCard(props: NotesProps): Promise<HtmlEscapedString> {
+  const { db, steamId64, visit, problem } = props;
+  const page = tryParseRowId(visit.url.searchParams.get(PAGE_PARAMETER)) ?? 1;
+  const { notes, total } = await listStaffNotes(db, steamId64, { page, perPage: NOTES_PER_PAGE });
   const t = textsOf(visit.locale).records.notes;
   const path = pathOfPlayer({ steamId64 });
   return (
     <Card id="notes" title={t.title} icon="info" notice={visit.notice}>
-      {notes.notes.length === 0 ? (
+      {notes.length === 0 ? (
         <p class="empty">{t.none}</p>
       ) : (
         <ul class="notes">
-          {notes.notes.map((note) => (
+          {notes.map((note) => (
             <Note note={note} path={path} visit={visit} />
           ))}
         </ul>
       )}
       <PagesNav
         visit={visit}
-        page={notes.page}
-        lastPage={notes.lastPage}
+        page={page}
+        lastPage={Math.ceil(total / NOTES_PER_PAGE)}
         parameter={PAGE_PARAMETER}
         path={path}
         card="notes"

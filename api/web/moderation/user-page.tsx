@@ -14,12 +14,12 @@ import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
 import { pathOfPenalty } from './penalties-page.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
-import { loadProfile, ProfileCard } from './player-profile.tsx';
+import { ProfileCard } from './player-profile.tsx';
 import { SoundTable } from './round-sounds-page.tsx';
-import { NotesCard, readNotesPage } from './staff-notes.tsx';
+import { NotesCard } from './staff-notes.tsx';
 import { BlockCard } from './user-block.tsx';
 import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
-import { readTokenPage, UserTokensCard } from './user-tokens.tsx';
+import { UserTokensCard } from './user-tokens.tsx';
 
 /** The page of a player, which exists for every SteamID, with or without an account. */
 export const showPlayer: Handler = async (deps, visit, { steamid64 }) =>
@@ -50,12 +50,10 @@ async function renderPlayer(
   const { db, site } = deps;
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
-  const [user, record, given, profile, notes] = await Promise.all([
+  const [user, record, given] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
     isAdmin ? listGivenFlags(db, steamId64) : [],
-    loadProfile(deps, steamId64),
-    readNotesPage(db, steamId64, visit),
   ]);
   const name = nameOf({ nickname: user?.nickname || record.playerName || '', steamId64 }, visit.locale);
   return (
@@ -72,7 +70,7 @@ async function renderPlayer(
           : { href: pathOfTab('penalties'), label: records.penalty.back }
       }
     >
-      <ProfileCard steamId64={steamId64} name={name} user={user} profile={profile} visit={visit} />
+      <ProfileCard deps={deps} steamId64={steamId64} name={name} user={user} visit={visit} />
       <Card id="penalties" title={t.ofPlayer} icon="shield" aside={record.total > 0 && t.count(record.total)}>
         <PlayerRecordView
           record={record}
@@ -82,12 +80,12 @@ async function renderPlayer(
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
-      <NotesCard steamId64={steamId64} notes={notes} visit={visit} problem={problems.notes} />
+      <NotesCard db={db} steamId64={steamId64} visit={visit} problem={problems.notes} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
       {isAdmin && user && (
         <>
-          <UserTokensCard user={user} tokens={await readTokenPage(db, user, visit)} visit={visit} />
+          <UserTokensCard db={db} user={user} visit={visit} />
           <FlagsCard user={user} given={given} visit={visit} />
           <BlockCard user={user} visit={visit} problem={problems.block} />
         </>

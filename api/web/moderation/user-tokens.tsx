@@ -1,8 +1,7 @@
-import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import {
-  type ApiToken,
   findApiToken,
   listEndedApiTokens,
   listLiveApiTokens,
@@ -14,50 +13,39 @@ import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { type Handler, type NewestFirst, OlderPages, toPage } from './frame.tsx';
+import { type Handler, OlderPages, toPage } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
 const ENDED_TOKENS_PER_PAGE = 25;
 
-/** Loads a user's live tokens and the newest ended ones; with `?before=`, only ended ones with a lower id. */
-export async function readTokenPage(
-  db: Db,
-  { id }: User,
-  { now, url }: MemberVisit,
-): Promise<NewestFirst<ApiToken>> {
+type UserTokensProps = { db: Db; user: User; visit: MemberVisit };
+
+/** A user's live tokens, then the ended ones in pages; with `?before=`, only ended ones with a lower id. */
+export async function UserTokensCard({ db, user, visit }: UserTokensProps): Promise<HtmlEscapedString> {
+  const { now, url } = visit;
   const before = tryParseRowId(url.searchParams.get('before'));
   const [live, ended] = await Promise.all([
-    before === undefined ? listLiveApiTokens(db, id, now) : [],
-    listEndedApiTokens(db, id, { before, limit: ENDED_TOKENS_PER_PAGE + 1, now }),
+    before === undefined ? listLiveApiTokens(db, user.id, now) : [],
+    listEndedApiTokens(db, user.id, { before, limit: ENDED_TOKENS_PER_PAGE + 1, now }),
   ]);
   const page = toPage(ended, { before, size: ENDED_TOKENS_PER_PAGE });
-  return { ...page, rows: [...live, ...page.rows] };
-}
-
-type UserTokensProps = {
-  user: User;
-  tokens: NewestFirst<ApiToken>;
-  visit: MemberVisit;
-};
-
-/** A user's tokens: live ones first, then the ended ones in pages. */
-export function UserTokensCard({ user, tokens, visit }: UserTokensProps): JSX.Element {
+  const tokens = [...live, ...page.rows];
   const t = textsOf(visit.locale).moderation;
   const path = pathOfPlayer(user);
   return (
     <Card id="tokens" title={t.tokensOf} icon="key" notice={visit.notice}>
-      {tokens.rows.length === 0 ? (
+      {tokens.length === 0 ? (
         <p class="empty">{t.noTokens}</p>
       ) : (
         <TokenTable
-          tokens={tokens.rows}
+          tokens={tokens}
           visit={visit}
           revokePathOf={({ id }) => `${path}/tokens/${id}/revoke`}
           showsStates
         />
       )}
       <OlderPages
-        list={tokens}
+        list={page}
         label={t.tokensOf}
         words={{ newest: t.newestTokens, older: t.olderTokens }}
         visit={visit}
