@@ -11,6 +11,8 @@ import type { MemberVisit } from '../request/visit.ts';
 
 type TokenTableProps = {
   tokens: ApiToken[];
+  /** What is said without any. */
+  empty: string;
   visit: MemberVisit;
   /** Where revoking a token is posted to. */
   revokePathOf: (token: ApiToken) => string;
@@ -20,7 +22,7 @@ type TokenTableProps = {
 
 /** Tokens with their scopes and times; live ones can be revoked. */
 export function TokenTable(props: TokenTableProps): JSX.Element {
-  const { tokens, visit, revokePathOf, showsStates = false } = props;
+  const { tokens, empty, visit, revokePathOf, showsStates = false } = props;
   const { tokens: t, moderation } = textsOf(visit.locale);
   const stateOf = (token: ApiToken) => tokenStateOf(token, visit.now);
   const state: Column<ApiToken> = [
@@ -30,6 +32,7 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
   return (
     <ListTable
       rows={tokens}
+      empty={empty}
       columns={[
         [t.columns.name, ({ name }) => name, 'list-words'],
         [

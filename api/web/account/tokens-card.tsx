@@ -51,11 +51,12 @@ export async function TokensCard({ deps, visit, problem }: TokensProps): Promise
   return (
     <Card id="tokens" title={t.title} icon="key" notice={visit.notice}>
       <p class="lead">{t.lead}</p>
-      {tokens.length === 0 ? (
-        <p class="empty">{mayCreate ? t.none : t.noneYet}</p>
-      ) : (
-        <TokenTable tokens={tokens} visit={visit} revokePathOf={({ id }) => `/account/tokens/${id}/revoke`} />
-      )}
+      <TokenTable
+        tokens={tokens}
+        empty={mayCreate ? t.none : t.noneYet}
+        visit={visit}
+        revokePathOf={({ id }) => `/account/tokens/${id}/revoke`}
+      />
       {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} problem={problem} />}
       {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
       <p class="hint">{mayCreate ? t.count(tokens.length, MAX_LIVE_TOKENS) : t.forAdmins}</p>

@@ -82,7 +82,7 @@ export function pathOfTab(tab: Tab): string {
 }
 
 /** One page of a list that is read from the newest row on. */
-export type NewestFirst<Row> = {
+type NewestFirst<Row> = {
   rows: Row[];
   /** Whether these are the newest rows. */
   isNewest: boolean;

@@ -11,46 +11,31 @@ import type { User } from '../../../src/queries/users/users.ts';
 import { TokenTable } from '../account/token-table.tsx';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { parseRowId, tryParseRowId } from '../request/numbers.ts';
+import { parseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { type Handler, OlderPages, toPage } from './frame.tsx';
+import type { Handler } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
-const ENDED_TOKENS_PER_PAGE = 25;
+const MAX_ENDED_TOKENS = 25;
 
 type UserTokensProps = { db: Db; user: User; visit: MemberVisit };
 
-/** A user's live tokens, then the ended ones in pages; with `?before=`, only ended ones with a lower id. */
+/** A user's live tokens, then the newest ended ones. */
 export async function UserTokensCard({ db, user, visit }: UserTokensProps): Promise<HtmlEscapedString> {
-  const { now, url } = visit;
-  const before = tryParseRowId(url.searchParams.get('before'));
+  const { now } = visit;
   const [live, ended] = await Promise.all([
-    before === undefined ? listLiveApiTokens(db, user.id, now) : [],
-    listEndedApiTokens(db, user.id, { before, limit: ENDED_TOKENS_PER_PAGE + 1, now }),
+    listLiveApiTokens(db, user.id, now),
+    listEndedApiTokens(db, user.id, { limit: MAX_ENDED_TOKENS, now }),
   ]);
-  const page = toPage(ended, { before, size: ENDED_TOKENS_PER_PAGE });
-  const tokens = [...live, ...page.rows];
   const t = textsOf(visit.locale).moderation;
-  const path = pathOfPlayer(user);
   return (
     <Card id="tokens" title={t.tokensOf} icon="key" notice={visit.notice}>
-      {tokens.length === 0 ? (
-        <p class="empty">{t.noTokens}</p>
-      ) : (
-        <TokenTable
-          tokens={tokens}
-          visit={visit}
-          revokePathOf={({ id }) => `${path}/tokens/${id}/revoke`}
-          showsStates
-        />
-      )}
-      <OlderPages
-        list={page}
-        label={t.tokensOf}
-        words={{ newest: t.newestTokens, older: t.olderTokens }}
+      <TokenTable
+        tokens={[...live, ...ended]}
+        empty={t.noTokens}
         visit={visit}
-        path={path}
-        card="tokens"
+        revokePathOf={({ id }) => `${pathOfPlayer(user)}/tokens/${id}/revoke`}
+        showsStates
       />
     </Card>
   );

@@ -141,18 +141,13 @@ export async function listLiveApiTokens(db: Db, userId: number, now: Date): Prom
   return selectTokens(db, and(eq(apiTokens.userId, userId), liveCondition(now)));
 }
 
-/**
- * The revoked and expired tokens of a user, newest first.
- * @param before only tokens with a lower id, for the next page.
- */
+/** The newest revoked and expired tokens of a user. */
 export async function listEndedApiTokens(
   db: Db,
   userId: number,
-  { before, limit, now }: { before?: number | undefined; limit: number; now: Date },
+  { limit, now }: { limit: number; now: Date },
 ): Promise<ApiToken[]> {
-  const olderCondition = before === undefined ? undefined : lt(apiTokens.id, before);
-  const condition = and(eq(apiTokens.userId, userId), olderCondition, not(liveCondition(now)));
-  return selectTokens(db, condition).limit(limit);
+  return selectTokens(db, and(eq(apiTokens.userId, userId), not(liveCondition(now)))).limit(limit);
 }
 
 /** A token of this user in any state, by its row id. */

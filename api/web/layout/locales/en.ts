@@ -398,8 +398,6 @@ export const en = {
     noDiscord: 'not linked',
     tokensOf: 'API tokens',
     noTokens: 'No tokens.',
-    newestTokens: 'Newest tokens',
-    olderTokens: 'Older tokens',
     tokenState: { live: 'active', expired: 'expired', revoked: 'revoked' },
     state: 'State',
     flags: 'Flags',

@@ -359,8 +359,6 @@ export const pl: Texts = {
     noDiscord: 'niepołączony',
     tokensOf: 'Tokeny API',
     noTokens: 'Brak tokenów.',
-    newestTokens: 'Najnowsze tokeny',
-    olderTokens: 'Starsze tokeny',
     tokenState: { live: 'aktywny', expired: 'wygasł', revoked: 'unieważniony' },
     state: 'Stan',
     flags: 'Flagi',

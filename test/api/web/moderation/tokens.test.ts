@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { apiTokens, auditLog } from '../../../../src/db/schema/accounts.ts';
+import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
@@ -57,7 +57,7 @@ describe("a user's tokens", () => {
   const LIVE = 3;
   const ENDED = 5_000;
 
-  test('come a page at a time, those that live first, however many were revoked', async () => {
+  test('are all live ones, then the newest 25 ended ones, however many were revoked', async () => {
     const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
     for (let number = 1; number <= LIVE; number++) {
       await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' });
@@ -67,25 +67,12 @@ describe("a user's tokens", () => {
         case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
       from generate_series(1, ${ENDED}::integer) n`);
 
-    const path = `/account/moderation/users/${clicker.steamId64}`;
-    const first = await admin.get(path);
-    expect(first.text.length).toBeLessThan(60_000);
-    expect(namesOn(first)).toEqual([
+    const page = await admin.get(`/account/moderation/users/${clicker.steamId64}`);
+    expect(page.text.length).toBeLessThan(60_000);
+    expect(namesOn(page)).toEqual([
       ...['Live 3', 'Live 2', 'Live 1'],
       ...Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - index}.`),
     ]);
-    expect(first.text).not.toContain('Newest tokens');
-    const second = await admin.get(olderOf(first));
-    expect(namesOn(second)).toEqual(Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - 25 - index}.`));
-    expect(second.text).toContain(`href="${path}#tokens"`);
-
-    const [beforeLast] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Ended 2.'));
-    const last = await admin.get(`${path}?before=${beforeLast?.id}`);
-    expect(namesOn(last)).toEqual(['Ended 1.']);
-    expect(olderOf(last)).toBe('');
-    for (const before of ['0', '-1', 'x', '1e9', '999999999999999', '99999999999999999999']) {
-      expect([before, (await admin.get(`${path}?before=${before}`)).status]).toEqual([before, 200]);
-    }
   });
 
   test('on their account page are only live ones', async () => {
@@ -98,9 +85,5 @@ describe("a user's tokens", () => {
     return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
       ([, name]) => name ?? '',
     );
-  }
-
-  function olderOf({ text }: Page): string {
-    return /href="([^"]*\?before=\d+)#tokens"/.exec(text)?.[1] ?? '';
   }
 });
