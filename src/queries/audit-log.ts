@@ -1,8 +1,10 @@
-import { and, desc, eq, getTableColumns, lt, or, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { Db, Transaction } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
+
+const DAY_MS = 86_400_000;
 
 /** Everything that is recorded; the audit page has a sentence for each. */
 export const AUDIT_ACTIONS = [
@@ -124,41 +126,44 @@ type AuditFilter = {
   /** Only what they did, or what concerns them. */
   person?: SteamId64 | undefined;
   action?: AuditAction | undefined;
-  /** Any time of the day, which is one in UTC. */
+  /** When a day in UTC begins. */
   day?: Date | undefined;
-  /** Only entries older than this id, for the next page. */
-  before?: number | undefined;
-  /** 50 by default. */
-  limit?: number;
 };
 
-/** Entries of the audit log, newest first. */
+/** Entries of the audit log, newest first. @param options.limit 50 by default. */
 export async function listAuditEntries(
   db: Db,
-  { person, action, day, before, limit = 50 }: AuditFilter = {},
+  filter: AuditFilter = {},
+  { limit = 50, offset = 0 }: { limit?: number; offset?: number } = {},
 ): Promise<AuditEntry[]> {
-  const dayText = day?.toISOString().slice(0, 10);
-  const isInFilter = and(
+  const rows = await db
+    .select({ ...getTableColumns(auditLog), steamId64: users.steamId64, nickname: users.nickname })
+    .from(auditLog)
+    .leftJoin(users, eq(users.id, auditLog.actorUserId))
+    .where(isInFilter(filter))
+    .orderBy(desc(auditLog.id))
+    .limit(limit)
+    .offset(offset);
+  return rows.map(({ actorUserId: _, actor, steamId64, nickname, ...entry }) => ({
+    ...entry,
+    actor: steamId64 === null ? (actor ?? undefined) : { steamId64, nickname: nickname ?? '' },
+  }));
+}
+
+/** How many entries of the audit log there are. */
+export function countAuditEntries(db: Db, filter: AuditFilter): Promise<number> {
+  return db.$count(auditLog, isInFilter(filter));
+}
+
+function isInFilter({ person, action, day }: AuditFilter): SQL | undefined {
+  return and(
     person &&
       or(
         eq(auditLog.subject, person),
         sql`${auditLog.actorUserId} = (select ${users.id} from ${users} where ${users.steamId64} = ${person})`,
       ),
     action && eq(auditLog.action, action),
-    dayText === undefined
-      ? undefined
-      : sql`${auditLog.at} >= ${`${dayText}T00:00:00Z`}::timestamptz and ${auditLog.at} < ${`${dayText}T00:00:00Z`}::timestamptz + interval '24 hours'`,
-    before === undefined ? undefined : lt(auditLog.id, before),
+    day && gte(auditLog.at, day),
+    day && lt(auditLog.at, new Date(day.getTime() + DAY_MS)),
   );
-  const rows = await db
-    .select({ ...getTableColumns(auditLog), steamId64: users.steamId64, nickname: users.nickname })
-    .from(auditLog)
-    .leftJoin(users, eq(users.id, auditLog.actorUserId))
-    .where(isInFilter)
-    .orderBy(desc(auditLog.id))
-    .limit(limit);
-  return rows.map(({ actorUserId: _, actor, steamId64, nickname, ...entry }) => ({
-    ...entry,
-    actor: steamId64 === null ? (actor ?? undefined) : { steamId64, nickname: nickname ?? '' },
-  }));
 }

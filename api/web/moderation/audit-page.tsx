@@ -5,6 +5,7 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
+  countAuditEntries,
   isAboutErasedPlayer,
   listAuditEntries,
 } from '../../../src/queries/audit-log.ts';
@@ -15,11 +16,12 @@ import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
 import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { findNamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
-import { tryParsePositive } from '../request/numbers.ts';
+import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, OlderPages, pathOfTab, toPage } from './frame.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { PlayerLink } from './player-link.tsx';
 
 const PATH = pathOfTab('audit');
@@ -28,22 +30,20 @@ const ENTRIES_PER_PAGE = 50;
 /** The audit log: who changed what, newest first. */
 export const showAudit: Handler = async ({ db, site }, visit) => {
   const parameters = visit.url.searchParams;
-  const before = tryParsePositive(parameters.get('before'));
   const personText = readSearchText(parameters, 'person');
   const action = AUDIT_ACTIONS.find((each) => each === parameters.get('action'));
   const day = readDay(parameters, 'day');
   const person = await findNamedPlayer(db, personText, { now: visit.now, scope: 'all' });
-  const entries = person.hasNoMatch
-    ? []
-    : await listAuditEntries(db, {
-        person: person.steamId64,
-        action,
-        day: day === '' ? undefined : new Date(day),
-        before,
-        limit: ENTRIES_PER_PAGE + 1,
-      });
-  const list = toPage(entries, { before, size: ENTRIES_PER_PAGE });
-  const subjects = list.rows.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
+  const page = tryParseRowId(parameters.get('page')) ?? 1;
+  const filter = { person: person.steamId64, action, day: day === '' ? undefined : new Date(day) };
+  const offset = (page - 1) * ENTRIES_PER_PAGE;
+  const [total, entries] = person.hasNoMatch
+    ? [0, []]
+    : await Promise.all([
+        countAuditEntries(db, filter),
+        listAuditEntries(db, filter, { limit: ENTRIES_PER_PAGE, offset }),
+      ]);
+  const subjects = entries.flatMap(({ subject }) => tryParseSteamId(subject) ?? []);
   const users = await listUsersBySteamId(db, subjects, visit.now);
   const { moderation: t, penalties } = textsOf(visit.locale);
   const columns = t.auditColumns;
@@ -65,8 +65,12 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
         </form>
         <PlayerChoice candidates={person.candidates} parameter="person" visit={visit} />
         <ListTable
-          rows={list.rows}
-          empty={person.candidates.length === 0 && (personText || action || day ? t.nobody : t.noEntries)}
+          rows={entries}
+          empty={
+            total === 0 &&
+            person.candidates.length === 0 &&
+            (personText || action || day ? t.nobody : t.noEntries)
+          }
           columns={[
             [columns.what, (entry) => actionText(entry.action, visit.locale)],
             [columns.who, ({ actor }) => <ActorLink actor={actor} visit={visit} />, 'list-words'],
@@ -79,7 +83,7 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
             [columns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
           ]}
         />
-        <OlderPages list={list} label={t.tabs.audit} words={t} visit={visit} />
+        <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / ENTRIES_PER_PAGE)} />
       </Card>
     </Frame>
   );

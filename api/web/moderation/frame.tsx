@@ -7,7 +7,6 @@ import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { addressWith, type ListPlace } from '../layout/pages-nav.tsx';
 import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
@@ -79,49 +78,4 @@ export function Frame(props: FrameProps): JSX.Element {
 /** The path of the list of a tab. */
 export function pathOfTab(tab: Tab): string {
   return tab === 'users' ? '/account/moderation' : `/account/moderation/${tab}`;
-}
-
-/** One page of a list that is read from the newest row on. */
-type NewestFirst<Row> = {
-  rows: Row[];
-  /** Whether these are the newest rows. */
-  isNewest: boolean;
-  /** The `before` of the next page; undefined on the last one. */
-  older: number | undefined;
-};
-
-/** Splits off the row that only says that there is another page. @param found up to one row more than fit on a page. */
-export function toPage<Row extends { id: number }>(
-  found: readonly Row[],
-  { before, size }: { before: number | undefined; size: number },
-): NewestFirst<Row> {
-  const rows = found.slice(0, size);
-  return { rows, isNewest: before === undefined, older: found.length > size ? rows.at(-1)?.id : undefined };
-}
-
-type OlderPagesProps = ListPlace & {
-  list: Omit<NewestFirst<unknown>, 'rows'>;
-  label: string;
-  words: { newest: string; older: string };
-  visit: MemberVisit;
-};
-
-/** Links to the newest and to older entries of a list; null without any. */
-export function OlderPages({ list, label, words, visit, ...place }: OlderPagesProps): JSX.Element | null {
-  const { isNewest, older } = list;
-  if (isNewest && older === undefined) return null;
-  return (
-    <nav class="pages" aria-label={label}>
-      {!isNewest && (
-        <a class="button button-quiet" href={addressWith(visit, { before: undefined }, place)}>
-          {words.newest}
-        </a>
-      )}
-      {older !== undefined && (
-        <a class="button button-quiet" href={addressWith(visit, { before: older }, place)}>
-          {words.older}
-        </a>
-      )}
-    </nav>
-  );
 }

@@ -15,9 +15,10 @@ import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, OlderPages, pathOfTab, toPage } from './frame.tsx';
+import { Frame, type Handler, pathOfTab } from './frame.tsx';
 import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('sounds');
@@ -27,13 +28,13 @@ const SOUNDS_PER_PAGE = 50;
 export const showSounds: Handler = async (deps, visit) => {
   const { roundSound, moderation } = textsOf(visit.locale);
   const { moderation: t } = roundSound;
-  const before = tryParseRowId(visit.url.searchParams.get('before'));
-  const list = toPage(await listRoundSounds(deps.db, { before, limit: SOUNDS_PER_PAGE + 1 }), {
-    before,
-    size: SOUNDS_PER_PAGE,
+  const page = tryParseRowId(visit.url.searchParams.get('page')) ?? 1;
+  const sounds = await listRoundSounds(deps.db, {
+    limit: SOUNDS_PER_PAGE,
+    offset: (page - 1) * SOUNDS_PER_PAGE,
   });
   const count = await countRoundSounds(deps.db);
-  const players = list.rows.map(({ steamId64 }) => steamId64);
+  const players = sounds.map(({ steamId64 }) => steamId64);
   const users = await listUsersBySteamId(deps.db, players, visit.now);
   return (
     <Frame site={deps.site} visit={visit} cards={['sounds']} tab="sounds">
@@ -45,14 +46,14 @@ export const showSounds: Handler = async (deps, visit) => {
         notice={visit.notice}
       >
         <SoundTable
-          sounds={list.rows}
-          empty={before === undefined ? t.none : t.noneOlder}
+          sounds={sounds}
+          empty={count === 0 && t.none}
           users={users}
           audience={deps.sounds.limits.audience}
           visit={visit}
           removalOf={({ steamId64 }) => `${PATH}/${steamId64}/delete`}
         />
-        <OlderPages list={list} label={moderation.tabs.sounds} words={t} visit={visit} />
+        <PagesNav visit={visit} page={page} lastPage={Math.ceil(count / SOUNDS_PER_PAGE)} />
       </Card>
     </Frame>
   );
@@ -72,7 +73,7 @@ function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
 type SoundTableProps = {
   sounds: RoundSound[];
   /** What is said without any. */
-  empty: string;
+  empty: string | false;
   /** The users among the players. */
   users: readonly User[];
   /** Who may have a sound; the sounds of others are kept, and not served. */

@@ -75,9 +75,7 @@ export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps
       <ul class="choices">
         {candidates.map((player) => (
           <li>
-            <a
-              href={addressWith(visit, { [parameter]: player.steamId64, page: undefined, before: undefined })}
-            >
+            <a href={addressWith(visit, { [parameter]: player.steamId64, page: undefined })}>
               <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
             </a>{' '}
             <span class="hint">

@@ -1,4 +1,4 @@
-import { and, count, desc, eq, getTableColumns, inArray, lt, sql } from 'drizzle-orm';
+import { and, count, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
@@ -125,19 +125,12 @@ export async function findRoundSounds(
   };
 }
 
-/**
- * Sounds in any state, newest first; all of them unless limited.
- * @param before only sounds with a lower id, for the next page.
- */
+/** Sounds in any state, newest first; all of them unless limited. */
 export async function listRoundSounds(
   db: Db,
-  { before, limit }: { before?: number | undefined; limit?: number } = {},
+  { limit, offset = 0 }: { limit?: number; offset?: number } = {},
 ): Promise<RoundSound[]> {
-  const query = db
-    .select()
-    .from(roundSounds)
-    .where(before === undefined ? undefined : lt(roundSounds.id, before))
-    .orderBy(desc(roundSounds.id));
+  const query = db.select().from(roundSounds).orderBy(desc(roundSounds.id)).offset(offset);
   return limit === undefined ? query : query.limit(limit);
 }
 

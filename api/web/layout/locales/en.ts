@@ -346,10 +346,7 @@ export const en = {
     moderation: {
       count: (count: number) => `Sounds: ${count}`,
       none: 'Nobody has a sound yet.',
-      noneOlder: 'No older sounds.',
       noneOfPlayer: 'No sound.',
-      newest: 'Newest sounds',
-      older: 'Older sounds',
       columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
       failed: 'Failed',
       kept: 'Kept, not played',
@@ -478,8 +475,6 @@ export const en = {
     },
     erasedPlayer: 'erased player',
     noEntries: 'Nothing has been recorded yet.',
-    older: 'Older entries',
-    newest: 'Newest entries',
     actions: {
       'user.created': 'created an account',
       'user.signed-in': 'signed in',

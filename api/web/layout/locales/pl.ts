@@ -308,10 +308,7 @@ export const pl: Texts = {
     moderation: {
       count: (count) => `Dźwięki: ${count}`,
       none: 'Nikt nie ma jeszcze dźwięku.',
-      noneOlder: 'Nie ma starszych dźwięków.',
       noneOfPlayer: 'Brak dźwięku.',
-      newest: 'Najnowsze dźwięki',
-      older: 'Starsze dźwięki',
       columns: { player: 'Gracz', title: 'Tytuł', state: 'Stan', listen: 'Posłuchaj', since: 'Od' },
       failed: 'Nieudany',
       kept: 'Zachowany, ale nieodtwarzany',
@@ -437,8 +434,6 @@ export const pl: Texts = {
     },
     erasedPlayer: 'usunięty gracz',
     noEntries: 'Nic jeszcze nie zapisano.',
-    older: 'Starsze wpisy',
-    newest: 'Najnowsze wpisy',
     actions: {
       'user.created': 'utworzenie konta',
       'user.signed-in': 'logowanie',

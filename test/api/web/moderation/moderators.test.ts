@@ -291,7 +291,7 @@ describe('staff notes', () => {
   test('are found in the audit log by person, action and day', async () => {
     const listed = async (query: string) =>
       rowsOf((await admin.get(`${MODERATION}/audit?${query}`)).text).length;
-    const entries = await listAuditEntries(db, { limit: 100 });
+    const entries = await listAuditEntries(db, {}, { limit: 100 });
     const ofNotes = entries.filter(({ action }) => action === 'note.added');
     const today = new Date().toISOString().slice(0, 10);
     expect(ofNotes.length).toBeGreaterThan(0);

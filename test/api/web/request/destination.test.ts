@@ -19,7 +19,7 @@ describe('after signing in', () => {
   test.each([
     '/account/moderation',
     '/account/moderation?q=Rze%C5%BA+%26+co&page=2',
-    '/account/moderation/audit?before=7',
+    '/account/moderation/audit?page=7',
     `/account/moderation/users/${OWNER}`,
   ])('people land on %s, where they wanted to go', async (path) => {
     steam.steamId = OWNER;
