@@ -58,25 +58,25 @@ async function toAttachment(
   { points, stepSeconds, readAt }: ServerHistory,
   localization: Localization,
 ): Promise<Attachment | undefined> {
-  const { locale, timeZone, texts } = localization;
+  const { intl, timeZone, texts } = localization;
   if (points.length < MIN_POINTS) return undefined;
   const from = new Date(readAt.getTime() - HOURS * 3_600_000);
   const range = { from, to: readAt, stepSeconds };
-  const bytes = await drawChart({ points, range, words: texts.chart, locale, timeZone });
+  const bytes = await drawChart({ points, range, words: texts.chart, locale: intl, timeZone });
   return { name: 'players.png', bytes, altText: texts.server.chartAlt(chartFacts(points, localization)) };
 }
 
 /** A chart in words, for people who cannot see it: the highest number of players and when it was, the average, and gaps. */
 export function chartFacts(
   points: readonly HistoryPoint[],
-  { locale, texts, timeZone }: Localization,
+  { intl, texts, timeZone }: Localization,
 ): ChartFacts {
   const online = points.filter(({ onlineShare }) => onlineShare > 0);
   const highest = online.reduce<HistoryPoint | undefined>(
     (best, point) => (best && best.playersMaximum >= point.playersMaximum ? best : point),
     undefined,
   );
-  const time = new Intl.DateTimeFormat(locale, {
+  const time = new Intl.DateTimeFormat(intl, {
     hour: 'numeric',
     minute: '2-digit',
     timeZone,
@@ -85,7 +85,7 @@ export function chartFacts(
   return {
     peak: texts.server.playerCount(highest?.playersMaximum ?? 0),
     peakAt: highest ? time.format(highest.at) : '–',
-    average: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(averagePlayersOf(points)),
+    average: new Intl.NumberFormat(intl, { maximumFractionDigits: 1 }).format(averagePlayersOf(points)),
     gaps: online.length < points.length,
   };
 }

@@ -6,11 +6,13 @@ import { pl } from './pl.ts';
 /** Every text of the bot by language. */
 export const BOT_TEXTS: Record<Language, Texts> = { en, pl };
 
-/** The language that a message is written in, and how its times are formatted. */
+/** The language that a message is written in, and how its numbers and times are formatted. */
 export type Localization = {
   /** Discord's code, such as `en-GB`. */
   locale: `${Locale}`;
   texts: Texts;
+  /** The BCP 47 tag of the language of the texts. */
+  intl: string;
   /** IANA name of the time zone that belongs to the locale. */
   timeZone: string;
 };
@@ -18,7 +20,9 @@ export type Localization = {
 /** The localization for one of Discord's locales, in the default language for those without a language of theirs. */
 export function localizationOf(locale: string): Localization {
   const code = isLocale(locale) ? locale : 'en-US';
-  return { locale: code, texts: BOT_TEXTS[languageOf(code)], timeZone: TIME_ZONES[code] };
+  const language = languageOf(code);
+  const { intl } = LANGUAGES[language];
+  return { locale: code, texts: BOT_TEXTS[language], intl, timeZone: TIME_ZONES[code] };
 }
 
 function languageOf(locale: `${Locale}`): Language {

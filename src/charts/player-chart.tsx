@@ -2,7 +2,6 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HistoryPoint } from '../queries/servers/samples.ts';
 import { Curve, createScale, Level, listOfflineSpans, OfflineAreas, type Plot } from './plot.tsx';
 import { drawPng, type MeasureText } from './raster.ts';
-import { hasGlyphs } from './text.ts';
 
 export type PlayerChart = {
   /** Oldest first; steps without a poll are missing. */
@@ -24,7 +23,7 @@ type ChartWords = {
 
 /** How a chart writes times, all in one language. */
 type TimeLabels = {
-  /** "16:00" or "4 PM" @param at milliseconds since the epoch, a full hour. */
+  /** "16:00" @param at milliseconds since the epoch, a full hour. */
   hour: (at: number) => string;
   /** The short name of the day. @param at milliseconds since the epoch. */
   day: (at: number) => string;
@@ -102,38 +101,38 @@ export function PlayerChartElements({
           <>
             <rect x={left} y={plot.height - 4} width={right - left} height="4" fill={INK.offline} />
             {measure(words.offline, { size: 22, weight: 600 }) + 12 <= right - left && (
-              <Text
+              <text
                 x={(left + right) / 2}
-                y={plot.height / 2}
-                size={22}
-                weight={600}
-                ink="offline"
-                anchor="middle"
+                y={plot.height / 2 + 8}
+                font-size="22"
+                font-weight="600"
+                fill={INK.offline}
+                text-anchor="middle"
               >
                 {words.offline}
-              </Text>
+              </text>
             )}
           </>
         ))}
         {[levels[0], levels[2], levels[4]].map((players = 0) => (
-          <Text x={-12} y={y(players)} size={24} ink="faint" anchor="end">
+          <text x={-12} y={y(players) + 9} font-size="24" fill={INK.faint} text-anchor="end">
             {players}
-          </Text>
+          </text>
         ))}
         <Hours plot={plot} chart={chart} measure={measure} />
         {capacity > 0 && <Level plot={plot} players={capacity} className="plot-capacity" />}
         <Curve plot={plot} series={series} />
       </g>
-      <Text x={20} y={34} size={26} weight={600} ink="text">
+      <text x="20" y="43" font-size="26" font-weight="600" fill={INK.text}>
         {words.title}
-      </Text>
-      <Text x={PLOT.right} y={34} size={24} ink="line" anchor="end">
+      </text>
+      <text x={PLOT.right} y="43" font-size="24" fill={INK.line} text-anchor="end">
         {peakLabel}
-      </Text>
+      </text>
       {capacity > 0 && (
-        <Text x={PLOT.right - peakWidth - 24} y={34} size={24} ink="capacity" anchor="end">
+        <text x={PLOT.right - peakWidth - 24} y="43" font-size="24" fill={INK.capacity} text-anchor="end">
           {`${words.capacity} ${capacity}`}
-        </Text>
+        </text>
       )}
     </>
   );
@@ -158,9 +157,9 @@ function Hours({
   const { x: toX } = createScale(plot);
   return (
     <>
-      <Text x={zoneLeft} y={HEIGHT - 14 - PLOT.top} size={20} ink="faint">
+      <text x={zoneLeft} y={HEIGHT - 7 - PLOT.top} font-size="20" fill={INK.faint}>
         {labels.zone}
-      </Text>
+      </text>
       {listFullHours(plot, timeZone).map(({ at, hour }) => {
         const x = toX(at);
         const label = hour === 0 ? labels.day(at) : labels.hour(at);
@@ -169,15 +168,15 @@ function Hours({
           <>
             <path d={`M${x} 0V${plot.height + 6}`} stroke={INK.grid} stroke-width={hour === 0 ? 3 : 1.5} />
             {x - halfWidth >= zoneEnd + 8 && (
-              <Text
+              <text
                 x={Math.min(x, WIDTH - PLOT.left - halfWidth - 8)}
-                y={plot.height + 26}
-                size={24}
-                ink={hour === 0 ? 'text' : 'faint'}
-                anchor="middle"
+                y={plot.height + 35}
+                font-size="24"
+                fill={INK[hour === 0 ? 'text' : 'faint']}
+                text-anchor="middle"
               >
                 {label}
-              </Text>
+              </text>
             )}
           </>
         );
@@ -202,64 +201,18 @@ function listFullHours({ from, to }: Plot, timeZone: string): { at: number; hour
   return hours;
 }
 
-/** @param props.y of the middle of the letters. */
-function Text({
-  x,
-  y,
-  size,
-  weight = 400,
-  ink,
-  anchor = 'start',
-  children,
-}: {
-  x: number;
-  y: number;
-  size: number;
-  weight?: 400 | 600;
-  ink: keyof typeof INK;
-  anchor?: 'start' | 'middle' | 'end';
-  children: string | number;
-}): JSX.Element {
-  return (
-    <text
-      x={x}
-      y={y + size * 0.36}
-      font-size={size}
-      font-weight={weight}
-      fill={INK[ink]}
-      text-anchor={anchor}
-    >
-      {children}
-    </text>
-  );
-}
-
 function roundUpToTop(players: number): number {
   return TOPS.find((top) => top >= players) ?? Math.ceil(players / 100) * 100;
 }
 
-/** Labels in the reader's language, or in English when the fonts lack glyphs for any of them; the time zone stays. */
+/** Labels in the language of the chart. */
 export function createTimeLabels({ locale, timeZone }: Pick<PlayerChart, 'locale' | 'timeZone'>): TimeLabels {
-  const labels = formatTimes(locale, timeZone);
-  return isDrawable(labels) ? labels : formatTimes('en-GB', timeZone);
-}
-
-function formatTimes(locale: string, timeZone: string): TimeLabels {
-  const hours = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZone });
   const clock = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone });
   const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
   const zones = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' });
-  const is12Hour = hours.resolvedOptions().hour12 === true;
   return {
-    hour: (at) => (is12Hour ? hours : clock).format(at),
+    hour: (at) => clock.format(at),
     day: (at) => days.format(at),
     zone: zones.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone,
   };
-}
-
-/** Whether every label can be drawn. */
-function isDrawable({ hour, day, zone }: TimeLabels): boolean {
-  const hours = Array.from({ length: 24 }, (_, index) => hour(index * HOUR_MS));
-  const days = Array.from({ length: 7 }, (_, index) => day(index * 24 * HOUR_MS));
-  return [...hours, ...days, zone].every(hasGlyphs);
 }

@@ -19,11 +19,6 @@ export function toDrawable(text: string, fallback: string): string {
   return hasVisibleCharacter(result) && /[\p{L}\p{N}]/u.test(result) ? result : fallback;
 }
 
-/** Whether the fonts have glyphs for all of a text; a white space without one leaves no box. */
-export function hasGlyphs(text: string): boolean {
-  return text.normalize('NFC').replace(/\s/g, ' ').search(WITHOUT_GLYPH) === -1;
-}
-
 /** A text that fits a width, shortened with an ellipsis if necessary. @param widthOf measures a text. */
 export function fitText(text: string, maxWidth: number, widthOf: (text: string) => number): string {
   if (widthOf(text) <= maxWidth) return text;

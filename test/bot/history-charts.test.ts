@@ -45,7 +45,7 @@ test('says the peak, its time in the zone of the locale, and the average of all 
   });
   expect(chartFacts(points, localizationOf('en-US'))).toMatchObject({
     peak: '14 players',
-    peakAt: '12:00 PM UTC',
+    peakAt: '12:00 UTC',
   });
   expect(chartFacts([], localizationOf('en-US'))).toEqual({
     peak: '0 players',
