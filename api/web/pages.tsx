@@ -32,8 +32,7 @@ import { createResponder, createSecurityHeaders, enforceLimit } from './responde
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
 import { createPublicResponse } from './status/public-response.ts';
-import { MissingServerPage } from './status/server-page.tsx';
-import { type PublicRoute, respondWithBanner, statusRoutes } from './status/status-routes.tsx';
+import { respondWithBanner, statusRoutes } from './status/status-routes.tsx';
 
 /** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */
 const ERROR_KEYS: Record<number, ErrorKey> = {
@@ -144,10 +143,11 @@ export function pages(deps: PagesDeps) {
     .get('/servers/:slug/banner.png', ({ request, server, params }) =>
       respondWithServerBanner({ request, server }, params.slug),
     );
-  for (const route of publicRoutes) {
-    app.get(route.path, ({ request, server, params }) =>
-      respondToVisitor({ request, server }, route, params),
-    );
+  for (const { path, prepare } of publicRoutes) {
+    app.get(path, ({ request, server, params }) => {
+      const show = async (visit: Visit) => respondPublicly(visit, prepare(params));
+      return respond({ request, server }, show, { identify: identifyIfPossible });
+    });
   }
   for (const route of memberRoutes) {
     app.route(
@@ -214,27 +214,11 @@ export function pages(deps: PagesDeps) {
     });
   }
 
-  /** Responds with a public page. */
-  async function respondToVisitor(
-    incoming: Incoming,
-    { prepare, missing }: PublicRoute,
-    params: Record<string, string>,
-  ): Promise<Response> {
-    const show = async (visit: Visit) => {
-      const render = prepare(params);
-      if (render) return respondPublicly(visit, render);
-      return missing ? respondWithPage(missing(visit), 404) : notFound();
-    };
-    return respond(incoming, show, { identify: identifyIfPossible });
-  }
-
   /** Looks up no session: the banner is embedded in pages of other sites. */
   async function respondWithServerBanner(incoming: Incoming, slug: string): Promise<Response> {
     const response = await respond(
       incoming,
-      async (visit) =>
-        (await respondWithBanner(deps.status.findBanner, visit, slug)) ??
-        respondWithPage(<MissingServerPage site={site} visit={visit} />, 404),
+      (visit) => respondWithBanner(deps.status.findBanner, visit, slug),
       { identify: async () => {}, limiter: limits.banners },
     );
     response.headers.set('cross-origin-resource-policy', 'cross-origin');

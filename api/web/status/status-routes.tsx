@@ -9,9 +9,10 @@ import { type ServerView, toServerView } from '../../../src/live/server-view.ts'
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 import type { Site } from '../layout/layout.tsx';
+import { PageError } from '../request/page-error.ts';
 import type { Visit } from '../request/visit.ts';
 import { ConnectPage } from './connect-page.tsx';
-import { MissingServerPage, ServerPage } from './server-page.tsx';
+import { ServerPage } from './server-page.tsx';
 import { StatusPage } from './status-page.tsx';
 
 export type StatusDeps = {
@@ -25,10 +26,8 @@ export type StatusDeps = {
 export type PublicRoute = {
   /** Parameters are written as in Elysia, `:name`. */
   path: string;
-  /** @returns the function that renders the page; undefined when the parameters name nothing that exists. */
-  prepare: (params: Record<string, string>) => ((visit: Visit) => Promise<JSX.Element>) | undefined;
-  /** The page for that case, sent with status 404; an error page by default. */
-  missing?: (visit: Visit) => JSX.Element;
+  /** @returns the function that renders the page. @throws {PageError} 404 when the parameters name nothing that exists. */
+  prepare: (params: Record<string, string>) => (visit: Visit) => Promise<JSX.Element>;
 };
 
 const DAYS_OF_MAPS = 30;
@@ -44,9 +43,9 @@ export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
     path,
     prepare: ({ slug = '' }) => {
       const status = serverList.findBySlug(slug);
-      return status && ((visit) => show(visit, toServerView(status)));
+      if (!status) throw noServer();
+      return (visit) => show(visit, toServerView(status));
     },
-    missing: (visit) => <MissingServerPage site={site} visit={visit} />,
   });
   return [
     { path: '/', prepare: () => (visit) => showStatus(deps, visit) },
@@ -57,15 +56,20 @@ export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
   ];
 }
 
+/** A server that does not exist or is hidden; the two cannot be told apart. */
+function noServer(): PageError {
+  return new PageError('no-server', 404);
+}
+
 /**
  * Responds with a server's banner, or 304 when the client's copy is current; 400 for an unknown size.
- * @returns undefined for an unknown server.
+ * @throws {PageError} 404 for an unknown server.
  */
 export async function respondWithBanner(
   findBanner: FindBanner,
   { request, url }: Visit,
   slug: string,
-): Promise<Response | undefined> {
+): Promise<Response> {
   const text = url.searchParams.getAll('size').at(-1) || BANNER_SIZES[0];
   const size = BANNER_SIZES.find((name) => name === text);
   if (size === undefined) {
@@ -73,7 +77,7 @@ export async function respondWithBanner(
     return Response.json({ success: false, message }, { status: 400 });
   }
   const banner = await findBanner(slug, size);
-  if (!banner) return undefined;
+  if (!banner) throw noServer();
   const headers = { 'cache-control': 'public, max-age=15', etag: banner.etag, 'content-type': 'image/png' };
   return isUnchanged(request.headers, banner)
     ? new Response(null, { status: 304, headers })

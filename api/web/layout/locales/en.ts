@@ -750,11 +750,6 @@ export const en = {
   },
 
   /** The page shown in place of a server that is not listed. */
-  missingServer: {
-    title: 'Server not found',
-    lead: 'There is no server at this address, or it is no longer on the public list.',
-  },
-
   /** The outcome of the last action, shown once on the next page. */
   notices: {
     'sign-in-first': 'Please sign in to see that page.',
@@ -793,6 +788,7 @@ export const en = {
       unauthorized: 'Not signed in',
       forbidden: 'No access',
       notFound: 'Page not found',
+      noServer: 'Server not found',
       tooMany: 'Too many attempts',
       unavailable: 'Temporarily unavailable',
       form: 'Check the form',
@@ -817,6 +813,7 @@ export const en = {
     'form-refused':
       'This form has expired or was not sent from this page. Nothing has changed: please go back and try again.',
     'not-found': 'This page does not exist, or what it showed has been removed.',
+    'no-server': 'There is no server at this address, or it is no longer on the public list.',
     'only-forms': 'There is no page at this address: it only receives a form.',
     'no-forms': 'This page does not receive forms. Nothing has changed.',
     'token-name': 'Give the token a name of 1 to 64 characters.',

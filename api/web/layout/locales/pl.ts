@@ -711,11 +711,6 @@ export const pl: Texts = {
     details: 'Gracze i wykresy',
   },
 
-  missingServer: {
-    title: 'Nie znaleziono serwera',
-    lead: 'Pod tym adresem nie ma serwera albo nie jest już na liście publicznej.',
-  },
-
   notices: {
     'sign-in-first': 'Zaloguj się, aby zobaczyć tę stronę.',
     'signed-out': 'Wylogowano.',
@@ -752,6 +747,7 @@ export const pl: Texts = {
       unauthorized: 'Wymagane logowanie',
       forbidden: 'Brak dostępu',
       notFound: 'Nie znaleziono strony',
+      noServer: 'Nie znaleziono serwera',
       tooMany: 'Zbyt wiele prób',
       unavailable: 'Chwilowo niedostępne',
       form: 'Sprawdź formularz',
@@ -776,6 +772,7 @@ export const pl: Texts = {
     'form-refused':
       'Formularz jest nieaktualny albo nie został wysłany z tej strony. Nic się nie zmieniło: wróć i spróbuj ponownie.',
     'not-found': 'Ta strona nie istnieje albo jej zawartość została usunięta.',
+    'no-server': 'Pod tym adresem nie ma serwera albo nie jest już na liście publicznej.',
     'only-forms': 'Pod tym adresem nie ma strony: przyjmuje on tylko formularz.',
     'no-forms': 'Ta strona nie przyjmuje formularzy. Nic się nie zmieniło.',
     'token-name': 'Nadaj tokenowi nazwę o długości od 1 do 64 znaków.',
