@@ -74,12 +74,9 @@ export function pages(deps: PagesDeps) {
         }
       : undefined;
   const shared = {
+    ...settings,
     ...deps,
     now,
-    ownerSteamIds: settings.ownerSteamIds,
-    moderatorSteamIds: settings.moderatorSteamIds,
-    appealUrl: settings.appealUrl,
-    tokensFor: settings.tokensFor,
     site,
     cookies,
     signer,

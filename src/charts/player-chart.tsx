@@ -138,20 +138,15 @@ export function PlayerChartElements({
   );
 }
 
+type HoursProps = { plot: Plot; chart: PlayerChart; measure: MeasureText };
+
 /**
  * Vertical lines at every fourth hour of the reader's time zone, with the name of the day at midnight, and the name of the
  * time zone in the lower corner. Time zone offsets are multiples of 15 minutes, so each quarter of an hour is tried.
  */
-function Hours({
-  plot,
-  chart: { locale, timeZone },
-  measure,
-}: {
-  plot: Plot;
-  chart: PlayerChart;
-  measure: MeasureText;
-}): JSX.Element {
-  const labels = createTimeLabels({ locale, timeZone });
+function Hours({ plot, chart, measure }: HoursProps): JSX.Element {
+  const { timeZone } = chart;
+  const labels = createTimeLabels(chart);
   const zoneLeft = 10 - PLOT.left;
   const zoneEnd = zoneLeft + measure(labels.zone, { size: 20, weight: 400 });
   const { x: toX } = createScale(plot);

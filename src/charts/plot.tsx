@@ -64,16 +64,10 @@ export function listOfflineSpans({ series, plot }: PlotProps): { left: number; r
   }));
 }
 
+type LevelProps = { players: number; className: string; plot: Plot };
+
 /** A horizontal line at a number of players. */
-export function Level({
-  players,
-  className,
-  plot,
-}: {
-  players: number;
-  className: string;
-  plot: Plot;
-}): JSX.Element {
+export function Level({ players, className, plot }: LevelProps): JSX.Element {
   return <path class={className} d={`M0 ${createScale(plot).y(players)}H${plot.width}`} />;
 }
 

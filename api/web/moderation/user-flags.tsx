@@ -5,7 +5,7 @@ import { setUserFlags, type UserFlags } from '../../../src/queries/users/user-ch
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import { FlagSources, GivenFlags } from '../layout/flags.tsx';
+import { FlagSources } from '../layout/flags.tsx';
 import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -59,17 +59,6 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
           <p class="hint">{t.ownersOnly}</p>
         )}
       </form>
-    </Card>
-  );
-}
-
-/** The flags that a player without an account will have with one. */
-export function LaterFlagsCard({ given, visit }: Pick<FlagsProps, 'given' | 'visit'>): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
-  return (
-    <Card id="flags" title={t.flags} icon="shield">
-      <GivenFlags flags={given} locale={visit.locale} />
-      <p class="hint">{t.laterFlags}</p>
     </Card>
   );
 }

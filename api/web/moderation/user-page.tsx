@@ -6,6 +6,7 @@ import { findRoundSounds } from '../../../src/queries/round-sounds/round-sounds.
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
+import { GivenFlags } from '../layout/flags.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
@@ -18,7 +19,7 @@ import { ProfileCard } from './player-profile.tsx';
 import { SoundTable } from './round-sounds-page.tsx';
 import { NotesCard } from './staff-notes.tsx';
 import { BlockCard } from './user-block.tsx';
-import { FlagsCard, LaterFlagsCard } from './user-flags.tsx';
+import { FlagsCard } from './user-flags.tsx';
 import { UserTokensCard } from './user-tokens.tsx';
 
 /** The page of a player, which exists for every SteamID, with or without an account. */
@@ -82,7 +83,12 @@ async function renderPlayer(
       </Card>
       <NotesCard db={db} steamId64={steamId64} visit={visit} problem={problems.notes} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
-      {isAdmin && !user && given.length > 0 && <LaterFlagsCard given={given} visit={visit} />}
+      {isAdmin && !user && given.length > 0 && (
+        <Card id="flags" title={moderation.flags} icon="shield">
+          <GivenFlags flags={given} locale={visit.locale} />
+          <p class="hint">{moderation.laterFlags}</p>
+        </Card>
+      )}
       {isAdmin && user && (
         <>
           <UserTokensCard db={db} user={user} visit={visit} />

@@ -186,6 +186,8 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
   const t = texts.webhooks;
   const { columns } = t;
   const webhook = await loadWebhook(db, parseRowId(params.id, 'webhook'));
+  const { switchedOffAt, failures } = webhook;
+  const path = pathOfWebhook(webhook);
   const deliveries = await listDeliveries(db, webhook.id);
   return (
     <Frame
@@ -206,7 +208,24 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
             [columns.added, <FullMoment at={webhook.createdAt} locale={visit.locale} />],
           ]}
         />
-        <Actions webhook={webhook} visit={visit} />
+        <div class="row">
+          <PostButton visit={visit} action={`${path}/test`} label={t.test} />
+          {(switchedOffAt !== null || failures > 0) && (
+            <PostButton
+              visit={visit}
+              action={`${path}/enable`}
+              label={switchedOffAt === null ? t.retry : t.enable}
+              class="button button-primary"
+            />
+          )}
+          <ConfirmButton
+            visit={visit}
+            action={`${path}/remove`}
+            label={t.remove}
+            title={t.removeTitle}
+            lead={t.removeLead(webhook.url)}
+          />
+        </div>
       </Card>
       <Card id="deliveries" title={t.deliveries} icon="info" notice={visit.notice}>
         <p class="hint">{t.kept(KEPT_DELIVERIES)}</p>
@@ -232,7 +251,7 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
                 type !== TEST_TYPE && (
                   <PostButton
                     visit={visit}
-                    action={`${pathOfWebhook(webhook)}/resend`}
+                    action={`${path}/resend`}
                     label={t.resend}
                     fullLabel={t.resendNamed(messageId)}
                     class="button button-quiet button-small"
@@ -250,32 +269,6 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
 };
 
 type WebhookProps = { webhook: Webhook; visit: MemberVisit };
-
-function Actions({ webhook, visit }: WebhookProps): JSX.Element {
-  const t = textsOf(visit.locale).webhooks;
-  const path = pathOfWebhook(webhook);
-  const { switchedOffAt, failures } = webhook;
-  return (
-    <div class="row">
-      <PostButton visit={visit} action={`${path}/test`} label={t.test} />
-      {(switchedOffAt !== null || failures > 0) && (
-        <PostButton
-          visit={visit}
-          action={`${path}/enable`}
-          label={switchedOffAt === null ? t.retry : t.enable}
-          class="button button-primary"
-        />
-      )}
-      <ConfirmButton
-        visit={visit}
-        action={`${path}/remove`}
-        label={t.remove}
-        title={t.removeTitle}
-        lead={t.removeLead(webhook.url)}
-      />
-    </div>
-  );
-}
 
 /** The event types that a webhook receives. */
 function WebhookTypes({ webhook, visit }: WebhookProps): JSX.Element {

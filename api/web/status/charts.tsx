@@ -40,7 +40,9 @@ export function HistoryChart({ range, serverName, series, visit }: HistoryChartP
     <figure class="chart" aria-labelledby={`${id}-caption`}>
       <figcaption>
         <h3 id={`${id}-caption`}>{t.ranges[range.name]}</h3>
-        {series && series.points.length >= MIN_POINTS && <Legend series={series} visit={visit} />}
+        {series && series.points.length >= MIN_POINTS && (
+          <p class="chart-legend">{summarise(series, visit)}</p>
+        )}
       </figcaption>
       {series && series.points.length >= MIN_POINTS ? (
         <>
@@ -52,10 +54,6 @@ export function HistoryChart({ range, serverName, series, visit }: HistoryChartP
       )}
     </figure>
   );
-}
-
-function Legend({ series, visit }: { series: Series; visit: Visit }): JSX.Element {
-  return <p class="chart-legend">{summarise(series, visit)}</p>;
 }
 
 function summarise({ points }: Series, { locale }: Visit): string {

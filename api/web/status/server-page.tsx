@@ -22,7 +22,9 @@ import {
 } from './server-parts.tsx';
 import { LiveLine, REFRESH_SECONDS } from './status-page.tsx';
 
-type ServerDetails = {
+type ServerPageProps = {
+  site: Site;
+  visit: Visit;
   server: ServerView;
   /** By range; undefined when one cannot be loaded. */
   histories: Record<ChartRange['name'], Series | undefined>;
@@ -30,20 +32,20 @@ type ServerDetails = {
   maps: PlayedMaps | undefined;
 };
 
-type ServerPageProps = ServerDetails & { site: Site; visit: Visit };
-
 /** The page of one server: its current state and its history. */
 export function ServerPage(props: ServerPageProps): JSX.Element {
   const { site, visit, server, histories, maps } = props;
   const texts = textsOf(visit.locale);
   const t = texts.server;
+  const banner = bannerPathOf(server);
+  const page = `${site.publicUrl}${serverPathOf(server)}`;
   const uptime = histories.month && uptimeOf(histories.month);
   return (
     <Layout
       site={site}
       visit={visit}
       title={isolate(server.name)}
-      preview={{ description: describe(server, visit), imagePath: bannerPathOf(server) }}
+      preview={{ description: describe(server, visit), imagePath: banner }}
       scripts={['status.js']}
       refreshSeconds={REFRESH_SECONDS}
     >
@@ -84,7 +86,22 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
             <Card id="maps" title={t.maps}>
               <MapList played={maps} visit={visit} />
             </Card>
-            <BannerCard site={site} server={server} visit={visit} />
+            <Card id="banner" title={t.banner}>
+              <img
+                class="banner"
+                src={banner}
+                alt={t.bannerAlt(isolate(server.name))}
+                width="560"
+                height="95"
+                loading="lazy"
+              />
+              <CopyableText
+                id="banner-code"
+                label={t.bannerCode}
+                text={`[url=${page}][img]${site.publicUrl}${banner}[/img][/url]`}
+                visit={visit}
+              />
+            </Card>
           </div>
         </div>
         <LiveLine visit={visit} servers={[server]} />
@@ -131,35 +148,6 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
       </div>
       <ConnectRow server={server} visit={visit} />
     </section>
-  );
-}
-
-/** The server's banner, and the BBCode to embed it in forums. */
-function BannerCard({
-  site,
-  server,
-  visit,
-}: Pick<ServerPageProps, 'site' | 'server' | 'visit'>): JSX.Element {
-  const t = textsOf(visit.locale).server;
-  const picture = bannerPathOf(server);
-  const page = `${site.publicUrl}${serverPathOf(server)}`;
-  return (
-    <Card id="banner" title={t.banner}>
-      <img
-        class="banner"
-        src={picture}
-        alt={t.bannerAlt(isolate(server.name))}
-        width="560"
-        height="95"
-        loading="lazy"
-      />
-      <CopyableText
-        id="banner-code"
-        label={t.bannerCode}
-        text={`[url=${page}][img]${site.publicUrl}${picture}[/img][/url]`}
-        visit={visit}
-      />
-    </Card>
   );
 }
 

@@ -133,14 +133,10 @@ function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'serve
   );
 }
 
+type LiveProps = { visit: Visit; servers: readonly ServerView[] };
+
 /** When the data was last updated, and that the page updates automatically. */
-export function LiveLine({
-  visit,
-  servers,
-}: {
-  visit: Visit;
-  servers: readonly ServerView[];
-}): JSX.Element | null {
+export function LiveLine({ visit, servers }: LiveProps): JSX.Element | null {
   const t = textsOf(visit.locale).status;
   const latest = Math.max(...servers.map(({ updatedAt }) => updatedAt?.getTime() ?? 0));
   if (latest <= 0) return null;
