@@ -16,13 +16,11 @@ type DemoGames = {
   stop: () => Promise<void>;
 };
 
-type Game = { plan: DemoServer; server: SimulatedGameServer; mapEndsAt: number; leftAt: number };
+type Game = { plan: DemoServer; server: SimulatedGameServer; mapEndsAt: number };
 
 /** A map lasts between one and three minutes, so that visitors see it change. */
 const MIN_MAP_MS = 60_000;
 const MAX_MAP_MS = 180_000;
-/** Players leave at least this often. */
-const REPLACED_EVERY_MS = 30_000;
 /** The unsteady server is down for one minute of every four, from the second minute on. */
 const UNSTEADY_PERIOD_MS = 240_000;
 const DOWN_FROM_MS = 90_000;
@@ -35,7 +33,7 @@ export async function startDemoGames(now: Date): Promise<DemoGames> {
     DEMO_SERVERS.map(async (plan): Promise<Game> => {
       const { hostname, maxPlayers, bots = 0, delayMs } = plan;
       const server = await startSimulatedGameServer({ game: { hostname, maxPlayers, bots }, delayMs });
-      const game = { plan, server, mapEndsAt: 0, leftAt: startedAt };
+      const game = { plan, server, mapEndsAt: 0 };
       while (server.game.players.length < countDemoPlayers(plan, now)) {
         join(game, startedAt - below(40) * 60_000);
       }
@@ -67,11 +65,7 @@ function advanceGame(game: Game, at: Date, startedAt: number): void {
   const target = countDemoPlayers(plan, at);
   if (players.length < target && chance(0.4)) join(game, at.getTime());
   // Players also come and go while their number stays the same.
-  const isReplaced = at.getTime() - game.leftAt >= REPLACED_EVERY_MS;
-  if (isReplaced || (players.length > target && chance(0.4))) {
-    players.splice(below(players.length), 1);
-    game.leftAt = at.getTime();
-  }
+  if (chance(players.length > target ? 0.4 : 0.15)) players.splice(below(players.length), 1);
   for (const player of players) if (chance(0.06)) player.score += 1;
 }
 
