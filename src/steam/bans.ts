@@ -58,15 +58,13 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
     perf: { now: clockMs },
   });
 
-  /** Lookups that have not ended, each from its look at the table until Steam's response is saved there. */
-  const lookups = new Map<SteamId64, Promise<SteamBans | undefined>>();
-
   const loader = new DataLoader<SteamId64, SteamBans | undefined>(
     async (ids) => {
       const bans = await request(ids);
+      for (const id of ids) loader.clear(id);
       return ids.map((id) => bans.get(id));
     },
-    { cache: false, maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
+    { maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
   );
 
   async function request(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
@@ -100,51 +98,42 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
     return savedBans || isBackingOff(steamId64) ? savedBans : loader.load(steamId64);
   }
 
-  function joinLookUp(steamId64: SteamId64): Promise<SteamBans | undefined> {
-    const current = lookups.get(steamId64);
-    if (current) return current;
-    const lookup = lookUp(steamId64).finally(() => lookups.delete(steamId64));
-    lookups.set(steamId64, lookup);
-    return lookup;
-  }
-
   return (steamId64) =>
-    withTimeLimit(joinLookUp(steamId64), WAIT_MS).catch((error: unknown) => {
+    withTimeLimit(lookUp(steamId64), WAIT_MS).catch((error: unknown) => {
       if (error instanceof TimeLimitExceeded) return undefined;
       throw error;
     });
 }
 
 /**
- * The bans in a response, by SteamID; players that are missing, duplicated or have invalid values are left out.
+ * The bans in a response, by SteamID; players that are missing or have invalid values are left out.
  * @throws {Unavailable} for a body of another shape.
  */
 function readBans(body: unknown, ids: readonly SteamId64[], checkedAt: Date): Map<SteamId64, SteamBans> {
   const players = isObject(body) ? body.players : undefined;
   if (!Array.isArray(players)) throw new Unavailable('Steam did not respond with a list of players');
-  const byId = Map.groupBy(players.filter(isObject), ({ SteamId }) => SteamId);
   return new Map(
     ids.flatMap((id) => {
-      const matches = byId.get(id) ?? [];
-      const bans = matches.length === 1 ? readPlayer(matches[0], id, checkedAt) : undefined;
+      const player = players.filter(isObject).find(({ SteamId }) => SteamId === id);
+      const bans = player && readPlayer(player, id, checkedAt);
       return bans ? [[id, bans] as const] : [];
     }),
   );
 }
 
 function readPlayer(
-  player: Record<string, unknown> | undefined,
+  player: Record<string, unknown>,
   steamId64: SteamId64,
   checkedAt: Date,
 ): SteamBans | undefined {
-  const vacBans = tryParseCount(player?.NumberOfVACBans);
-  const gameBans = tryParseCount(player?.NumberOfGameBans);
-  const daysSinceLastBan = tryParseCount(player?.DaysSinceLastBan);
-  const isCommunityBanned = player?.CommunityBanned;
+  const vacBans = tryParseCount(player.NumberOfVACBans);
+  const gameBans = tryParseCount(player.NumberOfGameBans);
+  const daysSinceLastBan = tryParseCount(player.DaysSinceLastBan);
+  const isCommunityBanned = player.CommunityBanned;
   if (vacBans === undefined || gameBans === undefined || daysSinceLastBan === undefined) return undefined;
   if (typeof isCommunityBanned !== 'boolean') return undefined;
   // Contradictory: banned, with a count of 0.
-  if (player?.VACBanned === true && vacBans === 0) return undefined;
+  if (player.VACBanned === true && vacBans === 0) return undefined;
   return { steamId64, vacBans, gameBans, daysSinceLastBan, isCommunityBanned, checkedAt };
 }
 
