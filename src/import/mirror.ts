@@ -12,15 +12,11 @@ import {
 } from './changes.ts';
 import type { ImportSummary, ReportKind, RowReport } from './import-report.ts';
 import { runImport } from './import-run.ts';
-import { createRounds, type Rounds, type RoundsDeps, type RoundsHealth } from './rounds.ts';
+import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
 import { identifySource, importTables, openTables, type SourceSystem } from './source-system.ts';
-
-export type Mirror = Omit<Rounds, 'health'> & {
-  health: () => RoundsHealth & { lastSweepAt: Date | undefined };
-};
 
 type Deps = RoundsDeps & {
   db: Db;
@@ -45,6 +41,9 @@ const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 
+/** Bounds memory, since a broken source may have every row set aside. */
+const MAX_LOGGED = 1000;
+const NO_ADMINS = 'admins';
 const LOST_ERASURES =
   'erased people are not recognised, since the secret that identifies them is lost: the mirror may name them again';
 
@@ -56,7 +55,7 @@ export function createMirror(
   { db, databaseUrl, ...deps }: Deps,
   system: SourceSystem,
   { url, source, timezone = 'UTC', intervalSeconds, flags }: Settings,
-): Mirror {
+): Rounds {
   const { log, metrics, now = () => new Date() } = deps;
   const { kind } = system;
   const name = SYSTEM_NAMES[kind];
@@ -67,12 +66,14 @@ export function createMirror(
     'set aside': `a row of ${name} was set aside`,
     outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
   };
-  const warned = new Set<string>();
-  let lastSweepAt: Date | undefined;
-  /** Whether the last round could not read admins: logged once. */
-  let isMissingAdmins = false;
-  /** Whether lost erasures have been logged: once, until the loss is repaired. */
-  let hasLoggedLoss = false;
+  /** What has been logged once, since each round meets it again. */
+  const logged = new Set<string>();
+
+  function isNew(key: string): boolean {
+    if (logged.has(key) || logged.size >= MAX_LOGGED) return false;
+    logged.add(key);
+    return true;
+  }
 
   function refusalOf(error: unknown) {
     if (!(error instanceof OtherSource)) return undefined;
@@ -87,8 +88,7 @@ export function createMirror(
     const identity = identifySource(system, source, database);
     const sourceHash = hashOf(identity);
     const state = await loadMirrorState(db, kind, sourceHash);
-    lastSweepAt = state && new Date(state.sweptAt);
-    const isSweep = !lastSweepAt || dayOf(now(), timezone) !== dayOf(lastSweepAt, timezone);
+    const isSweep = !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);
     let next: MirrorState | undefined;
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
@@ -96,7 +96,7 @@ export function createMirror(
       { waits: false, signal, onReport: logReport },
       async (importRun) => {
         const tables = await openTables(importRun, database, system);
-        if (state && !isSweep) {
+        if (!isSweep) {
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
           return;
         }
@@ -107,7 +107,6 @@ export function createMirror(
       },
     );
     if (next) await saveMirrorState(db, kind, next);
-    lastSweepAt = next && new Date(next.sweptAt);
     report(summary, isSweep);
     if (flags) await mirrorFlags(database, flags, signal);
   }
@@ -122,44 +121,34 @@ export function createMirror(
     try {
       admins = await system.readAdmins(database);
     } catch (error) {
-      if (!isMissingAdmins)
+      if (isNew(NO_ADMINS)) {
         log.warn({ err: error }, `admins of ${name} cannot be read: their flags stay as they are`);
-      isMissingAdmins = true;
+      }
       return;
     }
     signal.throwIfAborted();
-    isMissingAdmins = false;
+    logged.delete(NO_ADMINS);
     const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
     const changes = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
     if (changes.given + changes.taken > 0) log.info(changes, `flags of ${name} changed`);
   }
 
-  /** Logs a row once, since it is read again in every round. */
   function logReport(kind: ReportKind, row: RowReport): void {
     // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
     if (kind === 'warning' && row.table !== system.servers.name) return;
-    const key = Object.values(row).join(' ');
-    if (warned.has(key) || warned.size >= 1000) return;
-    warned.add(key);
-    log.warn(row, messages[kind]);
-  }
-
-  function logAssumption(rows: number, assumption: string): void {
-    if (warned.has(assumption)) return;
-    warned.add(assumption);
-    log.warn({ rows }, `rows of ${name} ${assumption}`);
+    if (isNew(Object.values(row).join(' '))) log.warn(row, messages[kind]);
   }
 
   function report(
     { read, added, changed, gone, setAside, serversAdded, lostErasures, assumptions }: ImportSummary,
     isSweep: boolean,
   ): void {
-    // Between two sweeps, only some of the rows are counted.
-    if (isSweep) for (const { rows, assumption } of assumptions) logAssumption(rows, assumption);
-    if (lostErasures > 0 && !hasLoggedLoss) {
-      log.error({ lostErasures }, LOST_ERASURES);
+    for (const { rows, assumption } of assumptions) {
+      // Between two sweeps, only some of the rows are counted.
+      if (isSweep && isNew(assumption)) log.warn({ rows }, `rows of ${name} ${assumption}`);
     }
-    hasLoggedLoss = lostErasures > 0;
+    if (lostErasures === 0) logged.delete(LOST_ERASURES);
+    else if (isNew(LOST_ERASURES)) log.error({ lostErasures }, LOST_ERASURES);
     for (const [change, rows] of Object.entries({ added, changed, gone })) {
       metrics.countRows({ system: kind, change }, rows);
     }
@@ -167,12 +156,11 @@ export function createMirror(
     log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
   }
 
-  const rounds = createRounds(
+  return createRounds(
     deps,
     { system: kind, name, intervalSeconds },
     { run: (signal) => readSource(url, (database) => importRound(signal, database)), refusalOf },
   );
-  return { ...rounds, health: () => ({ ...rounds.health(), lastSweepAt }) };
 }
 
 function hashOf({ name, address, prefix }: PenaltySource): string {

@@ -1,5 +1,3 @@
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
 import type { Db } from '../db/client.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -12,7 +10,7 @@ import {
   listServers,
   saveServerAlias,
 } from '../queries/servers/servers.ts';
-import { withTimeLimit } from '../runtime/time-limit.ts';
+import { resolveHost } from '../runtime/resolve-host.ts';
 import { report } from './import-report.ts';
 import type { ImportRun, Warn } from './import-run.ts';
 import { cleanText, MAX_NAME_LENGTH } from './source/clean-text.ts';
@@ -129,19 +127,13 @@ async function listOurAddresses(db: Db): Promise<Map<string, number>> {
   const rows = await listServers(db);
   const resolved = await Promise.all(
     rows.map(async ({ id, address }) => {
-      const { host, port } = tryParseServerAddress(address) ?? {};
-      if (host === undefined || port === undefined) return [];
-      return (await resolve(host)).map((ip) => [formatServerAddress({ host: ip, port }), id] as const);
+      const { host = '', port = 0 } = tryParseServerAddress(address) ?? {};
+      const addresses = await resolveHost(host, { timeoutMs: RESOLVE_LIMIT_MS }).catch(() => []);
+      return addresses.map((ip) => [formatServerAddress({ host: ip.address, port }), id] as const);
     }),
   );
   const asConfigured = rows.map(({ id, address }) => [address.toLowerCase(), id] as const);
   return new Map([...resolved.flat(), ...asConfigured]);
-}
-
-async function resolve(host: string): Promise<string[]> {
-  if (isIP(host) !== 0) return [];
-  const addresses = await withTimeLimit(lookup(host, { all: true }), RESOLVE_LIMIT_MS).catch(() => []);
-  return addresses.map(({ address }) => address);
 }
 
 /** `HOST:PORT` in lower case, with the default port if none is given. @throws {InvalidInput} for an invalid address. */

@@ -4,8 +4,8 @@ import pino from 'pino';
 import type { Database } from '../../../src/db/database.ts';
 import { openLeaders } from '../../../src/db/leader.ts';
 import type { FlagMapping } from '../../../src/domain/rights/user-flags.ts';
-import { createMirror, type Mirror } from '../../../src/import/mirror.ts';
-import { createMirrorMetrics } from '../../../src/import/rounds.ts';
+import { createMirror } from '../../../src/import/mirror.ts';
+import { createMirrorMetrics, type Rounds } from '../../../src/import/rounds.ts';
 import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
 import type { SourceSystem } from '../../../src/import/source-system.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
@@ -27,7 +27,7 @@ export const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
     values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
 });
 
-type StartedMirror = Mirror & { stop: () => Promise<void> };
+type StartedMirror = Rounds & { stop: () => Promise<void> };
 type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
 
 /**
