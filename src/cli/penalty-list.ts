@@ -16,7 +16,7 @@ import { listPenalties } from '../queries/penalties/list.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 import { listServers, requireServer } from '../queries/servers/servers.ts';
 import type { Session } from './session.ts';
-import { describeMoment, toTable } from './table.ts';
+import { type Columns, describeMoment, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -75,39 +75,28 @@ function parseSince(text: string, now: Date): Date {
   );
 }
 
-const PENALTY_HEADER = [
-  'ID',
-  'TYPE',
-  'STATUS',
-  'PLAYER',
-  'STEAMID64',
-  'DURATION',
-  'CREATED',
-  'ADMIN',
-  'SERVER',
-  'REASON',
-];
+type ListedPenalty = Penalty & Parameters<typeof serverNameOf>[0];
+
+const COLUMNS: Columns<ListedPenalty> = {
+  ID: ({ id }) => id,
+  TYPE: ({ type }) => type,
+  STATUS: ({ status }) => status.toLowerCase(),
+  PLAYER: ({ playerName }) => playerName || '-',
+  STEAMID64: ({ playerSteamId }) => playerSteamId,
+  DURATION: describeDuration,
+  CREATED: ({ createdAt }) => describeMoment(createdAt),
+  ADMIN: (penalty) => (isByConsole(penalty) ? 'Console' : penalty.adminName || penalty.adminSteamId),
+  SERVER: (penalty) => serverNameOf(penalty) ?? 'all',
+  REASON: ({ reason }) => reason || '-',
+};
 
 /** Penalties as a table. */
 export function toPenaltyTable(penalties: readonly ListedPenalty[]): string {
-  return toTable(PENALTY_HEADER, penalties.map(describePenalty), 'No penalties.');
+  return toTable(penalties, COLUMNS, 'No penalties.');
 }
 
-type ListedPenalty = Penalty & Parameters<typeof serverNameOf>[0];
-
-function describePenalty(penalty: ListedPenalty): string[] {
+function describeDuration(penalty: ListedPenalty): string {
   const { durationMinutes } = penalty;
   const duration = durationMinutes === 0 ? 'permanent' : durationInWords('en', durationMinutes);
-  return [
-    String(penalty.id),
-    penalty.type,
-    penalty.status.toLowerCase(),
-    penalty.playerName || '-',
-    penalty.playerSteamId,
-    countsOnlineTime(penalty) ? `${duration} online` : duration,
-    describeMoment(penalty.createdAt),
-    isByConsole(penalty) ? 'Console' : penalty.adminName || penalty.adminSteamId,
-    serverNameOf(penalty) ?? 'all',
-    penalty.reason || '-',
-  ];
+  return countsOnlineTime(penalty) ? `${duration} online` : duration;
 }

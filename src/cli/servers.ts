@@ -15,7 +15,7 @@ import {
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
 import type { Session } from './session.ts';
-import { describeMoment, toTable } from './table.ts';
+import { type Columns, describeMoment, toTable } from './table.ts';
 
 type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
 
@@ -81,8 +81,8 @@ export function addServerCommands(program: Command, session: Session): void {
       session.print(
         all.map(({ server, snapshot }) => ({ ...server, snapshot })),
         toTable(
-          SERVER_HEADER,
-          all.map(describeServer),
+          all,
+          COLUMNS,
           `No servers yet: ${session.tool()} servers add --name NAME --address HOST:PORT`,
         ),
       );
@@ -128,25 +128,28 @@ function withPort(address: string): string {
   return tryParseServerAddress(address) === undefined && tryParseServerAddress(complete) ? complete : address;
 }
 
-const SERVER_HEADER = ['SLUG', 'NAME', 'ADDRESS', 'MODE', 'REGION', 'STATUS', 'PLAYERS', 'LAST SEEN'];
+const isOnline = ({ server, snapshot }: ServerStatus) => !server.isHidden && snapshot?.isOnline === true;
+
+const COLUMNS: Columns<ServerStatus> = {
+  SLUG: ({ server }) => server.slug,
+  NAME: ({ server }) => server.name,
+  ADDRESS: ({ server }) => server.address,
+  MODE: ({ server }) => server.mode,
+  REGION: ({ server }) => server.region,
+  STATUS: describeStatus,
+  PLAYERS: (status) =>
+    isOnline(status) ? `${status.snapshot?.playersCount}/${status.snapshot?.maxPlayers}` : '-',
+  'LAST SEEN': ({ snapshot }) => (snapshot?.seenAt ? describeMoment(snapshot.seenAt) : 'never'),
+};
+
+function describeStatus(status: ServerStatus): string {
+  if (status.server.isHidden) return 'hidden';
+  if (!status.snapshot) return 'not polled yet';
+  return isOnline(status) ? 'online' : 'offline';
+}
 
 /** Link-local addresses, which Steam Datagram Relay gives to game servers. */
 const STEAM_RELAY = /^169\.254\.\d+\.\d+$/;
-
-/** A server as a row of a table. */
-function describeServer({ server, snapshot }: ServerStatus): string[] {
-  const isOnline = snapshot?.isOnline === true;
-  return [
-    server.slug,
-    server.name,
-    server.address,
-    server.mode,
-    server.region,
-    server.isHidden ? 'hidden' : isOnline ? 'online' : snapshot ? 'offline' : 'not polled yet',
-    !server.isHidden && isOnline ? `${snapshot.playersCount}/${snapshot.maxPlayers}` : '-',
-    snapshot?.seenAt ? describeMoment(snapshot.seenAt) : 'never',
-  ];
-}
 
 /** Whether a server responded to a query, and what to do if not. */
 function describeQueryOutcome(address: string, outcome: PollOutcome): string {

@@ -14,7 +14,7 @@ import {
 } from '../queries/round-sounds/round-sounds.ts';
 import { openNamedFile } from './named-file.ts';
 import type { Session } from './session.ts';
-import { toTable } from './table.ts';
+import { type Columns, describeDay, toTable } from './table.ts';
 import { resolveSteamId } from './who.ts';
 
 const MAX_WAIT_MS = 5 * 60_000;
@@ -67,19 +67,8 @@ export function addSoundCommands(program: Command, session: Session): void {
     .action(async () => {
       const { db } = await session.database();
       const all = await listRoundSounds(db);
-      const rows = all.map((sound) => [
-        sound.steamId64,
-        sound.title,
-        sound.failure ? `failed: ${REASONS[sound.failure]}` : sound.status,
-        sound.durationMs === null ? '' : `${(sound.durationMs / 1000).toFixed(1)} s`,
-        sound.loudnessAfterLufs === null ? '' : `${sound.loudnessAfterLufs.toFixed(1)} LUFS`,
-        (sound.readyAt ?? sound.createdAt).toISOString().slice(0, 10),
-      ]);
-      const header = ['PLAYER', 'TITLE', 'STATE', 'LENGTH', 'LOUDNESS', 'SINCE'];
-      session.print(
-        all.map(toJson),
-        toTable(header, rows, `No sounds yet: ${session.tool()} sounds add --steamid64 ID FILE`),
-      );
+      const none = `No sounds yet: ${session.tool()} sounds add --steamid64 ID FILE`;
+      session.print(all.map(toJson), toTable(all, COLUMNS, none));
     });
   sounds
     .command('remove <id>')
@@ -92,6 +81,15 @@ export function addSoundCommands(program: Command, session: Session): void {
       session.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });
 }
+
+const COLUMNS: Columns<RoundSound> = {
+  PLAYER: ({ steamId64 }) => steamId64,
+  TITLE: ({ title }) => title,
+  STATE: ({ failure, status }) => (failure ? `failed: ${REASONS[failure]}` : status),
+  LENGTH: ({ durationMs }) => (durationMs === null ? '' : `${(durationMs / 1000).toFixed(1)} s`),
+  LOUDNESS: ({ loudnessAfterLufs: lufs }) => (lufs === null ? '' : `${lufs.toFixed(1)} LUFS`),
+  SINCE: ({ readyAt, createdAt }) => describeDay(readyAt ?? createdAt),
+};
 
 /** A worker that, once started, processes the queue in this process, in case no service does. */
 async function createWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {

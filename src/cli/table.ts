@@ -1,10 +1,14 @@
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 
+/** The columns of a table by their headings: what each cell is. */
+export type Columns<Row> = Record<string, (row: Row) => string | number>;
+
 /** Formats rows as a table; returns `none` when there are no rows. */
-export function toTable(header: string[], rows: string[][], none: string): string {
+export function toTable<Row>(rows: readonly Row[], columns: Columns<Row>, none = ''): string {
   if (rows.length === 0) return none;
-  const lines = [header, ...rows.map((row) => row.map(escapeUnprintable))];
-  const widths = header.map((_, column) =>
+  const cellsOf = (row: Row) => Object.values(columns).map((cell) => escapeUnprintable(String(cell(row))));
+  const lines = [Object.keys(columns), ...rows.map(cellsOf)];
+  const widths = Object.keys(columns).map((_, column) =>
     Math.max(...lines.map((cells) => Bun.stringWidth(cells[column] ?? ''))),
   );
   const line = (cells: string[]) =>
@@ -18,4 +22,9 @@ export function toTable(header: string[], rows: string[][], none: string): strin
 /** A moment to the minute: `2026-11-23 15:17 UTC`. */
 export function describeMoment(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** A day in UTC: `2026-11-23`. */
+export function describeDay(at: Date): string {
+  return at.toISOString().slice(0, 10);
 }

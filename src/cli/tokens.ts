@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { tokenStateOf } from '../domain/api-token.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { isAdministrator } from '../domain/rights/administrator.ts';
-import { parseTokenScopes, TOKEN_SCOPES, type TokenScope } from '../domain/rights/token-scope.ts';
+import { parseTokenScopes, TOKEN_SCOPES } from '../domain/rights/token-scope.ts';
 import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
 import type { Session } from './session.ts';
-import { toTable } from './table.ts';
+import { type Columns, describeDay, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -32,7 +32,8 @@ export function addTokenCommands(program: Command, session: Session): void {
       const steamId = await resolveSteamId(session, options.steamid64);
       const now = new Date();
       const expiresAt = options.expires === undefined ? null : parseExpiry(options.expires, now);
-      const scopes = options.scopes === undefined ? TOKEN_SCOPES : parseScopes(options.scopes);
+      const scopes =
+        options.scopes === undefined ? TOKEN_SCOPES : parseTokenScopes(splitList(options.scopes));
       const { db } = await session.database();
       // In one transaction: a refused token leaves no new user behind.
       const { token, id } = await db.transaction(async (tx) => {
@@ -48,7 +49,7 @@ export function addTokenCommands(program: Command, session: Session): void {
       session.print({ id, token, scopes, expiresAt }, token);
       // Scripts read stdout, which holds only the token; people also read about it on stderr.
       if (session.output.isTerminal) {
-        const end = expiresAt ? `expires on ${day(expiresAt)}` : 'does not expire';
+        const end = expiresAt ? `expires on ${describeDay(expiresAt)}` : 'does not expire';
         session.output.progress.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
       }
     });
@@ -61,22 +62,21 @@ export function addTokenCommands(program: Command, session: Session): void {
       const { db } = await session.database();
       const { tokens, older } = await listApiTokens(db, { before: beforeId, limit: TOKENS_LISTED });
       const now = new Date();
-      const rows = tokens.map((token) => [
-        String(token.id),
-        token.steamId64,
-        token.name,
-        `…${token.lastFour}`,
-        day(token.createdAt),
-        token.lastUsedAt ? day(token.lastUsedAt) : 'never',
-        token.scopes.length === TOKEN_SCOPES.length ? 'all' : token.scopes.join(','),
-        describeState(token, now),
-      ]);
-      const header = ['ID', 'OWNER', 'NAME', 'TOKEN', 'CREATED', 'LAST USED', 'SCOPES', 'STATE'];
+      const columns: Columns<ApiToken> = {
+        ID: ({ id }) => id,
+        OWNER: ({ steamId64 }) => steamId64,
+        NAME: ({ name }) => name,
+        TOKEN: ({ lastFour }) => `…${lastFour}`,
+        CREATED: ({ createdAt }) => describeDay(createdAt),
+        'LAST USED': ({ lastUsedAt }) => (lastUsedAt ? describeDay(lastUsedAt) : 'never'),
+        SCOPES: ({ scopes }) => (scopes.length === TOKEN_SCOPES.length ? 'all' : scopes.join(',')),
+        STATE: (token) => describeState(token, now),
+      };
       const none =
         before === undefined
           ? `No tokens yet: ${session.tool()} tokens create --steamid64 ID --name LABEL`
           : `No tokens older than ${before}.`;
-      const table = toTable(header, rows, none);
+      const table = toTable(tokens, columns, none);
       const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;
       session.print(tokens.map(toJson), older > 0 ? `${table}\n${rest}` : table);
     });
@@ -100,10 +100,6 @@ function parseTokenId(text: string): number {
   throw new InvalidInput(`${JSON.stringify(text)} is not a token ID: see tokens list`);
 }
 
-function parseScopes(list: string): TokenScope[] {
-  return parseTokenScopes(splitList(list));
-}
-
 function parseExpiry(text: string, now: Date): Date {
   const spanMs = tryParseTimeSpan(text);
   if (spanMs !== undefined) return new Date(now.getTime() + spanMs);
@@ -112,9 +108,5 @@ function parseExpiry(text: string, now: Date): Date {
 
 function describeState(token: ApiToken, now: Date): string {
   const state = tokenStateOf(token, now);
-  return state === 'live' && token.expiresAt ? `live until ${day(token.expiresAt)}` : state;
-}
-
-function day(at: Date): string {
-  return at.toISOString().slice(0, 10);
+  return state === 'live' && token.expiresAt ? `live until ${describeDay(token.expiresAt)}` : state;
 }

@@ -11,7 +11,7 @@ import { blockUser, type ListedUser, searchUsers, type User, unblockUser } from 
 import { toPenaltyTable } from './penalty-list.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
 import type { Session } from './session.ts';
-import { describeMoment, toTable } from './table.ts';
+import { type Columns, describeDay, describeMoment, toTable } from './table.ts';
 import { findUserOf, loadUser, resolveSteamId, userNotFound } from './who.ts';
 
 type UserOptions = {
@@ -96,7 +96,7 @@ export function addUserCommands(program: Command, session: Session): void {
       const query = { query: search ?? '', page: 1, perPage: USERS_LISTED, now: new Date() };
       const page = await searchUsers(db, query);
       const rest = page.total - page.users.length;
-      const table = toTable(USER_HEADER, page.users.map(describeListedUser), 'No users.');
+      const table = toTable(page.users, COLUMNS, 'No users.');
       session.print(page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
     });
   users
@@ -148,20 +148,15 @@ function parseText(option: string, text: string): string {
   throw new InvalidInput(`${option} has ${length} characters: use at most ${MAX_TEXT_LENGTH}`);
 }
 
-const USER_HEADER = ['STEAMID64', 'NAME', 'FLAGS', 'DISCORD', 'TOKENS', 'SINCE', 'LAST SIGN-IN'];
-
-/** A user as a row of a table. */
-function describeListedUser(user: ListedUser): string[] {
-  return [
-    user.steamId64,
-    user.nickname || '-',
-    flagsOf(user),
-    user.discordUsername || (user.discordId ?? '-'),
-    String(user.liveTokens),
-    user.createdAt.toISOString().slice(0, 10),
-    user.signedInAt?.toISOString().slice(0, 10) ?? 'never',
-  ];
-}
+const COLUMNS: Columns<ListedUser> = {
+  STEAMID64: ({ steamId64 }) => steamId64,
+  NAME: ({ nickname }) => nickname || '-',
+  FLAGS: flagsOf,
+  DISCORD: ({ discordUsername, discordId }) => discordUsername || (discordId ?? '-'),
+  TOKENS: ({ liveTokens }) => liveTokens,
+  SINCE: ({ createdAt }) => describeDay(createdAt),
+  'LAST SIGN-IN': ({ signedInAt }) => (signedInAt ? describeDay(signedInAt) : 'never'),
+};
 
 /** A user as lines of names and values. */
 function describeUser(user: User & { isBanned: boolean }, grants: readonly GivenFlag[]): string {

@@ -14,7 +14,7 @@ import {
   type Webhook,
 } from '../queries/webhooks/webhooks.ts';
 import type { Session } from './session.ts';
-import { toTable } from './table.ts';
+import { type Columns, describeDay, toTable } from './table.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
 export function addWebhookCommands(program: Command, session: Session): void {
@@ -44,7 +44,8 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async () => {
       const { db } = await session.database();
       const all = await listWebhooks(db);
-      session.print(all, toWebhookTable(all, `No webhooks yet: ${session.tool()} webhooks add --url URL`));
+      const none = `No webhooks yet: ${session.tool()} webhooks add --url URL`;
+      session.print(all, toTable(all, WEBHOOK_COLUMNS, none));
     });
   webhooks
     .command('show <id>')
@@ -53,7 +54,8 @@ export function addWebhookCommands(program: Command, session: Session): void {
       const { db } = await session.database();
       const { secret: __, ...webhook } = await loadWebhook(db, parseId(text));
       const deliveries = await listDeliveries(db, webhook.id);
-      const words = `${toWebhookTable([webhook])}\n\n${toDeliveryTable(deliveries)}`;
+      const table = toTable(deliveries, DELIVERY_COLUMNS, 'No deliveries yet.');
+      const words = `${toTable([webhook], WEBHOOK_COLUMNS)}\n\n${table}`;
       session.print({ ...webhook, deliveries }, words);
     });
   webhooks
@@ -116,28 +118,21 @@ function report(session: Session, { cause, ...delivery }: Sent): void {
   if (!isTaken) session.fail();
 }
 
-function toWebhookTable(webhooks: readonly Webhook[], none = ''): string {
-  const rows = webhooks.map((webhook) => [
-    String(webhook.id),
-    webhook.url,
-    webhook.types?.join(',') ?? 'all',
-    webhook.createdAt.toISOString().slice(0, 10),
-    describeState(webhook),
-  ]);
-  const header = ['ID', 'URL', 'EVENTS', 'ADDED', 'STATE'];
-  return toTable(header, rows, none);
-}
+const WEBHOOK_COLUMNS: Columns<Webhook> = {
+  ID: ({ id }) => id,
+  URL: ({ url }) => url,
+  EVENTS: ({ types }) => types?.join(',') ?? 'all',
+  ADDED: ({ createdAt }) => describeDay(createdAt),
+  STATE: describeState,
+};
 
-function toDeliveryTable(deliveries: readonly Delivery[]): string {
-  const rows = deliveries.map((delivery) => [
-    delivery.at.toISOString(),
-    delivery.type,
-    describeResult(delivery),
-    `${delivery.durationMs} ms`,
-    delivery.messageId,
-  ]);
-  return toTable(['AT', 'EVENT', 'RESULT', 'TIME', 'WEBHOOK-ID'], rows, 'No deliveries yet.');
-}
+const DELIVERY_COLUMNS: Columns<Delivery> = {
+  AT: ({ at }) => at.toISOString(),
+  EVENT: ({ type }) => type,
+  RESULT: describeResult,
+  TIME: ({ durationMs }) => `${durationMs} ms`,
+  'WEBHOOK-ID': ({ messageId }) => messageId,
+};
 
 function describeResult({ status, failure }: Delivery): string {
   return status === null ? String(failure) : `status ${status}`;
