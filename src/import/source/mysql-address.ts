@@ -19,21 +19,21 @@ export type MysqlAddress = {
   tls: MysqlTls | undefined;
 };
 
-const FORM = 'the address of a source has the form mysql://user:password@host:port/database';
-const ESCAPES = 'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
+const FORM =
+  'the address of a source has the form mysql://user:password@host:port/database; ' +
+  'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
 
 /**
  * Reads `mysql://user:password@host:port/database?ssl-mode=…&ssl-ca=PATH`; port 3306 and user `root` when not given.
  * @throws {InvalidInput} one line, without any part of the address that could belong to the password.
  */
 export function parseMysqlAddress(address: string): MysqlAddress {
-  if (!URL.canParse(address)) throw new InvalidInput(address.includes('@') ? `${FORM}; ${ESCAPES}` : FORM);
+  if (!URL.canParse(address)) throw new InvalidInput(FORM);
   const { hostname, port, username, password, pathname, search, searchParams, hash } = new URL(address);
-  // An unescaped character ended the password too early.
-  if (`${pathname}${search}${hash}`.includes('@') || hash !== '')
-    throw new InvalidInput(`${FORM}; ${ESCAPES}`);
   const database = decode(pathname.slice(1));
-  if (hostname === '' || database === '') throw new InvalidInput(FORM);
+  // An unescaped character ended the password too early.
+  const isCut = `${pathname}${search}`.includes('@') || hash !== '';
+  if (isCut || hostname === '' || database === '') throw new InvalidInput(FORM);
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? 3306 : Number(port),
@@ -48,23 +48,20 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new InvalidInput(`${FORM}; ${ESCAPES}`);
+    throw new InvalidInput(FORM);
   }
 }
 
 const PARAMETERS = ['ssl-mode', 'ssl-ca'];
 
 function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
-  for (const name of parameters.keys()) {
-    if (!PARAMETERS.includes(name)) {
-      // Without a value it may be a part of the password.
-      const quotedName = parameters.get(name) === '' ? '' : ` ${JSON.stringify(name.slice(0, 64))}`;
-      throw new InvalidInput(
-        `unknown parameter${quotedName} in the address of a source: use ${PARAMETERS.join(' or ')}`,
-      );
-    }
-    if (parameters.getAll(name).length > 1)
-      throw new InvalidInput(`${name} is given twice in the address of a source`);
+  const unknown = parameters.keys().find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) {
+    // Without a value it may be a part of the password.
+    const quotedName = parameters.get(unknown) === '' ? '' : ` ${JSON.stringify(unknown.slice(0, 64))}`;
+    throw new InvalidInput(
+      `unknown parameter${quotedName} in the address of a source: use ${PARAMETERS.join(' or ')}`,
+    );
   }
   const mode = parseMode(parameters.get('ssl-mode'));
   const caPath = parameters.get('ssl-ca') || undefined;
