@@ -1,5 +1,6 @@
 import {
   readPages,
+  readSourcePages,
   type SourceDatabase,
   type SourceRow,
   type SourceTable,
@@ -7,32 +8,31 @@ import {
 } from '../source/tables.ts';
 import { isOverEarly } from './removal.ts';
 
+/** Players in one query. */
+const LOOKUP_PLAYERS = 500;
+
 /**
- * Reads the communication bans of SourceBans++ in groups: the two halves of a silence, or one other row.
- * Rows are sorted by what two halves have in common, so that the halves are adjacent.
+ * Reads the communication bans of SourceBans++ in groups: the two halves of a silence, or one other row. First those
+ * without a player, then those of some players at a time.
  */
 export async function* readComms(
   database: SourceDatabase,
   table: SourceTable,
   pageRows: number,
 ): AsyncGenerator<SourceRow[][]> {
-  const order = `${ORDER} limit ${pageRows}`;
-  const pages = readPages(async (last) => {
-    if (!last) return selectSourceRows(database, table, order);
-    const beyond = 'and p.authid >= ? and (p.authid, p.created, p.length, p.bid) > (?, ?, ?, ?)';
-    const key = [last.player_steamid, last.player_steamid, last.created, last.length, last.id].map(
-      (value) => value ?? '',
-    );
-    return selectSourceRows(database, table, `${beyond} ${order}`, key);
-  });
-  const alike: SourceRow[] = [];
-  for await (const page of pages) yield groupSorted(page, alike);
-  yield pairSilences(alike);
+  const ofNobody = { ...table, condition: "coalesce(p.authid, '') = ''" };
+  for await (const page of readSourcePages(database, ofNobody, { key: 'bid', pageRows })) {
+    yield page.map((row) => [row]);
+  }
+  const players = readPages((last) =>
+    database.select(
+      `select distinct authid as player_steamid from ${table.name}
+       where authid > ? order by authid limit ${LOOKUP_PLAYERS}`,
+      [last?.player_steamid ?? ''],
+    ),
+  );
+  for await (const page of players) yield completeComms(database, table, page);
 }
-
-const ORDER = 'order by p.authid, p.created, p.length, p.bid';
-/** Players in one query. */
-const LOOKUP_PLAYERS = 500;
 
 /** The groups of all communication bans of the players of some rows. Each row without a player is a group of one. */
 export async function completeComms(
@@ -44,31 +44,15 @@ export async function completeComms(
   const players = [...new Set(rows.flatMap(({ player_steamid }) => player_steamid || []))];
   for (let start = 0; start < players.length; start += LOOKUP_PLAYERS) {
     const some = players.slice(start, start + LOOKUP_PLAYERS);
-    const theirs = `and p.authid in (${some.map(() => '?').join(', ')}) ${ORDER}`;
-    const alike: SourceRow[] = [];
-    groups.push(...groupSorted(await selectSourceRows(database, table, theirs, some), alike));
-    groups.push(...pairSilences(alike));
+    const marks = some.map(() => '?').join(', ');
+    const theirs = `and p.authid in (${marks}) order by p.bid`;
+    const alike = Map.groupBy(
+      await selectSourceRows(database, table, theirs, some),
+      ({ player_steamid, created, length }) => `${player_steamid} ${created} ${length}`,
+    );
+    groups.push(...alike.values().flatMap(pairSilences));
   }
   return groups;
-}
-
-/** Groups sorted rows; those alike to the last one stay in `alike`, since more of them may follow. */
-function groupSorted(rows: readonly SourceRow[], alike: SourceRow[]): SourceRow[][] {
-  const groups: SourceRow[][] = [];
-  for (const row of rows) {
-    const [first] = alike;
-    if (first && !isAlike(first, row)) groups.push(...pairSilences(alike.splice(0)));
-    alike.push(row);
-  }
-  return groups;
-}
-
-function isAlike(one: SourceRow, other: SourceRow): boolean {
-  return (
-    one.player_steamid === other.player_steamid &&
-    one.created === other.created &&
-    one.length === other.length
-  );
 }
 
 /** Pairs each mute with a gag that has the same state; the lower id comes first and identifies the pair. */
