@@ -1,4 +1,3 @@
-import { InvalidInput } from '../domain/errors.ts';
 import { MUTE_TYPES } from '../domain/penalty.ts';
 import { readLetterAdmins } from './admin-rights.ts';
 import type { Warn } from './import-run.ts';
@@ -35,13 +34,8 @@ export const IKS: SourceSystem = {
       },
       { table: 'iks_groups', columns: { needed: ['id as group_key', 'name', 'flags'] } },
     ),
-  async findTables(database) {
-    // Without `iks_admins_warns`, which contains warnings given to admins.
-    const tables = [await findTable(database, 'iks_bans'), await findTable(database, 'iks_comms')];
-    const present = tables.filter((table) => table !== undefined);
-    if (present.length === 0) throw new InvalidInput('the source has neither iks_bans nor iks_comms');
-    return present;
-  },
+  // Without `iks_admins_warns`, which contains warnings given to admins.
+  findTables: (database) => Promise.all([findTable(database, 'iks_bans'), findTable(database, 'iks_comms')]),
 };
 
 const COLUMNS = {

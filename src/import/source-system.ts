@@ -19,6 +19,7 @@ import {
 } from './import-run.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
 import { cleanText, MAX_NAME_LENGTH, MAX_REASON_LENGTH } from './source/clean-text.ts';
+import { SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import {
   extendTable,
@@ -36,8 +37,8 @@ export type SourceSystem = {
   /** The prefix of its table names. */
   prefix: string;
   servers: SourceServerTable;
-  /** Finds its tables of penalties in a database. @throws {InvalidInput} for a database of another kind. */
-  findTables: (database: SourceDatabase) => Promise<PenaltyTable[]>;
+  /** Finds its tables of penalties in a database; undefined for each that is missing. */
+  findTables: (database: SourceDatabase) => Promise<(PenaltyTable | undefined)[]>;
   /** Reads who may do what in its games. @throws {InvalidInput} when a table that this needs is missing. */
   readAdmins: (database: SourceDatabase) => Promise<AdminRights[]>;
 };
@@ -119,13 +120,17 @@ export function identifySource(
   return { name, kind, address, prefix };
 }
 
-/** Finds the tables in a database, and our servers for its servers. */
+/** Finds the tables in a database, and our servers for its servers. @throws {InvalidInput} for a database of another kind. */
 export async function openTables(
   run: ImportRun,
   database: SourceDatabase,
   system: SourceSystem,
 ): Promise<OpenTable[]> {
-  const tables = await system.findTables(database);
+  const tables = (await system.findTables(database)).filter((table) => table !== undefined);
+  if (tables.length === 0) {
+    const beginning = system.prefix === '' ? '' : `: their names would begin with ${system.prefix}`;
+    throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${beginning}`);
+  }
   const serverIds = await matchSourceServers(run, database, system.servers);
   return tables.map((table) => ({ ...table, parser: createParser(table, serverIds) }));
 }

@@ -39,17 +39,9 @@ export function simpleAdminSystem({
     prefix: '',
     servers: { name: 'sa_servers', columns: { needed: ['id'], optional: ['hostname as name', 'address'] } },
     readAdmins: (database) => readSimpleAdmins(database, toInstantOf(database)),
-    async findTables(database) {
+    findTables: (database) => {
       const options = { toInstant: toInstantOf(database), trustsOnlineTime };
-      const tables: PenaltyTable[] = [];
-      for (const description of TABLES) {
-        const table = await findTable(database, description, options);
-        if (table) tables.push(table);
-      }
-      if (tables.length > 0) return tables;
-      throw new InvalidInput(
-        'the source has no sa_bans, sa_mutes or sa_warns: is it a CS2-SimpleAdmin database?',
-      );
+      return Promise.all(TABLES.map((description) => findTable(database, description, options)));
     },
   };
 }

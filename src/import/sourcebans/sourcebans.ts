@@ -51,12 +51,8 @@ export function sourcebansSystem(options: { prefix?: string | undefined }): Sour
         },
         { table: `${prefix}srvgroups`, columns: { needed: ['name as group_key', 'name', 'flags'] } },
       ),
-    async findTables(database) {
-      const tables = [await findTable(database, prefix, 'bans'), await findTable(database, prefix, 'comms')];
-      const present = tables.filter((table) => table !== undefined);
-      if (present.length > 0) return present;
-      throw new InvalidInput(`the source has neither ${prefix}bans nor ${prefix}comms: set its prefix`);
-    },
+    findTables: (database) =>
+      Promise.all([findTable(database, prefix, 'bans'), findTable(database, prefix, 'comms')]),
   };
 }
 

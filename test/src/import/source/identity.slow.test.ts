@@ -110,7 +110,7 @@ test('a database is the same by whatever path, and another after it was moved', 
 test('a source name without penalties is free: a first attempt with a wrong database does not bind it', async () => {
   const wrong = createFile('wrong.sqlite', 'create table other (id integer)');
   await expect(importSimpleAdmin(deps, { url: `sqlite:${wrong}` })).rejects.toThrow(
-    'is it a CS2-SimpleAdmin database?',
+    'the source has no tables of CS2-SimpleAdmin',
   );
   const empty = createFile(
     'empty.sqlite',
