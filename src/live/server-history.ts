@@ -8,7 +8,7 @@ import {
 import { createStaleCache } from './stale-cache.ts';
 
 const FRESH_MS = 30_000;
-const STALE_MS = 15 * 60_000;
+const KEPT = { staleMs: 15 * 60_000, maxEntries: 1000 };
 
 /** How far back histories go, in hours: only these, so that each is read once for all who ask. */
 export const HISTORY_HOURS = [24, 48, 168, 720, 8760] as const;
@@ -25,23 +25,13 @@ export function createHistoryReader(
   db: Db,
   { now, clockMs, onLookup }: { now: () => Date; clockMs: () => number; onLookup?: (isHit: boolean) => void },
 ): ReadHistory {
-  const cache = createStaleCache<ServerHistory>({
-    freshMs: FRESH_MS,
-    staleMs: STALE_MS,
-    maxEntries: 1000,
-    clockMs,
-    onLookup,
-  });
+  const cache = createStaleCache<ServerHistory>({ ...KEPT, freshMs: FRESH_MS, clockMs, onLookup });
   return (serverId, hours) =>
     cache.get(`${serverId} ${hours}`, async () => {
       const readAt = now();
       const stepSeconds = hours <= 48 ? 300 : hours <= 720 ? 3600 : 6 * 3600;
       const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(db, serverId, {
-        since,
-        until: readAt,
-        stepSeconds,
-      });
+      const points = await listServerHistory(db, serverId, { since, until: readAt, stepSeconds });
       return { points, stepSeconds, readAt };
     });
 }
@@ -58,12 +48,7 @@ export function createMapReader(
   db: Db,
   { now, clockMs }: { now: () => Date; clockMs: () => number },
 ): ReadMaps {
-  const cache = createStaleCache<PlayedMaps>({
-    freshMs: MAPS_FRESH_MS,
-    staleMs: STALE_MS,
-    maxEntries: 1000,
-    clockMs,
-  });
+  const cache = createStaleCache<PlayedMaps>({ ...KEPT, freshMs: MAPS_FRESH_MS, clockMs });
   return (serverId, days) =>
     cache.get(`${serverId} ${days}`, () => {
       const until = now();
