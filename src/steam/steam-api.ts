@@ -1,4 +1,5 @@
 import { Unavailable } from '../domain/errors.ts';
+import { readBoundedText } from '../runtime/bounded-text.ts';
 
 /** The client of Steam's Web API, one in a process: it holds the key and the time limit. */
 export type SteamApi = {
@@ -43,7 +44,9 @@ export function createSteamApi({
       // A redirect would carry the key to another address.
       const response = await fetchUrl(url, { redirect: 'manual', signal: AbortSignal.timeout(limitMs) });
       if (!response.ok) throw new Error(`status ${response.status}`);
-      return JSON.parse(await readText(response));
+      const text = await readBoundedText(response, MAX_BODY_BYTES);
+      if (text === undefined) throw new Error(`a body of more than ${MAX_BODY_BYTES} bytes`);
+      return JSON.parse(text);
     } catch (error) {
       // The error of a failed fetch may quote the URL with the key: its message is cleaned, and it is not kept as cause.
       const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
@@ -56,18 +59,6 @@ export function createSteamApi({
     call: (method, parameters, options = {}) =>
       send(method, new URLSearchParams(parameters).toString(), options.timeoutMs ?? timeoutMs),
   };
-}
-
-/** @throws {Error} for a body that is longer than any of Steam's; the rest of it is not read. */
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`a body of more than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** A nested object of a response; empty when it is missing. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDiscordId } from '../../../src/domain/discord-id.ts';
 import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
-import { readBoundedText } from '../request/forms/bounded-text.ts';
+import { readBoundedText } from '../../../src/runtime/bounded-text.ts';
 
 export type DiscordOAuth = {
   /** `DISCORD_API_URL`, the base of the authorization, token and user endpoints. */

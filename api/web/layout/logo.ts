@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readBoundedBytes } from '../request/forms/bounded-text.ts';
+import { readBoundedBytes } from '../../../src/runtime/bounded-text.ts';
 
 /** The community's logo, served by this service, so that opening a page sends no request to another site. */
 export type Logo = {

@@ -1,6 +1,6 @@
 import { Unauthorized, Unavailable } from '../../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
-import { readBoundedText } from '../request/forms/bounded-text.ts';
+import { readBoundedText } from '../../../src/runtime/bounded-text.ts';
 
 /** The dependencies of the verification. The provider comes from the configuration, never from the request. */
 export type SteamOpenId = {

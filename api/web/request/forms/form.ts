@@ -1,9 +1,9 @@
 import type { Db } from '../../../../src/db/client.ts';
 import { InvalidInput } from '../../../../src/domain/errors.ts';
 import { claimNonce } from '../../../../src/queries/users/sessions.ts';
+import { readBoundedText } from '../../../../src/runtime/bounded-text.ts';
 import { PageError } from '../page-error.ts';
 import type { Signer } from '../signing.ts';
-import { readBoundedText } from './bounded-text.ts';
 
 /** The names of the hidden field with the CSRF token, and of the header that scripts send instead. */
 export const CSRF_FIELD = 'csrf_token';
