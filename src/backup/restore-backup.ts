@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Connection, connect, INSTANCE, type Transaction } from '../db/client.ts';
+import { type Connection, INSTANCE, openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { isUploadKey, type SoundFolders } from '../domain/round-sound.ts';
@@ -37,12 +37,7 @@ export async function restoreBackup(
 ): Promise<Manifest & { wrongTotals: number; erasedSince: number }> {
   onStep?.('checking');
   const manifest = await readArchive(file, { onProgress });
-  const connection = connect(databaseUrl, {
-    max: 1,
-    applicationName: 'restore',
-    statementTimeoutMs: 0,
-    keepsSession: true,
-  });
+  const connection = openSession(databaseUrl, 'restore');
   const mark = join(dirname(folders.published), RESTORE_MARK);
   /** Whether the sounds may no longer be those of the database. */
   let isPlacing = existsSync(mark);

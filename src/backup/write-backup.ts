@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json';
-import { connect, type Transaction } from '../db/client.ts';
+import { openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
 import type { SoundFolders } from '../domain/round-sound.ts';
@@ -35,12 +35,7 @@ export async function writeBackup(
   { databaseUrl, folders }: BackupPlace,
   options: BackupOptions = {},
 ): Promise<Manifest> {
-  const connection = connect(databaseUrl, {
-    max: 1,
-    applicationName: 'backup',
-    statementTimeoutMs: 0,
-    keepsSession: true,
-  });
+  const connection = openSession(databaseUrl, 'backup');
   try {
     const migrations = await loadMigrationHashes(connection);
     if (migrations.length === 0 || !areOurs(migrations)) {

@@ -80,6 +80,15 @@ export function connect(
   return postgres(url, options);
 }
 
+/** Opens a single session for long work: it is never replaced, and its statements have no time limit. */
+export function openSession(
+  url: string,
+  applicationName: string,
+  options: Pick<ConnectOptions, 'statementTimeoutMs'> = {},
+): Connection {
+  return connect(url, { max: 1, applicationName, keepsSession: true, statementTimeoutMs: 0, ...options });
+}
+
 /** Codes of the driver, the system and PostgreSQL for an outage. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OUTAGE_CODES = new Set([
   'CONNECTION_CLOSED',

@@ -4,7 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { PostgresJsSession } from 'drizzle-orm/postgres-js';
 import type { Logger } from 'pino';
 import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
-import { type Connection, connect } from './client.ts';
+import { type Connection, connect, openSession } from './client.ts';
 import { LOCKS } from './locks.ts';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
@@ -36,12 +36,7 @@ export async function migrateDatabase(
   { log, signal, upTo = MIGRATIONS.length }: Options = {},
 ): Promise<void> {
   signal?.throwIfAborted();
-  const session = connect(url, {
-    max: 1,
-    applicationName: 'migrate',
-    statementTimeoutMs: 0,
-    keepsSession: true,
-  });
+  const session = openSession(url, 'migrate');
   const other = connect(url, { max: 1, applicationName: 'migrate' });
   const abort = () => void Promise.all([session, other].map((each) => each.end({ timeout: 0 })));
   signal?.addEventListener('abort', abort);

@@ -1,4 +1,4 @@
-import { type Connection, connect } from './client.ts';
+import { type Connection, openSession } from './client.ts';
 import { createWaitLimit } from './connection/wait-limit.ts';
 
 /** A read-only snapshot of the database on a separate connection. */
@@ -19,12 +19,7 @@ export async function openSnapshot<T>(
   read: (connection: Connection) => Promise<T>,
 ): Promise<Snapshot<T>> {
   // A statement timeout would limit the whole export, since it includes the pauses of a cursor.
-  const connection = connect(databaseUrl, {
-    max: 1,
-    applicationName: 'export',
-    statementTimeoutMs: 0,
-    keepsSession: true,
-  });
+  const connection = openSession(databaseUrl, 'export');
   const close = () => connection.end({ timeout: 0 });
   try {
     const value = await beginInTime(async () => {

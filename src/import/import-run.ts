@@ -1,4 +1,4 @@
-import { type Connection, connect, type Db } from '../db/client.ts';
+import { type Connection, type Db, openSession } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { isPenaltyTime, PENALTY_YEARS, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
@@ -75,12 +75,8 @@ export async function runImport(
   if (!SOURCE_NAME.test(name)) {
     throw new InvalidInput(`source ${JSON.stringify(name)} isn't valid: use ${SOURCE_NAME_RULE}`);
   }
-  const session = connect(deps.databaseUrl, {
-    max: 1,
-    applicationName: `import ${name}`,
-    statementTimeoutMs: waits ? 0 : STATEMENT_TIMEOUT_MS,
-    keepsSession: true,
-  });
+  const statementTimeoutMs = waits ? 0 : STATEMENT_TIMEOUT_MS;
+  const session = openSession(deps.databaseUrl, `import ${name}`, { statementTimeoutMs });
   const end = () => void session.end({ timeout: 0 }).catch(() => {});
   signal?.addEventListener('abort', end);
   try {

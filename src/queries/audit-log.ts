@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm';
-import type { Db, Transaction } from '../db/client.ts';
+import type { Db } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
@@ -96,15 +96,6 @@ export async function recordAudits(
 
 /** PostgreSQL takes 65,535 parameters in a statement. */
 const ENTRIES_PER_INSERT = 5000;
-
-/** The same for changes by the operator in a transaction of the driver. */
-export async function recordOperatorAudit(
-  transaction: Transaction,
-  { action, subject, details = {} }: Omit<NewEntry, 'actor'>,
-): Promise<void> {
-  await transaction`insert into audit_log (action, subject, details)
-    values (${action}, ${subject}, ${JSON.stringify(details)}::text::jsonb)`;
-}
 
 /** The actor's columns. A Discord id is stored only if no user is linked to it. */
 async function identify(db: Db, actor: Actor) {

@@ -1,7 +1,6 @@
-import { type Connection, connect, type Transaction } from '../../db/client.ts';
+import { type Connection, openSession, type Transaction } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../domain/penalty.ts';
-import { recordOperatorAudit } from '../audit-log.ts';
 
 export type Recount = {
   /** The number of tallies that should exist: of all, per server, per admin …; in total, by month and by day. */
@@ -26,11 +25,9 @@ export async function recountPenaltyTallies(databaseUrl: string): Promise<Recoun
     // Read committed: each statement has to see what was committed while the first one waited for the lock.
     const { recount } = await connection.begin('isolation level read committed', async (transaction) => {
       const tallies = await recountWithin(transaction);
-      await recordOperatorAudit(transaction, {
-        action: 'penalties.recounted',
-        subject: '',
-        details: { wrong: tallies.wrong },
-      });
+      const details = JSON.stringify({ wrong: tallies.wrong });
+      await transaction`insert into audit_log (action, details)
+        values ('penalties.recounted', ${details}::text::jsonb)`;
       return { recount: tallies };
     });
     return recount;
@@ -72,7 +69,7 @@ async function withPatientConnection<T>(
   databaseUrl: string,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  const connection = connect(databaseUrl, { max: 1, applicationName: 'recount', statementTimeoutMs: 0 });
+  const connection = openSession(databaseUrl, 'recount');
   try {
     return await work(connection);
   } finally {
