@@ -3,10 +3,8 @@ import type { Db } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
-import type { PenaltyEventType } from '../../domain/event.ts';
-import { byPenaltyType } from '../../domain/penalty.ts';
 import { type EventLog, type PenaltyEvent, toPenaltyEvent } from '../penalties/events.ts';
-import type { PenaltyCounts } from '../penalties/filter.ts';
+import { countsByType, type PenaltyCounts, readCounts } from '../penalties/filter.ts';
 import { shownNameOf } from '../servers/servers.ts';
 import type { DiscordFeed } from './feeds.ts';
 
@@ -31,21 +29,16 @@ export async function countWaitingPenalties(
   feed: DiscordFeed,
   upTo: number,
 ): Promise<WaitingPenalties> {
-  const groups = await db
-    .select({
-      type: penaltyEvents.penaltyType,
-      amount: sql<number>`count(*)`.mapWith(Number),
-      firstId: sql<number>`min(${penaltyEvents.id})`.mapWith(Number),
-      firstAt: min(penaltyEvents.occurredAt),
-    })
+  const { id, penaltyType, occurredAt } = penaltyEvents;
+  const [row] = await db
+    .select({ counts: countsByType(penaltyType), firstId: min(id), firstAt: min(occurredAt) })
     .from(penaltyEvents)
-    .where(waitingCondition(feed, upTo))
-    .groupBy(penaltyEvents.penaltyType);
-  const [first] = groups.toSorted((a, b) => a.firstId - b.firstId);
+    .where(waitingCondition(feed, upTo));
+  const counts = readCounts(row?.counts);
   return {
-    amount: groups.reduce((sum, { amount }) => sum + amount, 0),
-    counts: byPenaltyType((type) => groups.find((group) => group.type === type)?.amount ?? 0),
-    first: first?.firstAt ? { id: first.firstId, occurredAt: first.firstAt } : undefined,
+    amount: Object.values(counts).reduce((sum, count) => sum + count, 0),
+    counts,
+    first: row?.firstId && row.firstAt ? { id: row.firstId, occurredAt: row.firstAt } : undefined,
   };
 }
 
@@ -167,11 +160,10 @@ async function findEvent(db: Db, condition: SQL | undefined): Promise<FeedEvent 
 }
 
 function waitingCondition({ cursor, penaltyTypes, serverId }: DiscordFeed, upTo: number): SQL | undefined {
-  const created: PenaltyEventType = 'penalty.created';
   return and(
     gt(penaltyEvents.id, cursor),
     lte(penaltyEvents.id, upTo),
-    eq(penaltyEvents.type, created),
+    eq(penaltyEvents.type, 'penalty.created'),
     eq(penaltyEvents.isSilent, false),
     penaltyTypes === null ? undefined : inArray(penaltyEvents.penaltyType, penaltyTypes),
     serverId === null ? undefined : eq(penaltyEvents.serverId, serverId),

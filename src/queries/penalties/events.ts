@@ -181,28 +181,20 @@ const KEPT = sql`interval '30 days'`;
  * @param signal stops it after the current step.
  * @returns how many were deleted.
  */
-export async function prunePenaltyEvents(db: Db, signal?: AbortSignal, step = 5000): Promise<number> {
+export async function prunePenaltyEvents(db: Db, signal?: AbortSignal, stepRows = 5000): Promise<number> {
   let pruned = 0;
-  for (let count = step; count === step && !signal?.aborted; pruned += count) {
-    count = await db.transaction(async (transaction) => {
-      const old = await transaction
-        .select({ id: penaltyEvents.id })
-        .from(penaltyEvents)
-        .where(
-          lte(
-            penaltyEvents.id,
-            sql`(select coalesce(max(id), 0) from (
-              select id, occurred_at from penalty_events order by id limit ${step}
-            ) as oldest where occurred_at < now() - ${KEPT})`,
-          ),
-        )
-        .orderBy(asc(penaltyEvents.id));
-      const last = old.at(-1)?.id;
-      if (last === undefined) return 0;
-      await transaction.update(penaltyEventState).set({ prunedUpTo: last });
-      await transaction.delete(penaltyEvents).where(lte(penaltyEvents.id, last));
-      return old.length;
-    });
+  for (let count = stepRows; count === stepRows && !signal?.aborted; pruned += count) {
+    const [step] = await db.execute<{ count: number }>(sql`
+      with pruned as (
+        delete from penalty_events where id <= (
+          select max(id) from (select id, occurred_at from penalty_events order by id limit ${stepRows}) as oldest
+          where occurred_at < now() - ${KEPT}
+        ) returning id
+      ), marked as (
+        update penalty_event_state set pruned_up_to = (select max(id) from pruned) where exists (table pruned)
+      )
+      select count(*)::integer as count from pruned`);
+    count = step?.count ?? 0;
   }
   return pruned;
 }
