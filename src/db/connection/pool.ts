@@ -57,18 +57,12 @@ export function createPool(connection: Connection, max: number): Pool {
       const begin = () => {
         sentQueries += 1;
         query = work(connection);
-        query.then(
-          (result) => {
-            isSettled = true;
-            settle();
-            resolve(result);
-          },
-          (error) => {
-            isSettled = true;
-            settle();
-            reject(error);
-          },
-        );
+        const end = () => {
+          isSettled = true;
+          settle();
+        };
+        query.then(end, end);
+        query.then(resolve, reject);
       };
       if (sentQueries < max * SENT_AT_ONCE) begin();
       else waiters.add(begin);

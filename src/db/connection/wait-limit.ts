@@ -47,16 +47,8 @@ export function createWaitLimit({ limitMs, maxWaiting }: { limitMs: number; maxW
       waiting.add(waiter);
       timer ??= setInterval(refuseLate, Math.min(limitMs, CHECK_MS));
       const settle = () => waiting.delete(waiter);
-      working.then(
-        (value) => {
-          settle();
-          resolve(value);
-        },
-        (error) => {
-          settle();
-          reject(error);
-        },
-      );
+      working.then(settle, settle);
+      working.then(resolve, reject);
     });
   };
 }
