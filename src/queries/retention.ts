@@ -46,7 +46,12 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
   const deleted = Object.fromEntries(OLD_ROWS.map(([table]) => [table, 0])) as DeletedRows;
   for (const [table, isOld] of OLD_ROWS) {
     for (let count = BATCH; count === BATCH && !signal?.aborted; ) {
-      ({ count } = await deleteBatch(db, table, isOld));
+      const name = sql.identifier(table);
+      // By `ctid`, which is stable while the rows are locked, so that the rows are searched only once.
+      ({ count } = await db.execute(sql`
+        delete from ${name} where ctid = any (array(
+          select ctid from ${name} where ${isOld} limit ${BATCH} for update skip locked
+        ))`));
       deleted[table] += count;
     }
   }
@@ -55,13 +60,4 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
 
 function ago(ageMs: number): SQL {
   return sql`now() - ${ageMs}::double precision * interval '1 millisecond'`;
-}
-
-/** By `ctid`, which is stable while the rows are locked, so that the rows are searched only once. */
-async function deleteBatch(db: Db, table: string, isOld: SQL): Promise<{ count: number }> {
-  const name = sql.identifier(table);
-  return db.execute(sql`
-    delete from ${name} where ctid = any (array(
-      select ctid from ${name} where ${isOld} limit ${BATCH} for update skip locked
-    ))`);
 }
