@@ -78,10 +78,10 @@ function ErrorPage({ site, visit, failure }: { site: Site; visit: Visit; failure
   );
 }
 
-function kindOf(visit: Visit, { key, status }: PageError): FailureKind {
+function kindOf(visit: Visit, { key, status, isCorrectable }: PageError): FailureKind {
   if (key === 'no-server') return 'noServer';
   if (status === 405) return isRead(visit.request) ? 'notFound' : 'failed';
-  const isAboutForm = !isRead(visit.request) && (status === 400 || status === 413);
+  const isAboutForm = !isRead(visit.request) && isCorrectable;
   return KINDS[status] ?? (isAboutForm ? 'form' : 'failed');
 }
 

@@ -14,6 +14,7 @@ import type { Site } from './layout/layout.tsx';
 import type { Cookies } from './request/cookies.ts';
 import type { Redirect } from './request/notice.ts';
 import type { Signer } from './request/signing.ts';
+import type { MemberVisit } from './request/visit.ts';
 import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
 
@@ -104,6 +105,9 @@ type SoundStore = {
   /** @throws {NotFound} when the player has none. */
   removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;
 };
+
+/** What a card of the account page needs. */
+export type CardProps = { deps: AccountDeps; visit: MemberVisit };
 
 /** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
 export type AccountDeps = Pick<PagesDeps, 'db' | 'downloads' | 'deleteAccount' | 'sounds'> &

@@ -7,7 +7,7 @@ import { namesLoopback } from '../http/host.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
 import { loadAssets } from './layout/assets.ts';
 import type { Site } from './layout/layout.tsx';
-import type { ErrorKey } from './layout/locales/texts.ts';
+import { type ErrorKey, textsOf } from './layout/locales/texts.ts';
 import { createLogo } from './layout/logo.ts';
 import { moderationRoutes } from './moderation/moderation.ts';
 import type { AccountDeps, Incoming, PagesDeps } from './pages-deps.ts';
@@ -27,6 +27,7 @@ import {
   readMemberForm,
   requireMember,
   type Visit,
+  wantsJson,
 } from './request/visit.ts';
 import { createResponder, createSecurityHeaders, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
@@ -76,6 +77,7 @@ export function pages(deps: PagesDeps) {
   const shared = {
     ...settings,
     ...deps,
+    ...settings,
     now,
     site,
     cookies,
@@ -198,16 +200,25 @@ export function pages(deps: PagesDeps) {
         const next = readDestination(visit.url.pathname + visit.url.search);
         return redirect(visit, withDestination('/account', next), 'sign-in-first');
       }
-      const member = requireMember(visit);
+      let member = requireMember(visit);
       const identifyAgain = async () => {
         await identifyVisitor(visits, visit);
         return requireMember(visit);
       };
       if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
       if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
-      if (!isPost || route.readsBody) return route.handle(member, params, identifyAgain);
-      const form = await readMemberForm(visits, member);
-      return route.handle({ ...(await identifyAgain()), form }, params, identifyAgain);
+      if (isPost && !route.readsBody) {
+        const form = await readMemberForm(visits, member);
+        member = { ...(await identifyAgain()), form };
+      }
+      try {
+        return await route.handle(member, params, identifyAgain);
+      } catch (error) {
+        const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
+        if (!route.showAgain || !isShownAgain) throw error;
+        member.problem = error.toMessage(textsOf(visit.locale));
+        return respondWithPage(await route.showAgain(member, params), error.status);
+      }
     });
   }
 

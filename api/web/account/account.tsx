@@ -11,9 +11,8 @@ import { Layout } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import type { FormProblem } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { DataCard, dataRoutes } from './data-card.tsx';
@@ -22,15 +21,8 @@ import { RoundSoundCard, roundSoundRoutes } from './round-sound-card.tsx';
 import { SessionsCard, sessionRoutes } from './sessions-card.tsx';
 import { TokensCard, tokenRoutes } from './tokens-card.tsx';
 
-type AccountPageProps = {
-  deps: AccountDeps;
-  visit: MemberVisit;
-  /** The reason why a form of a card was refused. */
-  problems?: { tokens?: FormProblem; sound?: FormProblem };
-};
-
 /** The account page: the user's profile next to all cards. A new card is mounted here. */
-export function AccountPage({ deps, visit, problems = {} }: AccountPageProps): JSX.Element {
+export function AccountPage({ deps, visit }: CardProps): JSX.Element {
   const t = textsOf(visit.locale);
   const cards = [
     { id: 'penalties', title: t.penalties.own },
@@ -46,9 +38,9 @@ export function AccountPage({ deps, visit, problems = {} }: AccountPageProps): J
         <Profile db={deps.db} visit={visit} cards={cards} />
         <div class="stack">
           <PenaltiesCard deps={deps} visit={visit} />
-          <RoundSoundCard deps={deps} visit={visit} problem={problems.sound} />
-          <DiscordCard canLink={deps.discord !== undefined} visit={visit} />
-          <TokensCard deps={deps} visit={visit} problem={problems.tokens} />
+          <RoundSoundCard deps={deps} visit={visit} />
+          <DiscordCard deps={deps} visit={visit} />
+          <TokensCard deps={deps} visit={visit} />
           <SessionsCard deps={deps} visit={visit} />
           <DataCard visit={visit} />
         </div>
@@ -59,25 +51,19 @@ export function AccountPage({ deps, visit, problems = {} }: AccountPageProps): J
 
 /** The routes that the forms of all cards post to. */
 export function accountRoutes(deps: AccountDeps): MemberRoute[] {
-  return [
-    ...tokenRoutes({
-      ...deps,
-      showAgain: (visit, tokens) => <AccountPage deps={deps} visit={visit} problems={{ tokens }} />,
-    }),
-    ...roundSoundRoutes({
-      ...deps,
-      showAgain: (visit, sound) => <AccountPage deps={deps} visit={visit} problems={{ sound }} />,
-    }),
+  const routes = [
+    ...tokenRoutes(deps),
+    ...roundSoundRoutes(deps),
     ...discordRoutes(deps),
     ...sessionRoutes(deps),
     ...dataRoutes(deps),
   ];
+  const showAgain = (visit: MemberVisit) => <AccountPage deps={deps} visit={visit} />;
+  return routes.map((route) => (route.method === 'POST' ? { ...route, showAgain } : route));
 }
 
-type PenaltiesProps = { deps: AccountDeps; visit: MemberVisit };
-
 /** The member's own penalties. */
-async function PenaltiesCard({ deps, visit }: PenaltiesProps): Promise<HtmlEscapedString> {
+async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
   const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
   return (

@@ -7,10 +7,8 @@ import type { AccountDeps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
-type DataProps = { visit: MemberVisit };
-
 /** The user's own data: buttons that download it as a file and delete the account. */
-export function DataCard({ visit }: DataProps): JSX.Element {
+export function DataCard({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).data;
   return (
     <Card id="data" title={t.title} icon="shield" notice={visit.notice}>

@@ -4,11 +4,10 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Avatar } from '../layout/person.tsx';
-import { PostButton } from '../layout/post-button.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import { PostButton, PostForm } from '../layout/post-form.tsx';
+import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -21,18 +20,14 @@ import {
   LinkRefused,
 } from './discord-oauth.ts';
 
-type DiscordProps = {
-  /** False when linking is not configured: an existing link is still shown, without the button to link again. */
-  canLink: boolean;
-  visit: MemberVisit;
-};
-
 const HERE = '/account#discord';
 
 /** The linked Discord account, and the buttons to link, refresh and unlink it. */
-export function DiscordCard({ canLink, visit }: DiscordProps): JSX.Element {
+export function DiscordCard({ deps, visit }: CardProps): JSX.Element {
   const t = textsOf(visit.locale).discord;
   const { user } = visit;
+  // An existing link is shown also when linking is not configured, without the button to link again.
+  const canLink = deps.discord !== undefined;
   const isLinked = user.discordId !== null;
   return (
     <Card id="discord" title={t.title} icon="link" notice={visit.notice}>
@@ -79,14 +74,13 @@ function Visibility({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).discord;
   const { hidesDiscord } = visit.user;
   return (
-    <form method="post" action="/account/discord/visibility" class="row">
-      <CsrfField visit={visit} />
+    <PostForm visit={visit} action="/account/discord/visibility" class="row">
       <input type="hidden" name="hidden" value={hidesDiscord ? 'no' : 'yes'} />
       <p class="hint">{hidesDiscord ? t.isHidden : t.isShown}</p>
       <button class="button button-quiet" type="submit">
         {hidesDiscord ? t.show : t.hide}
       </button>
-    </form>
+    </PostForm>
   );
 }
 

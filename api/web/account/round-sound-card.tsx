@@ -12,17 +12,16 @@ import {
   type RoundSound,
   removeFailedSound,
 } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { Card, ProblemLine } from '../layout/card.tsx';
+import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Fact, Facts } from '../layout/facts.tsx';
-import { CsrfField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import type { Texts } from '../layout/locales/en.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import { PostButton, PostForm } from '../layout/post-form.tsx';
+import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
@@ -47,15 +46,8 @@ const MAX_CONCURRENT_UPLOADS = 16;
 /** For a whole form: enough for 20 MB at 0.6 Mbit/s. Bun itself closes a connection that is silent for 30 seconds. */
 const READ_LIMIT_MS = 300_000;
 
-type RoundSoundProps = {
-  deps: AccountDeps;
-  visit: MemberVisit;
-  problem: FormProblem | undefined;
-};
-
 /** The round-end sound: the current one, the progress of an upload, and the upload form. */
-export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscapedString> {
-  const { deps, visit, problem } = props;
+export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).roundSound;
   const { ready, latest } = await findRoundSounds(deps.db, visit.user.steamId64);
   const { maxSeconds, maxUploadBytes, audience } = deps.sounds.limits;
@@ -63,7 +55,13 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
     return (
       <Card id="sound" title={t.title} icon="sound" notice={visit.notice}>
         <p class="lead">{t.onlyFor(listGroups(audience, visit.locale))}</p>
-        {ready && <KeptSound sound={ready} visit={visit} />}
+        {/* A sound that is kept is not played, but can be deleted. */}
+        {ready && (
+          <div class="sound">
+            <SoundHead sound={ready} visit={visit} />
+            <p class="hint">{t.keptUnheard}</p>
+          </div>
+        )}
       </Card>
     );
   }
@@ -75,9 +73,9 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
       {latest && latest.status !== 'failed' && <Progress sound={latest} visit={visit} hasReady={!!ready} />}
       {latest?.status === 'failed' && <Failure sound={latest} visit={visit} hasReady={!!ready} />}
       {!ready && !latest && <p class="empty">{t.none}</p>}
-      <form
+      <PostForm
+        visit={visit}
         class="sound-upload"
-        method="post"
         action="/account/roundsound#sound"
         enctype="multipart/form-data"
         data-sound-upload
@@ -87,8 +85,6 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
         data-failed={t.uploadFailed}
         data-refused-by-proxy={t.refusedByProxy}
       >
-        <CsrfField visit={visit} />
-        {problem && <ProblemLine message={problem.message} />}
         <FileField label={ready ? t.replace : t.choose} t={t} />
         <div
           class="field sound-start"
@@ -108,7 +104,7 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
               type="text"
               autocomplete="off"
               maxlength={12}
-              value={problem?.values.get(START_FIELD) ?? '0:00'}
+              value={visit.form.get(START_FIELD) ?? '0:00'}
               aria-describedby="sound-start-hint"
             />
             <button class="button button-quiet" type="button" data-play={t.play} data-stop={t.stop} hidden>
@@ -128,7 +124,7 @@ export async function RoundSoundCard(props: RoundSoundProps): Promise<HtmlEscape
           <progress class="sound-bar" max="100" value="0" aria-label={t.uploading}></progress>
           <span class="sound-percent" aria-hidden="true"></span>
         </div>
-      </form>
+      </PostForm>
       <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
     </Card>
   );
@@ -157,17 +153,6 @@ function FileField({ label, t }: { label: string; t: Texts['roundSound'] }): JSX
       <span id="sound-file-name" class="file-name hint" dir="auto" data-file-name>
         {t.noFile}
       </span>
-    </div>
-  );
-}
-
-/** A stored sound whose owner is no longer allowed to have one: it is not played, but can be deleted. */
-function KeptSound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).roundSound;
-  return (
-    <div class="sound">
-      <SoundHead sound={sound} visit={visit} />
-      <p class="hint">{t.keptUnheard}</p>
     </div>
   );
 }
@@ -263,32 +248,32 @@ function Failure({ sound, visit, hasReady }: StateProps): JSX.Element {
         <strong>{t.failed(isolate(titleOf(sound)))}</strong>
         <br />
         {t.failures[sound.failure ?? 'unavailable']} {hasReady ? t.keptOld : ''}
-        <form method="post" action="/account/roundsound/dismiss#sound" class="row">
-          <CsrfField visit={visit} />
-          <button class="button button-quiet button-small" type="submit">
-            {t.dismiss}
-          </button>
-        </form>
+        <div class="row">
+          <PostButton
+            visit={visit}
+            action="/account/roundsound/dismiss#sound"
+            label={t.dismiss}
+            class="button button-quiet button-small"
+          />
+        </div>
       </div>
     </div>
   );
 }
 
-type UploadDeps = AccountDeps & {
-  /** The account page, with the form as it was sent except for the file. */
-  showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element;
-};
-
 /** Routes that upload and delete a sound and dismiss a failure, and the status that the page's script polls. */
-export function roundSoundRoutes(deps: UploadDeps): MemberRoute[] {
+export function roundSoundRoutes(deps: AccountDeps): MemberRoute[] {
   const receive = createReceiver(deps);
   return [
     {
       method: 'POST',
       path: '/roundsound',
       readsBody: true,
-      handle: (visit, _, identifyAgain) =>
-        upload(deps, visit, (values) => receive(visit, identifyAgain, values)),
+      handle: async (visit, _, identifyAgain) => {
+        await receive(visit, identifyAgain);
+        if (!wantsJson(visit.request)) return deps.redirect(visit, HERE, 'sound-uploaded');
+        return Response.json({ success: true, status: 'queued' }, { status: 202 });
+      },
     },
     {
       method: 'GET',
@@ -311,23 +296,6 @@ export function roundSoundRoutes(deps: UploadDeps): MemberRoute[] {
       },
     },
   ];
-}
-
-async function upload(
-  deps: UploadDeps,
-  visit: MemberVisit,
-  receive: (values: Map<string, string>) => Promise<void>,
-): Promise<Response> {
-  const values = new Map<string, string>();
-  if (wantsJson(visit.request)) {
-    await receive(values);
-    return Response.json({ success: true, status: 'queued' }, { status: 202 });
-  }
-  const show = (problem: FormProblem) => deps.showAgain(visit, problem);
-  return withFormShownAgain(visit, { values, show }, async () => {
-    await receive(values);
-    return deps.redirect(visit, HERE, 'sound-uploaded');
-  });
 }
 
 /** The status that the script polls while an upload is processed. */
@@ -360,15 +328,8 @@ export async function removeSoundOf(
   }
 }
 
-/**
- * Stores the file that a request uploads, unless the session has ended by the time it has arrived.
- * @param values receives what the form shows again when it is refused.
- */
-type ReceiveUpload = (
-  visit: MemberVisit,
-  identifyAgain: IdentifyAgain,
-  values: Map<string, string>,
-) => Promise<void>;
+/** Stores the file that a request uploads, unless the session has ended by the time it has arrived. */
+type ReceiveUpload = (visit: MemberVisit, identifyAgain: IdentifyAgain) => Promise<void>;
 
 /**
  * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
@@ -381,7 +342,7 @@ function createReceiver({
 }: Pick<AccountDeps, 'signer' | 'sounds'>): ReceiveUpload {
   const { maxUploadBytes } = limits;
   const uploadingUserIds = new Set<number>();
-  return async ({ request, session, user }, identifyAgain, values) => {
+  return async ({ request, session, user, form }, identifyAgain) => {
     if (!mayHaveSound(limits.audience, user)) throw new PageError('sound-not-allowed', 403);
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>
@@ -399,7 +360,7 @@ function createReceiver({
         maxBytes: maxUploadBytes,
         limitMs: READ_LIMIT_MS,
         requireToken,
-        values,
+        values: form,
         identifyAgain,
         store: (file) =>
           storeUpload({

@@ -11,27 +11,22 @@ import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
-import { PostButton } from '../layout/post-button.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import { PostButton } from '../layout/post-form.tsx';
+import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import { endSession, SESSION_SECONDS } from '../request/session.ts';
 import type { MemberVisit } from '../request/visit.ts';
-
-type SessionsProps = { deps: AccountDeps; visit: MemberVisit };
 
 const SESSION_FIELD = 'session';
 const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_400_000 };
 
 /** The devices on which the user is signed in, and the buttons to sign out. */
-export async function SessionsCard({ deps, visit }: SessionsProps): Promise<HtmlEscapedString> {
+export async function SessionsCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).sessions;
   const openSessions = await listOpenSessions(deps.db, visit.user.id, visit.now);
   const isCurrent = ({ idHash }: OpenSession) => idHash === visit.session.idHash;
   const deviceOf = ({ browser, system }: OpenSession) => t.device(browser, system);
-  const sessions = [
-    ...openSessions.filter(isCurrent),
-    ...openSessions.filter((session) => !isCurrent(session)),
-  ];
+  const sessions = openSessions.toSorted((a, b) => Number(isCurrent(b)) - Number(isCurrent(a)));
   return (
     <Card
       id="sessions"

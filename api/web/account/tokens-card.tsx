@@ -14,14 +14,14 @@ import {
 } from '../../../src/queries/users/api-tokens.ts';
 import { Card, ProblemLine } from '../layout/card.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
-import { CsrfField, FormIdField, SelectField, TextField } from '../layout/form-fields.tsx';
+import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import { PostForm } from '../layout/post-form.tsx';
+import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import { claimForm } from '../request/forms/form.ts';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
@@ -37,14 +37,8 @@ const DAY_MS = 86_400_000;
 /** Marks a form that offers scopes. Browsers omit unchecked boxes, so a form without any would look the same. */
 const SCOPES_OFFERED = 'scopes_offered';
 
-type TokensProps = {
-  deps: AccountDeps;
-  visit: MemberVisit;
-  problem: FormProblem | undefined;
-};
-
 /** The user's live API tokens, and the form to create one. */
-export async function TokensCard({ deps, visit, problem }: TokensProps): Promise<HtmlEscapedString> {
+export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).tokens;
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
   const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
@@ -57,23 +51,17 @@ export async function TokensCard({ deps, visit, problem }: TokensProps): Promise
         visit={visit}
         revokePathOf={({ id }) => `/account/tokens/${id}/revoke`}
       />
-      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} problem={problem} />}
+      {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} />}
       {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
       <p class="hint">{mayCreate ? t.count(tokens.length, MAX_LIVE_TOKENS) : t.forAdmins}</p>
     </Card>
   );
 }
 
-type FormProps = { visit: MemberVisit; problem: FormProblem | undefined };
-
-/** The form's address ends in the card's anchor, where the page opens when it is shown again. */
-function CreateForm({ visit, problem }: FormProps): JSX.Element {
+function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).tokens;
   return (
-    <form method="post" action="/account/tokens#tokens" class="create create-token">
-      {problem && <ProblemLine message={problem.message} />}
-      <CsrfField visit={visit} />
-      <FormIdField />
+    <PostForm visit={visit} action="/account/tokens#tokens" isSentOnce class="create create-token">
       <TextField
         name="name"
         id="token-name"
@@ -81,14 +69,14 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
         hint={t.nameHint}
         required
         maxlength={MAX_TOKEN_NAME_LENGTH}
-        value={problem?.values.get('name')}
+        value={visit.form.get('name')}
       />
       <SelectField
         name="expires"
         id="token-expiry"
         label={t.expiry}
         options={EXPIRIES.map((expiry) => [expiry, t.expiries[expiry]] as const)}
-        chosen={problem?.values.get('expires') ?? DEFAULT_EXPIRY}
+        chosen={visit.form.get('expires') ?? DEFAULT_EXPIRY}
       />
       <fieldset class="field flags">
         <legend>{t.scopes}</legend>
@@ -98,7 +86,7 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
             <input
               type="checkbox"
               name={scopeField(scope)}
-              checked={!problem || problem.values.has(scopeField(scope))}
+              checked={!visit.form.has(SCOPES_OFFERED) || visit.form.has(scopeField(scope))}
             />
             <span>{t.scopeNames[scope]}</span>
           </label>
@@ -108,26 +96,14 @@ function CreateForm({ visit, problem }: FormProps): JSX.Element {
         <Icon name="key" />
         {t.create}
       </button>
-    </form>
+    </PostForm>
   );
 }
 
-type CreationDeps = AccountDeps & {
-  /** The account page, with the form as it was sent. */
-  showAgain: (visit: MemberVisit, problem: FormProblem) => JSX.Element;
-};
-
 /** Routes that create and revoke tokens. */
-export function tokenRoutes(deps: CreationDeps): MemberRoute[] {
+export function tokenRoutes(deps: AccountDeps): MemberRoute[] {
   return [
-    {
-      method: 'POST',
-      path: '/tokens',
-      handle: (visit) => {
-        const show = (problem: FormProblem) => deps.showAgain(visit, problem);
-        return withFormShownAgain(visit, { values: visit.form, show }, () => createToken(deps, visit));
-      },
-    },
+    { method: 'POST', path: '/tokens', handle: (visit) => createToken(deps, visit) },
     {
       method: 'POST',
       path: '/tokens/:id/revoke',
@@ -223,10 +199,7 @@ function CreatedPage({ site, visit, name, token, scopes, expiresAt }: CreatedPro
             </span>
           )}
         </p>
-        <p class="warning">
-          <Icon name="warning" />
-          <span>{t.shownOnce}</span>
-        </p>
+        <ProblemLine message={t.shownOnce} />
         <CopyableText id="new-token" label={t.tokenLabel} text={token} visit={visit} />
         <h2 class="minor">{t.tryIt}</h2>
         <CopyableText id="new-token-curl" label={t.curlLabel} text={command} visit={visit} />

@@ -4,11 +4,11 @@ import { DEFAULT_LANGUAGE, LANGUAGES, type Language, listLanguages } from '../..
 import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/administrator.ts';
 import { withDestination } from '../request/destination.ts';
 import { isRead, type Visit } from '../request/visit.ts';
-import { CsrfField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
 import { textsOf } from './locales/texts.ts';
 import type { Logo } from './logo.ts';
 import { Avatar, nameOf } from './person.tsx';
+import { PostButton } from './post-form.tsx';
 
 /** The community's details in the navigation bar. */
 export type Community = {
@@ -143,13 +143,7 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
           </a>
         </li>
         <li>
-          <form method="post" action="/account/sign-out">
-            <CsrfField visit={visit} />
-            <button type="submit">
-              <Icon name="leave" />
-              {t.signOut}
-            </button>
-          </form>
+          <PostButton visit={visit} action="/account/sign-out" icon="leave" label={t.signOut} class="" />
         </li>
       </ul>
     </details>

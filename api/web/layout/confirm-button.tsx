@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { MemberVisit } from '../request/visit.ts';
-import { CsrfField } from './form-fields.tsx';
 import { textsOf } from './locales/texts.ts';
+import { PostForm } from './post-form.tsx';
 
 type ConfirmButtonProps = {
   visit: MemberVisit;
@@ -34,8 +34,7 @@ export function ConfirmButton(props: ConfirmButtonProps): JSX.Element {
       <dialog id={id} class="dialog" popover="auto" aria-labelledby={`${id}-title`}>
         <h2 id={`${id}-title`}>{title}</h2>
         <p>{lead}</p>
-        <form method="post" action={action} class="row">
-          <CsrfField visit={visit} />
+        <PostForm visit={visit} action={action} class="row">
           <button class="button button-danger" type="submit">
             {label}
           </button>
@@ -48,7 +47,7 @@ export function ConfirmButton(props: ConfirmButtonProps): JSX.Element {
           >
             {textsOf(visit.locale).shell.cancel}
           </button>
-        </form>
+        </PostForm>
       </dialog>
     </>
   );

@@ -1,16 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { CSRF_FIELD, FORM_ID_FIELD } from '../request/forms/form.ts';
-import type { Visit } from '../request/visit.ts';
-
-/** The hidden field with the CSRF token, which every form must contain. */
-export function CsrfField({ visit }: { visit: Pick<Visit, 'csrfToken'> }): JSX.Element {
-  return <input type="hidden" name={CSRF_FIELD} value={visit.csrfToken} />;
-}
-
-/** The hidden field of a form that must not be processed twice; see `claimForm`. */
-export function FormIdField(): JSX.Element {
-  return <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />;
-}
 
 type TextFieldProps = JSX.IntrinsicElements['input'] & {
   name: string;

@@ -24,6 +24,9 @@ export type Handler = (
   params: Record<string, string>,
 ) => Promise<Response | HtmlEscapedString>;
 
+/** Shows a moderation page. */
+export type Show = (...request: Parameters<Handler>) => Promise<HtmlEscapedString>;
+
 const TABS = ['users', 'penalties', 'admins', 'sounds', 'webhooks', 'audit'] as const;
 type Tab = (typeof TABS)[number];
 /** The tabs of moderators; administrators have all. */

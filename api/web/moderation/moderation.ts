@@ -4,20 +4,20 @@ import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
 import { showAudit } from './audit-page.tsx';
-import type { Handler, ModerationDeps } from './frame.tsx';
+import type { Handler, ModerationDeps, Show } from './frame.tsx';
 import { showPenalties } from './penalties-page.tsx';
 import { showPenalty } from './penalty-page.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
 import { addNote, removeNote } from './staff-notes.tsx';
 import { block, unblock } from './user-block.tsx';
 import { saveFlags } from './user-flags.tsx';
-import { showPlayer, withPlayerShownAgain } from './user-page.tsx';
+import { showPlayer } from './user-page.tsx';
 import { revokeToken } from './user-tokens.tsx';
 import { showUsers } from './users-page.tsx';
 import { addWebhook, enable, remove, resend, sendTest, showWebhook, showWebhooks } from './webhooks.tsx';
 
-/** Paths after `/account/moderation`. */
-type Route = [method: 'GET' | 'POST', path: string, handle: Handler];
+/** Paths after `/account/moderation`, and the page with the form of a POST that may refuse what was entered. */
+type Route = [method: 'GET' | 'POST', path: string, handle: Handler, showAgain?: Show];
 
 const USER = '/users/:steamid64';
 
@@ -27,7 +27,7 @@ const OF_MODERATORS: readonly Route[] = [
   ['GET', '/penalties/:id', showPenalty],
   ['GET', '/admins', showAdmins],
   ['GET', USER, showPlayer],
-  ['POST', `${USER}/notes`, withPlayerShownAgain('notes', addNote)],
+  ['POST', `${USER}/notes`, addNote, showPlayer],
   ['POST', `${USER}/notes/:id/delete`, removeNote],
 ];
 
@@ -36,13 +36,13 @@ const OF_ADMINISTRATORS: readonly Route[] = [
   ['GET', '', showUsers],
   ['POST', `${USER}/tokens/:id/revoke`, revokeToken],
   ['POST', `${USER}/flags`, saveFlags],
-  ['POST', `${USER}/block`, withPlayerShownAgain('block', block)],
+  ['POST', `${USER}/block`, block, showPlayer],
   ['POST', `${USER}/unblock`, unblock],
   ['GET', '/sounds', showSounds],
   ['POST', '/sounds/:steamid64/delete', removeSound],
   ['POST', `${USER}/sound/delete`, removeSound],
   ['GET', '/webhooks', showWebhooks],
-  ['POST', '/webhooks', addWebhook],
+  ['POST', '/webhooks', addWebhook, showWebhooks],
   ['GET', '/webhooks/:id', showWebhook],
   ['POST', '/webhooks/:id/test', sendTest],
   ['POST', '/webhooks/:id/resend', resend],
@@ -55,7 +55,7 @@ const OF_ADMINISTRATORS: readonly Route[] = [
 export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
   const restrict = (isAllowed: typeof mayReadRecords, routes: readonly Route[]) =>
     routes.map(
-      ([method, path, handle]): MemberRoute => ({
+      ([method, path, handle, showAgain]): MemberRoute => ({
         method,
         path: `/moderation${path}`,
         handle: async (visit, params) => {
@@ -63,6 +63,7 @@ export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
           const result = await handle(deps, visit, params);
           return result instanceof Response ? result : respondWithPage(result);
         },
+        ...(showAgain && { showAgain: (visit, params) => showAgain(deps, visit, params) }),
       }),
     );
   return [...restrict(mayReadRecords, OF_MODERATORS), ...restrict(isAdministrator, OF_ADMINISTRATORS)];

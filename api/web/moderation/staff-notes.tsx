@@ -12,14 +12,13 @@ import {
   mayDeleteNote,
   type StaffNote,
 } from '../../../src/queries/staff-notes.ts';
-import { Card, ProblemLine } from '../layout/card.tsx';
+import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { CsrfField, FormIdField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
+import { PostForm } from '../layout/post-form.tsx';
 import { claimForm } from '../request/forms/form.ts';
-import type { FormProblem } from '../request/forms/form-problem.ts';
 import { parseRowId, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
@@ -29,17 +28,10 @@ import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
-type NotesProps = {
-  db: Db;
-  steamId64: SteamId64;
-  visit: MemberVisit;
-  /** Why the form was refused; the form is then shown again with its values. */
-  problem: FormProblem | undefined;
-};
+type NotesProps = { db: Db; steamId64: SteamId64; visit: MemberVisit };
 
 /** A page of the notes about a player and the form for a new one. */
-export async function NotesCard(props: NotesProps): Promise<HtmlEscapedString> {
-  const { db, steamId64, visit, problem } = props;
+export async function NotesCard({ db, steamId64, visit }: NotesProps): Promise<HtmlEscapedString> {
   const page = tryParseRowId(visit.url.searchParams.get(PAGE_PARAMETER)) ?? 1;
   const { notes, total } = await listStaffNotes(db, steamId64, { page, perPage: NOTES_PER_PAGE });
   const t = textsOf(visit.locale).records.notes;
@@ -63,14 +55,11 @@ export async function NotesCard(props: NotesProps): Promise<HtmlEscapedString> {
         path={path}
         card="notes"
       />
-      <form method="post" action={`${path}/notes#notes`} class="create create-stacked">
-        {problem && <ProblemLine message={problem.message} />}
-        <CsrfField visit={visit} />
-        <FormIdField />
+      <PostForm visit={visit} action={`${path}/notes#notes`} isSentOnce class="create create-stacked">
         <div class="field">
           <label for="note">{t.newNote}</label>
           <textarea id="note" name="text" rows={4} required aria-describedby="note-hint">
-            {problem?.values.get('text')}
+            {visit.form.get('text')}
           </textarea>
           <p class="hint" id="note-hint">
             {t.hint(MAX_NOTE_LENGTH)}
@@ -79,7 +68,7 @@ export async function NotesCard(props: NotesProps): Promise<HtmlEscapedString> {
         <button class="button button-primary" type="submit">
           {t.add}
         </button>
-      </form>
+      </PostForm>
     </Card>
   );
 }

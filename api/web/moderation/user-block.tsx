@@ -6,27 +6,21 @@ import {
   type User,
   unblockUser,
 } from '../../../src/queries/users/users.ts';
-import { Card, ProblemLine } from '../layout/card.tsx';
+import { Card } from '../layout/card.tsx';
 import { Facts } from '../layout/facts.tsx';
-import { CsrfField, TextField } from '../layout/form-fields.tsx';
+import { TextField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
-import { PostButton } from '../layout/post-button.tsx';
-import type { FormProblem } from '../request/forms/form-problem.ts';
+import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
-type BlockProps = {
-  user: User;
-  visit: MemberVisit;
-  /** Why the form was refused; the form is then shown again with its values. */
-  problem: FormProblem | undefined;
-};
+type BlockProps = { user: User; visit: MemberVisit };
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
-export function BlockCard({ user, visit, problem }: BlockProps): JSX.Element {
+export function BlockCard({ user, visit }: BlockProps): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   return (
     <Card id="block" title={t.title} icon="shield" notice={visit.notice}>
@@ -46,20 +40,18 @@ export function BlockCard({ user, visit, problem }: BlockProps): JSX.Element {
           />
         </PostButton>
       ) : (
-        <BlockForm user={user} visit={visit} problem={problem} />
+        <BlockForm user={user} visit={visit} />
       )}
     </Card>
   );
 }
 
-function BlockForm({ user, visit, problem }: BlockProps): JSX.Element {
+function BlockForm({ user, visit }: BlockProps): JSX.Element {
   const t = textsOf(visit.locale).moderation.block;
   if (user.isOwner) return <p class="hint">{t.owner}</p>;
   if (user.id === visit.user.id) return <p class="hint">{t.self}</p>;
   return (
-    <form method="post" action={`${pathOfPlayer(user)}/block#block`} class="create">
-      {problem && <ProblemLine message={problem.message} />}
-      <CsrfField visit={visit} />
+    <PostForm visit={visit} action={`${pathOfPlayer(user)}/block#block`} class="create">
       <p class="lead">{t.lead}</p>
       <TextField
         name="reason"
@@ -67,12 +59,12 @@ function BlockForm({ user, visit, problem }: BlockProps): JSX.Element {
         label={t.reason}
         hint={t.reasonHint}
         maxlength={MAX_BLOCK_REASON_LENGTH}
-        value={problem?.values.get('reason')}
+        value={visit.form.get('reason')}
       />
       <button class="button button-danger" type="submit">
         {t.block}
       </button>
-    </form>
+    </PostForm>
   );
 }
 

@@ -6,8 +6,8 @@ import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { FlagSources } from '../layout/flags.tsx';
-import { CsrfField } from '../layout/form-fields.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import { PostForm } from '../layout/post-form.tsx';
 import type { MemberVisit } from '../request/visit.ts';
 import type { Handler } from './frame.tsx';
 import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
@@ -30,8 +30,7 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
   const flagsByHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={visit.notice}>
-      <form method="post" action={`${pathOfPlayer(user)}/flags`}>
-        <CsrfField visit={visit} />
+      <PostForm visit={visit} action={`${pathOfPlayer(user)}/flags`}>
         <input type="hidden" name={SHOWN_FLAGS} value={flagsByHand.join(' ')} />
         <fieldset class="flags" disabled={!mayEdit}>
           <legend class="sr-only">{t.flags}</legend>
@@ -58,7 +57,7 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
         ) : (
           <p class="hint">{t.ownersOnly}</p>
         )}
-      </form>
+      </PostForm>
     </Card>
   );
 }

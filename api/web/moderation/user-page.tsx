@@ -1,4 +1,3 @@
-import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
@@ -10,9 +9,8 @@ import { GivenFlags } from '../layout/flags.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { Frame, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 import { pathOfPenalty } from './penalties-page.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
 import { ProfileCard } from './player-profile.tsx';
@@ -22,32 +20,12 @@ import { BlockCard } from './user-block.tsx';
 import { FlagsCard } from './user-flags.tsx';
 import { UserTokensCard } from './user-tokens.tsx';
 
-/** The page of a player, which exists for every SteamID, with or without an account. */
-export const showPlayer: Handler = async (deps, visit, { steamid64 }) =>
-  renderPlayer(deps, visit, parsePlayerId(steamid64));
-
-/** Shows the page again when it refuses what was entered in a form of one of its cards. @param run the form's action. */
-export function withPlayerShownAgain(card: 'block' | 'notes', run: Handler): Handler {
-  return (deps, visit, params) => {
-    const show = (problem: FormProblem) =>
-      renderPlayer(deps, visit, parsePlayerId(params.steamid64), { [card]: problem });
-    return withFormShownAgain(visit, { values: visit.form, show }, () => run(deps, visit, params));
-  };
-}
-
-/** By card, why its form was refused; it is then shown again with its values. */
-type Problems = { block?: FormProblem; notes?: FormProblem };
-
 /**
- * A player's profile, penalties and staff notes; for administrators also their sound, tokens and flags, and whether they
- * are blocked.
+ * The page of a player, which exists for every SteamID, with or without an account: their profile, penalties and staff
+ * notes; for administrators also their sound, tokens and flags, and whether they are blocked.
  */
-async function renderPlayer(
-  deps: ModerationDeps,
-  visit: MemberVisit,
-  steamId64: SteamId64,
-  problems: Problems = {},
-): Promise<JSX.Element> {
+export const showPlayer: Show = async (deps, visit, params) => {
+  const steamId64 = parsePlayerId(params.steamid64);
   const { db, site } = deps;
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
@@ -81,7 +59,7 @@ async function renderPlayer(
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
-      <NotesCard db={db} steamId64={steamId64} visit={visit} problem={problems.notes} />
+      <NotesCard db={db} steamId64={steamId64} visit={visit} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && given.length > 0 && (
         <Card id="flags" title={moderation.flags} icon="shield">
@@ -93,12 +71,12 @@ async function renderPlayer(
         <>
           <UserTokensCard db={db} user={user} visit={visit} />
           <FlagsCard user={user} given={given} visit={visit} />
-          <BlockCard user={user} visit={visit} problem={problems.block} />
+          <BlockCard user={user} visit={visit} />
         </>
       )}
     </Frame>
   );
-}
+};
 
 type SoundProps = {
   deps: ModerationDeps;

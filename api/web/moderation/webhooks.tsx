@@ -24,20 +24,19 @@ import { Card, ProblemLine } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { CopyableText } from '../layout/copy-button.tsx';
 import { Facts } from '../layout/facts.tsx';
-import { CsrfField, FormIdField, TextField } from '../layout/form-fields.tsx';
+import { TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { formatInstant } from '../layout/locales/locale.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
-import { PostButton } from '../layout/post-button.tsx';
+import { PostButton, PostForm } from '../layout/post-form.tsx';
 import { claimForm } from '../request/forms/form.ts';
-import { type FormProblem, withFormShownAgain } from '../request/forms/form-problem.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, type ModerationDeps, pathOfTab } from './frame.tsx';
+import { Frame, type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 
 const PATH = pathOfTab('webhooks');
 
@@ -46,29 +45,23 @@ function pathOfWebhook({ id }: Pick<Webhook, 'id'>): string {
   return `${PATH}/${id}`;
 }
 
-/** The list of webhooks, and the form to add one. */
-export const showWebhooks: Handler = async (deps, visit) => renderWebhooks(deps, visit);
-
 /** Adds a webhook and shows its secret in the response itself, so that it is in no cookie and no URL. */
 export const addWebhook: Handler = async (deps, visit) => {
   const { form } = visit;
-  const show = (problem: FormProblem) => renderWebhooks(deps, visit, problem);
-  return withFormShownAgain(visit, { values: form, show }, async () => {
-    const url = form.get('url') ?? '';
-    const types = readTypes(form);
-    const webhook = await deps.db
-      .transaction(async (tx) => {
-        if (!(await claimForm(tx, form, visit))) return undefined;
-        return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
-      })
-      .catch((cause: unknown) => {
-        if (cause instanceof DiscordWebhookRefused) throw new PageError('webhook-discord', 400, { cause });
-        if (cause instanceof Conflict) throw new PageError('webhook-limit', 409, { cause });
-        throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;
-      });
-    if (webhook === undefined) return deps.redirect(visit, `${PATH}#webhooks`, 'webhook-already-added');
-    return <WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />;
-  });
+  const url = form.get('url') ?? '';
+  const types = readTypes(form);
+  const webhook = await deps.db
+    .transaction(async (tx) => {
+      if (!(await claimForm(tx, form, visit))) return undefined;
+      return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
+    })
+    .catch((cause: unknown) => {
+      if (cause instanceof DiscordWebhookRefused) throw new PageError('webhook-discord', 400, { cause });
+      if (cause instanceof Conflict) throw new PageError('webhook-limit', 409, { cause });
+      throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;
+    });
+  if (webhook === undefined) return deps.redirect(visit, `${PATH}#webhooks`, 'webhook-already-added');
+  return <WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />;
 };
 
 /** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
@@ -78,12 +71,8 @@ function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[
   return types.length === STORED_EVENT_TYPES.length ? undefined : types;
 }
 
-/** @param problem why the form was refused; the form is then shown again with its values. */
-async function renderWebhooks(
-  { db, site }: ModerationDeps,
-  visit: MemberVisit,
-  problem?: FormProblem,
-): Promise<JSX.Element> {
+/** The list of webhooks, and the form to add one. */
+export const showWebhooks: Show = async ({ db, site }, visit) => {
   const t = textsOf(visit.locale).webhooks;
   const webhooks = await listWebhooks(db);
   return (
@@ -109,22 +98,19 @@ async function renderWebhooks(
           ]}
         />
         {webhooks.length < MAX_WEBHOOKS ? (
-          <AddForm visit={visit} problem={problem} />
+          <AddForm visit={visit} />
         ) : (
           <p class="hint">{textsOf(visit.locale).errors['webhook-limit']}</p>
         )}
       </Card>
     </Frame>
   );
-}
+};
 
-function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem | undefined }): JSX.Element {
+function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
   const t = textsOf(visit.locale).webhooks;
   return (
-    <form method="post" action={`${PATH}#webhooks`} class="create create-stacked">
-      {problem && <ProblemLine message={problem.message} />}
-      <CsrfField visit={visit} />
-      <FormIdField />
+    <PostForm visit={visit} action={`${PATH}#webhooks`} isSentOnce class="create create-stacked">
       <TextField
         name="url"
         id="webhook-url"
@@ -133,13 +119,17 @@ function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem 
         hint={t.urlHint}
         required
         maxlength={MAX_WEBHOOK_URL_LENGTH}
-        value={problem?.values.get('url')}
+        value={visit.form.get('url')}
       />
       <fieldset class="flags">
         <legend>{t.types}</legend>
         {STORED_EVENT_TYPES.map((type) => (
           <label class="check">
-            <input type="checkbox" name={type} checked={!problem || problem.values.has(type)} />
+            <input
+              type="checkbox"
+              name={type}
+              checked={visit.problem === undefined || visit.form.has(type)}
+            />
             <span>{t.typeNames[type]}</span>
           </label>
         ))}
@@ -148,7 +138,7 @@ function AddForm({ visit, problem }: { visit: MemberVisit; problem: FormProblem 
         <Icon name="link" />
         {t.add}
       </button>
-    </form>
+    </PostForm>
   );
 }
 
@@ -165,10 +155,7 @@ function WebhookAddedPage({ site, visit, webhook }: AddedProps): JSX.Element {
         <p class="list-words">
           <bdi>{webhook.url}</bdi>
         </p>
-        <p class="warning">
-          <Icon name="warning" />
-          <span>{t.shownOnce}</span>
-        </p>
+        <ProblemLine message={t.shownOnce} />
         <CopyableText id="webhook-secret" label={t.secret} text={webhook.secret} visit={visit} />
         <p class="row">
           <a class="button button-primary" href={pathOfWebhook(webhook)}>

@@ -1,3 +1,4 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { NoticeKey } from '../layout/locales/texts.ts';
 import type { MemberVisit } from './visit.ts';
 
@@ -16,6 +17,11 @@ export type MemberRoute = {
    * has arrived. For any other POST both are done before, and the fields are in `visit.form`.
    */
   readsBody?: boolean;
+  /**
+   * For a POST that may refuse what was entered, with a correctable `PageError`: the page with the form, which is shown
+   * again with what was entered and the reason.
+   */
+  showAgain?: (visit: MemberVisit, params: Record<string, string>) => Promise<JSX.Element> | JSX.Element;
   /** For a POST that signs out: the notice that visitors without a session see on the account page, not an error. */
   signedOutNotice?: NoticeKey;
   /** True for the start and the return of a link to Discord: each counts as a sign-in attempt of the address. */

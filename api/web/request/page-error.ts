@@ -19,6 +19,11 @@ export class PageError extends Error {
     this.reason = reason;
   }
 
+  /** Whether it is about what was entered in a form: bad input, or a file that is too large. */
+  get isCorrectable(): boolean {
+    return this.status === 400 || this.status === 413;
+  }
+
   /** The message in the visitor's language. */
   toMessage(texts: Texts): string {
     const sentence = texts.errors[this.key];

@@ -39,6 +39,8 @@ export type Visit = {
   isDemo: boolean;
   /** The result of the last action, which a page of the account or of moderation shows once. */
   notice: Notice | undefined;
+  /** Why the form that was posted was refused, on the page that shows it again. */
+  problem: string | undefined;
   /** `Set-Cookie` header values of the response. */
   cookies: string[];
 };
@@ -48,8 +50,8 @@ export type MemberVisit = Visit & {
   session: Session;
   user: User;
   csrfToken: string;
-  /** The fields of a POST; empty for a GET, and for routes that read the body themselves. */
-  form: ReadonlyMap<string, string>;
+  /** The fields of a POST, with which a refused form is shown again. A route that reads the body itself fills it. */
+  form: Map<string, string>;
 };
 
 const LANGUAGE_SECONDS = 365 * 24 * 3600;
@@ -82,6 +84,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     isUnidentified: false,
     isDemo: false,
     next,
+    problem: undefined,
     notice: showsNotice(request, url) ? readNotice(cookies, request, locale) : undefined,
     cookies: lines,
   };
@@ -153,7 +156,7 @@ export function requireMember(visit: Visit): MemberVisit {
 export async function readMemberForm(
   { signer }: Pick<VisitDeps, 'signer'>,
   { session, request }: MemberVisit,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<Map<string, string>> {
   const fields = await readForm(request);
   requireCsrfToken(signer, session, request, request.headers.get(CSRF_HEADER) ?? fields.get(CSRF_FIELD));
   return fields;

@@ -1,0 +1,54 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { CSRF_FIELD, FORM_ID_FIELD } from '../request/forms/form.ts';
+import type { Visit } from '../request/visit.ts';
+import { ProblemLine } from './card.tsx';
+import { Icon, type IconName } from './icons.tsx';
+
+type PostFormProps = JSX.IntrinsicElements['form'] & {
+  visit: Visit;
+  /** With the fragment of the card in which the form is shown again. */
+  action: string;
+  /** Adds an id, so that the form is not processed twice; see `claimForm`. */
+  isSentOnce?: boolean;
+};
+
+/** A form with the CSRF token, which begins with the reason when it was refused; further properties are the form's. */
+export function PostForm({ visit, isSentOnce = false, children, ...form }: PostFormProps): JSX.Element {
+  const problem = form.action.split('#')[0] === visit.url.pathname ? visit.problem : undefined;
+  return (
+    <form method="post" {...form}>
+      {problem !== undefined && <ProblemLine message={problem} />}
+      <input type="hidden" name={CSRF_FIELD} value={visit.csrfToken} />
+      {isSentOnce && <input type="hidden" name={FORM_ID_FIELD} value={crypto.randomUUID()} />}
+      {children}
+    </form>
+  );
+}
+
+type PostButtonProps = {
+  visit: Visit;
+  /** Where the button posts to. */
+  action: string;
+  label: string;
+  /** The accessible name, if `label` alone is ambiguous. */
+  fullLabel?: string;
+  icon?: IconName;
+  class?: string;
+  /** Hidden fields. */
+  children?: Child;
+};
+
+/** A form that consists of a button. */
+export function PostButton(props: PostButtonProps): JSX.Element {
+  const { visit, action, label, fullLabel, icon, class: classes = 'button button-quiet', children } = props;
+  return (
+    <PostForm visit={visit} action={action}>
+      {children}
+      <button class={classes} type="submit" aria-label={fullLabel}>
+        {icon && <Icon name={icon} />}
+        {label}
+      </button>
+    </PostForm>
+  );
+}
