@@ -39,15 +39,17 @@ export async function sniffAudioFile(path: string): Promise<Demuxer | undefined>
 
 /** The demuxer for data that starts with these bytes (16 are enough), or `undefined`. */
 export function sniffAudio(head: Uint8Array): Demuxer | undefined {
-  const starts = (...signatures: string[]) => signatures.some((signature) => hasAscii(head, 0, signature));
-  if (starts('RIFF', 'RIFX', 'RF64', 'BW64') && hasAscii(head, 8, 'WAVE')) return 'wav';
-  if (starts('OggS')) return 'ogg';
-  if (starts('fLaC')) return 'flac';
+  const text = Buffer.from(head).toString('latin1');
+  const has = (at: number, ...signatures: string[]) =>
+    signatures.some((signature) => text.startsWith(signature, at));
+  if (has(0, 'RIFF', 'RIFX', 'RF64', 'BW64') && has(8, 'WAVE')) return 'wav';
+  if (has(0, 'OggS')) return 'ogg';
+  if (has(0, 'fLaC')) return 'flac';
   // QuickTime files of before 2001 have no `ftyp`.
-  if (['ftyp', 'moov', 'mdat', 'wide', 'free', 'skip'].some((box) => hasAscii(head, 4, box))) return 'mov';
-  if (hasBytes(head, 0, [0x1a, 0x45, 0xdf, 0xa3])) return 'matroska';
-  if (starts('FORM') && hasAscii(head, 8, 'AIF')) return 'aiff';
-  if (starts('caff')) return 'caf';
+  if (has(4, 'ftyp', 'moov', 'mdat', 'wide', 'free', 'skip')) return 'mov';
+  if (has(0, '\x1aE\xdf\xa3')) return 'matroska';
+  if (has(0, 'FORM') && has(8, 'AIF')) return 'aiff';
+  if (has(0, 'caff')) return 'caf';
   return parseFrameHeader(head)?.demuxer;
 }
 
@@ -108,26 +110,14 @@ function parseFrameHeader(head: Uint8Array): Frame | undefined {
  * The length of an ID3v2 tag with its header and footer.
  * @see https://id3.org/id3v2.4.0-structure section 3.1: seven bits a byte.
  */
-function id3Bytes(head: Uint8Array): number | undefined {
-  if (!hasAscii(head, 0, 'ID3')) return undefined;
+function id3Bytes(head: Buffer): number | undefined {
+  if (head.toString('latin1', 0, 3) !== 'ID3') return undefined;
   const size = head.subarray(6, 10).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
   const hasFooter = ((head[5] ?? 0) & 0x10) !== 0;
   return ID3_HEADER_BYTES + size + (hasFooter ? ID3_HEADER_BYTES : 0);
 }
 
-async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  const { bytesRead, buffer } = await file.read(new Uint8Array(length), 0, length, position);
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, position);
   return buffer.subarray(0, bytesRead);
-}
-
-function hasAscii(bytes: Uint8Array, offset: number, text: string): boolean {
-  return hasBytes(
-    bytes,
-    offset,
-    Array.from(text, (character) => character.charCodeAt(0)),
-  );
-}
-
-function hasBytes(bytes: Uint8Array, offset: number, signature: readonly number[]): boolean {
-  return signature.every((byte, index) => bytes[offset + index] === byte);
 }
