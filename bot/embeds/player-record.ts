@@ -1,4 +1,4 @@
-import { type APIEmbed, HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
+import { HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
 import {
   countsOnlineTime,
   liftReasonOf,
@@ -46,6 +46,7 @@ export type RecordView = Omit<PlayerRecord, 'rows' | 'activeRows' | 'playerName'
   /** Undefined: omitted. */
   steamBans: SteamBansView | undefined;
   filter: RecordFilter;
+  /** Active ones first. */
   penalties: PenaltyView[];
 };
 
@@ -71,22 +72,18 @@ type Options = {
  */
 export function recordMessage(record: RecordView, options: Options): MessageView {
   const { texts, pages, reader, appealUrl } = options;
-  const { record: words } = texts;
-  const { lead, steamId } = record;
+  const { lead, steamId, active } = record;
   const whole = describe(record, { ...options, textShare: 1 });
-  const isClean = isCleanRecord(record);
-  const colour = record.active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online;
-  const embed: APIEmbed = {
-    author: {
-      name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64),
-    },
-    color: colour,
-    description:
-      whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, textShare: 0.25 }),
-    ...(isClean ? {} : { footer: { text: words.page(record) } }),
-  };
   return {
-    embeds: [embed],
+    embeds: [
+      {
+        author: { name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64) },
+        color: active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online,
+        description:
+          whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, textShare: 0.25 }),
+        ...(!isCleanRecord(record) && { footer: { text: texts.record.page(record) } }),
+      },
+    ],
     components: recordControls(record, {
       texts,
       page: pages.player(steamId, reader),
@@ -105,14 +102,16 @@ function describe(record: RecordView, options: DescribeOptions): string {
   const { texts } = options;
   const { record: words } = texts;
   const { lead, steamBans, penalties, isMember } = record;
+  const isClean = isCleanRecord(record);
   const others = penalties.filter(({ id }) => id !== lead?.id);
   const lines = [
-    ...(lead ? leadLines(lead, options) : [heading(verdict(record, texts), HeadingLevel.Three)]),
-    ...others.filter(isActive).flatMap((penalty) => entryLines(penalty, options)),
-    ...others.filter((penalty) => !isActive(penalty)).flatMap((penalty) => entryLines(penalty, options)),
-    ...(penalties.length === 0 && !isCleanRecord(record) ? [words.nothingMatches] : []),
+    ...(lead
+      ? leadLines(lead, options)
+      : [heading(isClean ? words.clean : `✅ ${words.noneActive}`, HeadingLevel.Three)]),
+    ...others.flatMap((penalty) => entryLines(penalty, options)),
+    ...(penalties.length === 0 && !isClean ? [words.nothingMatches] : []),
     '',
-    `${inlineCode(record.steamId)}${isCleanRecord(record) ? '' : ` · ${words.total(countsLine(record.counts, texts))}`}`,
+    `${inlineCode(record.steamId)}${isClean ? '' : ` · ${words.total(countsLine(record.counts, texts))}`}`,
     ...(isMember ? [] : [texts.user.neverSignedIn]),
     ...(steamBans === undefined ? [] : [texts.steamBans.line(steamBansLine(steamBans, texts))]),
   ];
@@ -131,9 +130,10 @@ function leadLines(penalty: PenaltyView, options: DescribeOptions): string[] {
 function entryLines(penalty: PenaltyView, options: DescribeOptions): string[] {
   const { emoji } = STATUS_LOOKS[penalty.status];
   const { types } = options.texts.record;
-  const line = isActive(penalty)
-    ? inForce(penalty, options)
-    : `${types[penalty.type]}: ${reasonOf(penalty, options)} – ${over(penalty, options)}`;
+  const line =
+    penalty.status === 'ACTIVE'
+      ? inForce(penalty, options)
+      : `${types[penalty.type]}: ${reasonOf(penalty, options)} – ${over(penalty, options)}`;
   return [`${emoji} ${line}`, subtext(details(penalty, options))];
 }
 
@@ -183,16 +183,8 @@ function reasonOf({ reason }: PenaltyView, { texts, textShare }: DescribeOptions
   return escapeText(reason, { max: upTo(300, textShare), fallback: texts.record.noReason });
 }
 
-function verdict(record: RecordView, { record: words }: Texts): string {
-  return isCleanRecord(record) ? words.clean : `✅ ${words.noneActive}`;
-}
-
 function isCleanRecord({ counts }: RecordView): boolean {
   return PENALTY_TYPES.every((type) => counts[type] === 0);
-}
-
-function isActive({ status }: PenaltyView): boolean {
-  return status === 'ACTIVE';
 }
 
 function upTo(characters: number, textShare: number): number {

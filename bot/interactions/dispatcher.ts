@@ -193,14 +193,10 @@ function failureNotice(
 ): MessageView {
   const errorId = randomBytes(4).toString('hex');
   const fields = { err: error, errorId, interaction: name };
-  if (isTemporary(error)) {
+  if (error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error)) {
     log.warn(fields, 'a response needs the database or a service that is unreachable');
     return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
   }
   log.error(fields, 'a response failed');
   return noticeMessage(refusals.failed(errorId), COLOURS.danger);
-}
-
-function isTemporary(error: unknown): boolean {
-  return error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error);
 }
