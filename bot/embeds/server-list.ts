@@ -44,14 +44,8 @@ export function liveServerList(
 }
 
 /** A suggestion of `/server`: `name · map · 12/32`, or the name and that it is offline. */
-export function serverChoice(server: ServerView, { server: words }: Texts): { name: string; value: string } {
-  const state = server.isOnline
-    ? [server.map, `${server.playersCount}/${server.maxPlayers}`]
-    : [words.offline.toLowerCase()];
-  const rest = [
-    '',
-    ...state.map((part) => isolate(cut(toPlainLine(part), 40))).filter((part) => part !== ''),
-  ].join(' · ');
+export function serverChoice(server: ServerView, texts: Texts): { name: string; value: string } {
+  const rest = ` · ${stateOf(server, texts, plainMap)}`;
   return {
     name: `${isolate(cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length - 2))}${rest}`,
     value: server.slug,
@@ -97,16 +91,24 @@ function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
   };
 }
 
-function listLine(server: ServerView, { server: words }: Texts): string {
-  const name = `**${escapeText(server.name, { max: 80 })}**`;
-  if (!server.isOnline) return `🔴 ${name} · ${words.offline.toLowerCase()}`;
-  return [
-    `${isFull(server) ? '🟠' : '🟢'} ${name}`,
-    escapeText(server.map, { max: 40 }),
-    `${server.playersCount}/${server.maxPlayers}`,
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
+function listLine(server: ServerView, texts: Texts): string {
+  const emoji = isFull(server) ? '🟠' : emojiOf(server);
+  const state = stateOf(server, texts, (map) => escapeText(map, { max: 40 }));
+  return `${emoji} **${escapeText(server.name, { max: 80 })}** · ${state}`;
+}
+
+function emojiOf({ isOnline }: ServerView): string {
+  return isOnline ? '🟢' : '🔴';
+}
+
+/** `de_mirage · 12/32`, or that a server is offline. @param show how the map is written. */
+function stateOf(server: ServerView, { server: words }: Texts, show: (map: string) => string): string {
+  if (!server.isOnline) return words.offline.toLowerCase();
+  return [show(server.map), `${server.playersCount}/${server.maxPlayers}`].filter(Boolean).join(' · ');
+}
+
+function plainMap(map: string): string {
+  return isolate(cut(toPlainLine(map), 40));
 }
 
 function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): Row[] {
@@ -125,16 +127,11 @@ function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): R
   return rows;
 }
 
-function menuOption(server: ServerView, { server: words }: Texts): APISelectMenuOption {
-  const state = server.isOnline
-    ? [isolate(toPlainLine(server.map)), `${server.playersCount}/${server.maxPlayers}`]
-        .filter(Boolean)
-        .join(' · ')
-    : words.offline;
+function menuOption(server: ServerView, texts: Texts): APISelectMenuOption {
   return {
     label: cut(toPlainLine(server.name, server.slug), LIMITS.menuOptionText),
     value: String(server.id),
-    description: cut(state, LIMITS.menuOptionText),
-    emoji: { name: server.isOnline ? '🟢' : '🔴' },
+    description: server.isOnline ? stateOf(server, texts, plainMap) : texts.server.offline,
+    emoji: { name: emojiOf(server) },
   };
 }
