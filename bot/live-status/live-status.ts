@@ -39,7 +39,6 @@ type Tracked = {
   failures: number;
   /** Edits in a row that Discord has forbidden. */
   refusals: number;
-  isEditing: boolean;
 };
 
 const MAX_PAUSE_MS = 10 * 60_000;
@@ -67,7 +66,8 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   const stopping = new AbortController();
   const messenger = { ...deps, signal: stopping.signal };
   const tracked = new Map<string, Tracked>();
-  const editing = new Set<Promise<void>>();
+  /** Edits under way, by message. */
+  const editing = new Map<string, Promise<void>>();
   let isLoaded = false;
   let loop: Loop | undefined;
   const stopListening = servers.onChange(() => loop?.wake());
@@ -80,14 +80,14 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     }
     const nowMs = performance.now();
     for (const message of tracked.values()) {
-      if (message.isEditing || nowMs < message.notBeforeMs) continue;
+      const { messageId } = message.row;
+      if (editing.has(messageId) || nowMs < message.notBeforeMs) continue;
       const current = serversOf(message.row);
       const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (fingerprint === message.fingerprint && !isStale) continue;
-      message.isEditing = true;
-      const work: Promise<void> = edit(message, current, fingerprint).finally(() => editing.delete(work));
-      editing.add(work);
+      const work = edit(message, current, fingerprint).finally(() => editing.delete(messageId));
+      editing.set(messageId, work);
     }
   }
 
@@ -147,8 +147,6 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       message.failures += 1;
       const pauses = { firstMs: 2 * intervalMs, maxMs: MAX_PAUSE_MS };
       message.notBeforeMs = performance.now() + retryPauseMs(message.failures, pauses);
-    } finally {
-      message.isEditing = false;
     }
   }
 
@@ -178,8 +176,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     if (tracked.has(row.messageId)) return;
     const editedAtMs = fingerprint === undefined ? Number.NEGATIVE_INFINITY : performance.now();
     const notBeforeMs = editedAtMs + intervalMs;
-    const state = { failures: 0, refusals: 0, isEditing: false };
-    tracked.set(row.messageId, { row, fingerprint, editedAtMs, notBeforeMs, ...state });
+    tracked.set(row.messageId, { row, fingerprint, editedAtMs, notBeforeMs, failures: 0, refusals: 0 });
   }
 
   return {
@@ -196,7 +193,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       stopping.abort();
       stopListening();
       loop?.stop();
-      await Promise.allSettled(editing);
+      await Promise.allSettled(editing.values());
     },
     pin: async ({ discordId, channelId, guildId, guildLocalization }, { serverId, pressedMessageId }) => {
       const draft = {
