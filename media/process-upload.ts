@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
 import {
@@ -148,11 +148,7 @@ async function openScratchFolder(folders: SoundFolders, sound: RoundSound): Prom
   const scratch = join(folder, `attempt-${sound.attempts}`);
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch);
-  await link(join(folder, UPLOAD_NAME), join(scratch, UPLOAD_NAME)).catch((error: unknown) => {
-    if (isNotFound(error)) throw error;
-    // Not every file system has hard links.
-    return copyFile(join(folder, UPLOAD_NAME), join(scratch, UPLOAD_NAME));
-  });
+  await copyFile(join(folder, UPLOAD_NAME), join(scratch, UPLOAD_NAME));
   return scratch;
 }
 

@@ -180,19 +180,16 @@ const WRAPPERS: readonly Wrapper[] = [
 ];
 
 async function probeConfinement(log: Log): Promise<Wrapper[]> {
-  const results = await Promise.all(
-    WRAPPERS.map(async (wrapper) => {
-      const [program = '', ...words] = wrapper.words(RENDER_LIMITS);
-      return { wrapper, works: await succeeds(program, [...words, 'true']) };
+  const works = await Promise.all(
+    WRAPPERS.map(({ words }) => {
+      const [program = '', ...others] = words(RENDER_LIMITS);
+      return succeeds(program, [...others, 'true']);
     }),
   );
-  const absentNames = results.filter(({ works }) => !works).map(({ wrapper }) => wrapper.name);
-  if (absentNames.length > 0)
-    log.warn(
-      { missing: absentNames },
-      'ffmpeg runs with fewer restrictions: these programs are not available',
-    );
-  return results.filter(({ works }) => works).map(({ wrapper }) => wrapper);
+  const missing = WRAPPERS.filter((_, index) => !works[index]).map(({ name }) => name);
+  if (missing.length > 0)
+    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: these programs are not available');
+  return WRAPPERS.filter((_, index) => works[index]);
 }
 
 async function hasRequiredFeatures(path: string): Promise<boolean> {
