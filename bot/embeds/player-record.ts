@@ -73,6 +73,7 @@ type Options = {
 export function recordMessage(record: RecordView, options: Options): MessageView {
   const { texts, pages, reader, appealUrl } = options;
   const { lead, steamId, active } = record;
+  const amount = countPenalties(record);
   const whole = describe(record, { ...options, textShare: 1 });
   return {
     embeds: [
@@ -81,15 +82,18 @@ export function recordMessage(record: RecordView, options: Options): MessageView
         color: active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online,
         description:
           whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, textShare: 0.25 }),
-        ...(!isCleanRecord(record) && { footer: { text: texts.record.page(record) } }),
+        ...(amount > 0 && { footer: { text: texts.record.page(record) } }),
       },
     ],
-    components: recordControls(record, {
-      texts,
-      page: pages.player(steamId, reader),
-      // Only the player can appeal.
-      appealUrl: lead && reader === 'player' ? appealUrl : undefined,
-    }),
+    components: [
+      ...(record.lastPage === 1 ? [] : [pager(record, texts)]),
+      ...(amount < FILTERED_FROM ? [] : filters(record, texts)),
+      row(
+        ...playerLinks(texts, steamId, pages.player(steamId, reader)),
+        // Only the player can appeal.
+        ...(lead && reader === 'player' && appealUrl ? [linkButton(texts.buttons.appeal, appealUrl)] : []),
+      ),
+    ],
   };
 }
 
@@ -102,7 +106,7 @@ function describe(record: RecordView, options: DescribeOptions): string {
   const { texts } = options;
   const { record: words } = texts;
   const { lead, steamBans, penalties, isMember } = record;
-  const isClean = isCleanRecord(record);
+  const isClean = countPenalties(record) === 0;
   const others = penalties.filter(({ id }) => id !== lead?.id);
   const lines = [
     ...(lead
@@ -183,8 +187,8 @@ function reasonOf({ reason }: PenaltyView, { texts, textShare }: DescribeOptions
   return escapeText(reason, { max: upTo(300, textShare), fallback: texts.record.noReason });
 }
 
-function isCleanRecord({ counts }: RecordView): boolean {
-  return PENALTY_TYPES.every((type) => counts[type] === 0);
+function countPenalties({ counts }: RecordView): number {
+  return PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0);
 }
 
 function upTo(characters: number, textShare: number): number {
@@ -210,23 +214,6 @@ export function steamBansLine(bans: SteamBansView, { steamBans: words }: Texts):
   if (parts.length === 0) return words.none;
   const hasDate = vacBans + gameBans > 0;
   return `⚠️ ${parts.join(' · ')}${hasDate ? ` (${words.last(daysSinceLastBan)})` : ''}`;
-}
-
-/** Buttons for the pages of a record, menus for its filters, and links. @param page about the player on this site. */
-function recordControls(
-  record: RecordView,
-  { texts, page, appealUrl }: { texts: Texts; page: string; appealUrl: string | undefined },
-): Row[] {
-  const { steamId, lastPage, counts } = record;
-  const penalties = PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0);
-  return [
-    ...(lastPage === 1 ? [] : [pager(record, texts)]),
-    ...(penalties < FILTERED_FROM ? [] : filters(record, texts)),
-    row(
-      ...playerLinks(texts, steamId, page),
-      ...(appealUrl === undefined ? [] : [linkButton(texts.buttons.appeal, appealUrl)]),
-    ),
-  ];
 }
 
 function pager({ steamId, page, lastPage, filter }: RecordView, { buttons }: Texts): Row {
