@@ -74,14 +74,14 @@ export function recordMessage(record: RecordView, options: Options): MessageView
   const { texts, pages, reader, appealUrl } = options;
   const { lead, steamId, active } = record;
   const amount = countPenalties(record);
-  const whole = describe(record, { ...options, textShare: 1 });
+  const whole = describe(record, { ...options, divisor: 1 });
   return {
     embeds: [
       {
         author: { name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64) },
         color: active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online,
         description:
-          whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, textShare: 0.25 }),
+          whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, divisor: 4 }),
         ...(amount > 0 && { footer: { text: texts.record.page(record) } }),
       },
     ],
@@ -98,8 +98,8 @@ export function recordMessage(record: RecordView, options: Options): MessageView
 }
 
 type DescribeOptions = Options & {
-  /** How much of names and reasons is shown, above 0 to 1. */
-  textShare: number;
+  /** Divides the lengths of names and reasons. */
+  divisor: 1 | 4;
 };
 
 function describe(record: RecordView, options: DescribeOptions): string {
@@ -108,10 +108,11 @@ function describe(record: RecordView, options: DescribeOptions): string {
   const { lead, steamBans, penalties, isMember } = record;
   const isClean = countPenalties(record) === 0;
   const others = penalties.filter(({ id }) => id !== lead?.id);
+  const verdict = isClean ? words.clean : `✅ ${words.noneActive}`;
+  const title = lead ? `${severityEmoji(lead.type)} ${inForce(lead, options)}` : verdict;
   const lines = [
-    ...(lead
-      ? leadLines(lead, options)
-      : [heading(isClean ? words.clean : `✅ ${words.noneActive}`, HeadingLevel.Three)]),
+    heading(title, HeadingLevel.Three),
+    ...(lead ? [subtext(details(lead, options))] : []),
     ...others.flatMap((penalty) => entryLines(penalty, options)),
     ...(penalties.length === 0 && !isClean ? [words.nothingMatches] : []),
     '',
@@ -120,14 +121,6 @@ function describe(record: RecordView, options: DescribeOptions): string {
     ...(steamBans === undefined ? [] : [texts.steamBans.line(steamBansLine(steamBans, texts))]),
   ];
   return lines.join('\n');
-}
-
-/** The heading: the most severe active penalty, until when and why; its details below in small print. */
-function leadLines(penalty: PenaltyView, options: DescribeOptions): string[] {
-  return [
-    heading(`${severityEmoji(penalty.type)} ${inForce(penalty, options)}`, HeadingLevel.Three),
-    subtext(details(penalty, options)),
-  ];
 }
 
 /** One penalty in two lines. */
@@ -157,42 +150,37 @@ function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
 }
 
 /** `expired 2 days ago`, `lifted 3 hours ago by Ola` */
-function over(penalty: PenaltyView, { texts, textShare }: DescribeOptions): string {
+function over(penalty: PenaltyView, { texts, divisor }: DescribeOptions): string {
   const { record: words } = texts;
   const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
-  const by = status === 'UNBANNED' ? lifterOf(penalty, texts, upTo(64, textShare)) : '';
+  const by = status === 'UNBANNED' ? lifterOf(penalty, texts, 64 / divisor) : '';
   return [words.statusOf(type, status), at ? relativeTime(at) : '', by === '' ? '' : words.liftedBy(by)]
     .filter(Boolean)
     .join(' ');
 }
 
 /** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
-function details(penalty: PenaltyView, { texts, textShare, pages, reader }: DescribeOptions): string {
+function details(penalty: PenaltyView, { texts, divisor, pages, reader }: DescribeOptions): string {
   const { record: words } = texts;
   const { id, durationMinutes, serverName, createdAt, status } = penalty;
-  const lifted =
-    status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: upTo(200, textShare) }) : '';
+  const lifted = status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: 200 / divisor }) : '';
   return [
     reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
     durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),
-    adminOf(penalty, texts, upTo(64, textShare)),
-    serverName === undefined ? words.allServers : escapeText(serverName, { max: upTo(128, textShare) }),
+    adminOf(penalty, texts, 64 / divisor),
+    serverName === undefined ? words.allServers : escapeText(serverName, { max: 128 / divisor }),
     relativeTime(createdAt),
     ...(lifted === '' ? [] : [words.liftReason(lifted)]),
   ].join(' · ');
 }
 
-function reasonOf({ reason }: PenaltyView, { texts, textShare }: DescribeOptions): string {
-  return escapeText(reason, { max: upTo(300, textShare), fallback: texts.record.noReason });
+function reasonOf({ reason }: PenaltyView, { texts, divisor }: DescribeOptions): string {
+  return escapeText(reason, { max: 300 / divisor, fallback: texts.record.noReason });
 }
 
 function countPenalties({ counts }: RecordView): number {
   return PENALTY_TYPES.reduce((sum, type) => sum + counts[type], 0);
-}
-
-function upTo(characters: number, textShare: number): number {
-  return Math.floor(characters * textShare);
 }
 
 /** How many there are of each type that occurs: `3 bans · 1 gag`. */
