@@ -106,7 +106,7 @@ async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<s
 async function addSound(db: Db, config: Config, steamId64: SteamId64): Promise<void> {
   const { ready, latest } = await findRoundSounds(db, steamId64);
   if (ready || latest) return;
-  const tune = new Blob([buildDemoTune()]);
+  const tune = buildDemoTune();
   await storeUpload(db, await openSoundFolders(config), {
     upload: { steamId64, fileName: 'winning round.wav', bytes: tune.stream(), actor: 'operator' },
     maxBytes: tune.size,
@@ -125,36 +125,30 @@ async function waitForFirstPolls(db: Db, signal: AbortSignal): Promise<void> {
 }
 
 const SAMPLE_RATE = 44_100;
-/** An arpeggio in A minor, in hertz; one note every 300 ms. */
+/** An arpeggio in A minor, in hertz. */
 const NOTES_HZ = [220, 261.63, 329.63, 440, 523.25, 659.26, 880, 659.26, 523.25, 440, 659.26, 880];
-const NOTE_SECONDS = 0.3;
-const HEADER_BYTES = 44;
+const SAMPLES_PER_NOTE = 0.3 * SAMPLE_RATE;
 
 /** A short tune as a WAV file (PCM, mono, 16 bit). @see http://soundfile.sapp.org/doc/WaveFormat/ */
-function buildDemoTune(): Buffer<ArrayBuffer> {
-  const samplesPerNote = SAMPLE_RATE * NOTE_SECONDS;
-  const dataBytes = NOTES_HZ.length * samplesPerNote * 2;
-  const wav = Buffer.alloc(HEADER_BYTES + dataBytes);
-  wav.write('RIFF', 0);
-  wav.writeUInt32LE(HEADER_BYTES - 8 + dataBytes, 4);
-  wav.write('WAVEfmt ', 8);
-  wav.writeUInt32LE(16, 16);
-  wav.writeUInt16LE(1, 20);
-  wav.writeUInt16LE(1, 22);
-  wav.writeUInt32LE(SAMPLE_RATE, 24);
-  wav.writeUInt32LE(SAMPLE_RATE * 2, 28);
-  wav.writeUInt16LE(2, 32);
-  wav.writeUInt16LE(16, 34);
-  wav.write('data', 36);
-  wav.writeUInt32LE(dataBytes, 40);
-  NOTES_HZ.forEach((hertz, note) => {
-    for (let i = 0; i < samplesPerNote; i++) {
-      const seconds = i / SAMPLE_RATE;
-      const phase = 2 * Math.PI * hertz * seconds;
-      const pluck = Math.exp(-4 * seconds) * Math.min(seconds / 0.005, 1);
-      const sample = (Math.sin(phase) + 0.4 * Math.sin(2 * phase) + 0.2 * Math.sin(3 * phase)) * pluck * 0.5;
-      wav.writeInt16LE(Math.round(sample * 32_000), HEADER_BYTES + (note * samplesPerNote + i) * 2);
-    }
+function buildDemoTune(): Blob {
+  const samples = Int16Array.from({ length: NOTES_HZ.length * SAMPLES_PER_NOTE }, (_, index) => {
+    const seconds = (index % SAMPLES_PER_NOTE) / SAMPLE_RATE;
+    const phase = 2 * Math.PI * (NOTES_HZ[Math.floor(index / SAMPLES_PER_NOTE)] ?? 0) * seconds;
+    const pluck = Math.exp(-4 * seconds) * Math.min(seconds / 0.005, 1);
+    return (Math.sin(phase) + 0.4 * Math.sin(2 * phase) + 0.2 * Math.sin(3 * phase)) * pluck * 16_000;
   });
-  return wav;
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(36 + samples.byteLength, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(SAMPLE_RATE, 24);
+  header.writeUInt32LE(SAMPLE_RATE * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(samples.byteLength, 40);
+  return new Blob([header, samples]);
 }
