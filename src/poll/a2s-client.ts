@@ -7,7 +7,7 @@ import {
   buildInfoRequest,
   buildPlayersRequest,
   createPacketReader,
-  createSplitResponses,
+  createPartJoiner,
   parseInfo,
   parsePlayers,
   QueryFailure,
@@ -46,7 +46,7 @@ export async function queryA2s(
   { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal | undefined },
 ): Promise<A2sResponses> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
-  const splitResponses = createSplitResponses();
+  const joinParts = createPartJoiner();
   let server: { address: string; port: number } | undefined;
   let failure: QueryFailure | undefined;
   let request: { receive: (datagram: Buffer) => void; reject: (failure: QueryFailure) => void } | undefined;
@@ -71,7 +71,7 @@ export async function queryA2s(
     const header = datagram.readUInt32LE(0);
     if (header === WHOLE_PACKET) return datagram.subarray(4);
     if (header !== SPLIT_PACKET) return undefined;
-    const whole = splitResponses.add(datagram.subarray(4));
+    const whole = joinParts(datagram.subarray(4));
     if (!whole) return undefined;
     if (whole.length < 5 || whole.readUInt32LE(0) !== WHOLE_PACKET) throw new QueryFailure('malformed');
     return whole.subarray(4);

@@ -135,16 +135,6 @@ export function createPacketReader(packet: Buffer) {
   };
 }
 
-/** Reassembles split responses. https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format */
-type SplitResponses = {
-  /**
-   * Adds one part, without its first four bytes.
-   * @returns the whole packet once its last part has arrived.
-   * @throws {QueryFailure} `malformed` for invalid or compressed parts.
-   */
-  add: (part: Buffer) => Buffer | undefined;
-};
-
 /** 255 players whose names have 32 characters of four bytes are 35,000 bytes, 29 parts of Valve's 1248. */
 const MAX_PARTS = 32;
 const MAX_RESPONSE_BYTES = 65_536;
@@ -155,8 +145,13 @@ const IS_COMPRESSED = 0x8000_0000;
 
 type Unfinished = { parts: Map<number, Buffer>; total: number; sizeBytes: number };
 
-/** Keeps at most two unfinished responses of 64 KiB each; the oldest is dropped for a new one. */
-export function createSplitResponses(): SplitResponses {
+/**
+ * Creates a function that takes the parts of split responses, without their first four bytes, and returns a whole packet
+ * once its last part has arrived. It throws {@link QueryFailure} `malformed` for invalid or compressed parts. At most two
+ * unfinished responses of 64 KiB each are kept; the oldest is dropped for a new one.
+ * @see https://developer.valvesoftware.com/wiki/Server_queries#Multi-packet_Response_Format
+ */
+export function createPartJoiner(): (part: Buffer) => Buffer | undefined {
   const unfinished = new Map<number, Unfinished>();
 
   function begin(id: number, total: number): Unfinished {
@@ -167,28 +162,26 @@ export function createSplitResponses(): SplitResponses {
     return begun;
   }
 
-  return {
-    add: (part) => {
-      const reader = createPacketReader(part);
-      const id = reader.readUint32();
-      // A few hundred bytes of bzip2 can expand to a gigabyte, and Counter-Strike 2 never compresses.
-      if (id >= IS_COMPRESSED) throw new QueryFailure('malformed');
-      const total = reader.readByte();
-      const number = reader.readByte();
-      reader.skip(2); // size of the parts
-      const payload = reader.rest();
-      const response = unfinished.get(id) ?? begin(id, total);
-      const isPossible = total === response.total && total <= MAX_PARTS && number < total;
-      if (!isPossible) throw new QueryFailure('malformed');
-      if (response.parts.has(number)) return undefined;
-      response.parts.set(number, payload);
-      response.sizeBytes += payload.length;
-      if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new QueryFailure('malformed');
-      if (response.parts.size < total) return undefined;
-      unfinished.delete(id);
-      const inOrder = [...response.parts].sort(([a], [b]) => a - b);
-      return Buffer.concat(inOrder.map(([, bytes]) => bytes));
-    },
+  return (part) => {
+    const reader = createPacketReader(part);
+    const id = reader.readUint32();
+    // A few hundred bytes of bzip2 can expand to a gigabyte, and Counter-Strike 2 never compresses.
+    if (id >= IS_COMPRESSED) throw new QueryFailure('malformed');
+    const total = reader.readByte();
+    const number = reader.readByte();
+    reader.skip(2); // size of the parts
+    const payload = reader.rest();
+    const response = unfinished.get(id) ?? begin(id, total);
+    const isPossible = total === response.total && total <= MAX_PARTS && number < total;
+    if (!isPossible) throw new QueryFailure('malformed');
+    if (response.parts.has(number)) return undefined;
+    response.parts.set(number, payload);
+    response.sizeBytes += payload.length;
+    if (response.sizeBytes > MAX_RESPONSE_BYTES) throw new QueryFailure('malformed');
+    if (response.parts.size < total) return undefined;
+    unfinished.delete(id);
+    const inOrder = [...response.parts].sort(([a], [b]) => a - b);
+    return Buffer.concat(inOrder.map(([, bytes]) => bytes));
   };
 }
 

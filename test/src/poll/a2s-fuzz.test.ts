@@ -1,11 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import {
-  createSplitResponses,
-  parseInfo,
-  parsePlayers,
-  QueryFailure,
-} from '../../../src/poll/a2s-protocol.ts';
+import { createPartJoiner, parseInfo, parsePlayers, QueryFailure } from '../../../src/poll/a2s-protocol.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
 import {
   anInfoPacket,
@@ -74,12 +69,12 @@ function surprise(work: () => unknown): unknown {
 }
 
 test('random and changed packets are read, or are misses, and nothing else', () => {
-  const responses = createSplitResponses();
+  const joinParts = createPartJoiner();
   for (const bytes of fc.sample(datagram, { numRuns: 20_000, seed: 1 })) {
     const body = bytes.subarray(5);
     expect(surprise(() => parseInfo(body))).toBeUndefined();
     expect(surprise(() => parsePlayers(body, { appId: 730 }))).toBeUndefined();
-    expect(surprise(() => responses.add(bytes.subarray(4)))).toBeUndefined();
+    expect(surprise(() => joinParts(bytes.subarray(4)))).toBeUndefined();
   }
 });
 
