@@ -15,7 +15,7 @@ import type { OpenTable, SourceSystem } from './source-system.ts';
 /** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
   /** Identifies the source: with a new address the mirror starts from the beginning. */
-  sourceHash: string;
+  source: string;
   /** When every row was last read, ISO 8601. */
   sweptAt: string;
   /** The source's own clock, in Unix seconds, at the beginning of the last round. */
@@ -35,10 +35,10 @@ const keyOf = (kind: SourceSystem['kind']) => `mirror.${kind}`;
 export async function loadMirrorState(
   db: Db,
   kind: SourceSystem['kind'],
-  sourceHash: string,
+  source: string,
 ): Promise<MirrorState | undefined> {
   const state: MirrorState | undefined = JSON.parse((await findSetting(db, keyOf(kind))) ?? '{}');
-  return state?.sourceHash === sourceHash ? state : undefined;
+  return state?.source === source ? state : undefined;
 }
 
 export async function saveMirrorState(db: Db, kind: SourceSystem['kind'], state: MirrorState): Promise<void> {
@@ -101,15 +101,15 @@ const START: TableState = { lastId: 0, activeCursor: 0, sourceCursor: 0 };
 export async function loadStateAfterSweep(
   database: SourceDatabase,
   penaltyTables: readonly OpenTable[],
-  { sourceHash, sweptAt }: Pick<MirrorState, 'sourceHash' | 'sweptAt'>,
+  { source, sweptAt }: Pick<MirrorState, 'source' | 'sweptAt'>,
 ): Promise<MirrorState> {
   const sourceSeconds = await loadSourceClock(database);
   const tables: MirrorState['tables'] = {};
-  for (const { source, key } of penaltyTables) {
-    const [row] = await database.select(`select max(${key}) as id from ${source.name}`);
-    tables[source.name] = { ...START, lastId: Number(row?.id ?? 0) };
+  for (const { source: table, key } of penaltyTables) {
+    const [row] = await database.select(`select max(${key}) as id from ${table.name}`);
+    tables[table.name] = { ...START, lastId: Number(row?.id ?? 0) };
   }
-  return { sourceHash, sweptAt, sourceSeconds, tables };
+  return { source, sweptAt, sourceSeconds, tables };
 }
 
 /** The time of the source's clock, which dates its rows, in Unix seconds. */

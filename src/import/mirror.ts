@@ -1,6 +1,5 @@
 import type { Db } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
-import type { PenaltySource } from '../queries/penalties/sources.ts';
 import { saveFlagRound } from '../queries/users/user-flags.ts';
 import type { AdminRights } from './admin-rights.ts';
 import {
@@ -54,7 +53,7 @@ const LOST_ERASURES =
 export function createMirror(
   { db, databaseUrl, ...deps }: Deps,
   system: SourceSystem,
-  { url, source, timezone = 'UTC', intervalSeconds, flags }: Settings,
+  { url, source: sourceName, timezone = 'UTC', intervalSeconds, flags }: Settings,
 ): Rounds {
   const { log, metrics, now = () => new Date() } = deps;
   const { kind } = system;
@@ -81,13 +80,13 @@ export function createMirror(
     const waysOn =
       `set ${setting}_SOURCE to a new name to mirror it separately, or run \`bun run cli penalties import ${kind} ` +
       '--replace-source` if it is the same database at a new address';
-    return { reason, details: { source, previous, current }, waysOn };
+    return { reason, details: { source: sourceName, previous, current }, waysOn };
   }
 
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
-    const identity = identifySource(system, source, database);
-    const sourceHash = hashOf(identity);
-    const state = await loadMirrorState(db, kind, sourceHash);
+    const identity = identifySource(system, sourceName, database);
+    const source = JSON.stringify(identity);
+    const state = await loadMirrorState(db, kind, source);
     const isSweep = !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);
     let next: MirrorState | undefined;
     const summary = await runImport(
@@ -102,7 +101,7 @@ export function createMirror(
         }
         // Loaded before the rows: rows added meanwhile count as new in the next round.
         const sweptAt = now().toISOString();
-        next = await loadStateAfterSweep(database, tables, { sourceHash, sweptAt });
+        next = await loadStateAfterSweep(database, tables, { source, sweptAt });
         await importTables(importRun, database, tables, PAGE_ROWS);
       },
     );
@@ -161,10 +160,6 @@ export function createMirror(
     { system: kind, name, intervalSeconds },
     { run: (signal) => readSource(url, (database) => importRound(signal, database)), refusalOf },
   );
-}
-
-function hashOf({ name, address, prefix }: PenaltySource): string {
-  return new Bun.CryptoHasher('sha256').update(JSON.stringify([name, address, prefix])).digest('hex');
 }
 
 /** The date in a zone, with days that begin at 04:00. */
