@@ -7,7 +7,6 @@ import {
   type SourceDatabase,
   type SourceRow,
   type SourceTable,
-  selectSourcePage,
   selectSourceRows,
 } from './source/tables.ts';
 import type { OpenTable, SourceSystem } from './source-system.ts';
@@ -146,14 +145,13 @@ async function lookUpActive(reading: Reading, activeCursor: number): Promise<num
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */
 async function importActive(reading: Reading, active: SourceTable, after: number): Promise<number> {
   const { database, table, pageRows } = reading;
-  let sourceCursor = after;
-  for (let compared = 0; compared < ACTIVE_WINDOW; compared += pageRows) {
-    const page = await selectSourcePage(database, active, { key: table.key, after: sourceCursor, pageRows });
+  let compared = 0;
+  for await (const page of readSourcePages(database, active, { key: table.key, after, pageRows })) {
     await importRows(reading, page);
-    if (page.length < pageRows) return 0;
-    sourceCursor = Number(page.at(-1)?.id);
+    compared += page.length;
+    if (compared >= ACTIVE_WINDOW) return Number(page.at(-1)?.id);
   }
-  return sourceCursor;
+  return 0;
 }
 
 function narrow(table: SourceTable, condition: string): SourceTable {

@@ -82,33 +82,18 @@ export async function selectSourceRows(
   return database.select(`select ${selected.join(', ')} from ${from} where ${condition} ${rest}`, parameters);
 }
 
-type PageOptions = {
-  /** The column whose values order the rows, and which is read as `id`. */
-  key: string;
-  /** Reads rows after this key; all by default. */
-  after?: string | number;
-  pageRows: number;
-};
-
-/** One page of rows after a key. */
-export async function selectSourcePage(
-  database: SourceDatabase,
-  table: SourceTable,
-  { key, after = '-1', pageRows }: PageOptions,
-): Promise<SourceRow[]> {
-  const rest = `and p.${key} > ? order by p.${key} limit ${pageRows}`;
-  return selectSourceRows(database, table, rest, [after]);
-}
-
-/** The rows of a table by their key, page after page. */
+/**
+ * The rows of a table by their key, page after page.
+ * @param options.key the column whose values order the rows, and which is read as `id`.
+ * @param options.after reads rows after this key; all by default.
+ */
 export function readSourcePages(
   database: SourceDatabase,
   table: SourceTable,
-  options: PageOptions,
+  { key, after = '-1', pageRows }: { key: string; after?: string | number; pageRows: number },
 ): AsyncGenerator<SourceRow[]> {
-  return readPages((last) =>
-    selectSourcePage(database, table, { ...options, ...(last && { after: last.id ?? '' }) }),
-  );
+  const rest = `and p.${key} > ? order by p.${key} limit ${pageRows}`;
+  return readPages((last) => selectSourceRows(database, table, rest, [last?.id ?? after]));
 }
 
 /**
