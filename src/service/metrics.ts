@@ -8,26 +8,34 @@ import type { ServerList } from '../live/server-list.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 import { LATENCY_SECONDS, type Metrics } from '../runtime/metrics.ts';
 
+/** Of the pool to the primary. */
+export const POOL_GAUGES = [
+  ['database_connections_in_use', 'Connections to the primary that run a query or a transaction.', 'inUse'],
+  ['database_connections_max', 'Connections that the pool to the primary may have.', 'max'],
+  [
+    'database_queries_waiting',
+    'Queries and transactions that wait for a connection to the primary.',
+    'waiting',
+  ],
+] as const;
+
+/** Of each listed server. */
+export const SERVER_GAUGES: [string, string, read: (status: ServerStatus) => number][] = [
+  [
+    'server_online',
+    '1 while a listed server is online, else 0.',
+    ({ snapshot }) => (snapshot?.isOnline ? 1 : 0),
+  ],
+  ['server_players', 'Players on a listed server.', ({ snapshot }) => snapshot?.playersCount ?? 0],
+  ['server_max_players', 'Players that fit on a listed server.', ({ snapshot }) => snapshot?.maxPlayers ?? 0],
+];
+
 /** Gauges of the database, its replicas, the parts and the game servers, read at each scrape. */
 export function addStateMetrics(
   metrics: Metrics,
   { database, serverList, leaders }: { database: Database; serverList: ServerList; leaders: Leaders },
 ): void {
-  metrics.addGauge(
-    'database_connections_in_use',
-    'Connections to the primary that run a query or a transaction.',
-    () => database.poolLoad().inUse,
-  );
-  metrics.addGauge(
-    'database_connections_max',
-    'Connections that the pool to the primary may have.',
-    () => database.poolLoad().max,
-  );
-  metrics.addGauge(
-    'database_queries_waiting',
-    'Queries and transactions that wait for a connection to the primary.',
-    () => database.poolLoad().waiting,
-  );
+  for (const [name, help, key] of POOL_GAUGES) metrics.addGauge(name, help, () => database.poolLoad()[key]);
   metrics.addGauges('replica_read', '1 while a read replica is read, else 0.', () =>
     database
       .replicaStates()
@@ -37,10 +45,9 @@ export function addStateMetrics(
     'replica_lag_seconds',
     'The greatest possible age of the data of a read replica; NaN when unknown.',
     () =>
-      database.replicaStates().map(({ name, lagSeconds }) => ({
-        labels: { replica: name },
-        value: lagSeconds ?? Number.NaN,
-      })),
+      database
+        .replicaStates()
+        .map(({ name, lagSeconds = Number.NaN }) => ({ labels: { replica: name }, value: lagSeconds })),
   );
   metrics.addGauges('leader', '1 while this process runs the part, 0 while it waits.', () =>
     leaders.states().map(({ part, isLeader }) => ({ labels: { part }, value: isLeader ? 1 : 0 })),
@@ -50,23 +57,10 @@ export function addStateMetrics(
     'Listed servers that are online.',
     () => serverList.current().filter(({ snapshot }) => snapshot?.isOnline).length,
   );
-  const addOfServers = (name: string, help: string, read: (status: ServerStatus) => number) =>
+  for (const [name, help, read] of SERVER_GAUGES)
     metrics.addGauges(name, help, () =>
       serverList.current().map((status) => ({ labels: { server: status.server.slug }, value: read(status) })),
     );
-  addOfServers('server_online', '1 while a listed server is online, else 0.', ({ snapshot }) =>
-    snapshot?.isOnline ? 1 : 0,
-  );
-  addOfServers(
-    'server_players',
-    'Players on a listed server.',
-    ({ snapshot }) => snapshot?.playersCount ?? 0,
-  );
-  addOfServers(
-    'server_max_players',
-    'Players that fit on a listed server.',
-    ({ snapshot }) => snapshot?.maxPlayers ?? 0,
-  );
 }
 
 /** Times queries by their names. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseConfig } from '../../src/runtime/config.ts';
+import { POOL_GAUGES, SERVER_GAUGES } from '../../src/service/metrics.ts';
 import { PAGES, readPage } from '../support/docs/pages.ts';
 
 test('docs/operating.md explains every setting, and no other', () => {
@@ -16,12 +17,16 @@ test('docs/operating.md explains every setting, and no other', () => {
 describe('the metrics', async () => {
   const sources = new Bun.Glob('{src,api,bot,media}/**/*.{ts,tsx}');
   const code = await Promise.all([...sources.scanSync()].map((path) => Bun.file(path).text()));
-  const made = code.flatMap((text) =>
-    [...text.matchAll(/add(?:Gauges?|Counter|Histogram|OfServers)\(\s*['`]([a-z_]+)(['$])/g)].map(
+  const written = code.flatMap((text) =>
+    [...text.matchAll(/add(?:Gauges?|Counter|Histogram)\(\s*['`]([a-z_]+)(['$])/g)].map(
       // A name with a placeholder: only its beginning is known.
       ([, name = '', end]) => ({ name, isWhole: end !== '$' }),
     ),
   );
+  const made = [
+    ...written,
+    ...[...POOL_GAUGES, ...SERVER_GAUGES].map(([name]) => ({ name: String(name), isWhole: true })),
+  ];
   const named = PAGES.flatMap((page) =>
     [...readPage(page).matchAll(/community_api_([a-z_]+)/g)].map(([, name = '']) => name),
   );
