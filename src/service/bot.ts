@@ -9,23 +9,8 @@ const OUTAGE_MS = 60_000;
 
 /** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
 export async function startBot(context: Context): Promise<void> {
-  const {
-    config,
-    log,
-    database,
-    eventReader,
-    changes,
-    steamApi,
-    lookUpSteamBans,
-    serverList,
-    readHistory,
-    metrics,
-    mirrorMetrics,
-    onStopPart,
-    leaders,
-    health,
-  } = context;
-  const { token, guildId, apiUrl, roles, showsPresence } = config.discord;
+  const { config, log, steamApi, metrics, health } = context;
+  const { token, roles } = config.discord;
   if (token === undefined) {
     health.set('bot', () => 'off');
     log.info('the bot is off: DISCORD_TOKEN is not set');
@@ -40,24 +25,21 @@ export async function startBot(context: Context): Promise<void> {
   const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
   countLogin({}, 0);
   let bot: Bot | undefined;
-  eventReader.subscribe(() => void bot?.wakeFeeds());
-  changes.onChange('users', () => bot?.wakeRoles());
+  context.eventReader.subscribe(() => void bot?.wakeFeeds());
+  context.changes.onChange('users', () => bot?.wakeRoles());
   const lead = async (signal: AbortSignal) => {
     bot = createBot({
+      ...config.discord,
       token,
-      guildId,
-      apiUrl,
-      roles,
-      mirrorMetrics,
-      showsPresence,
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
       appealUrl: config.appealUrl,
-      database,
-      servers: serverList,
-      readHistory,
+      database: context.database,
+      servers: context.serverList,
+      readHistory: context.readHistory,
+      mirrorMetrics: context.mirrorMetrics,
       resolveVanity: createVanityResolver(steamApi),
-      lookUpSteamBans: steamApi.hasKey ? lookUpSteamBans : undefined,
+      lookUpSteamBans: steamApi.hasKey ? context.lookUpSteamBans : undefined,
       log,
       countLogin: () => countLogin({}),
       countInteraction: (outcome) => countInteraction({ outcome }),
@@ -67,7 +49,7 @@ export async function startBot(context: Context): Promise<void> {
     await bot.stop();
     bot = undefined;
   };
-  onStopPart('bot', leaders.run('bot', lead, { outageMs: OUTAGE_MS }).stop);
+  context.onStopPart('bot', context.leaders.run('bot', lead, { outageMs: OUTAGE_MS }).stop);
   health.set('bot', () => {
     if (!bot) return { state: 'standby' };
     const { state, reason, since, moderators } = bot.health();
