@@ -50,14 +50,14 @@ export async function listenForChanges(connection: Connection, log: Logger): Pro
  * called.
  * @param what the listeners were told, for the log.
  */
-export function notifyAll<T>(
-  listeners: Iterable<(value: T) => void>,
-  value: T,
+export function notifyAll<T extends unknown[]>(
+  listeners: Iterable<(...values: T) => void>,
+  values: T,
   { what, log }: { what: string; log: Logger },
 ): void {
   for (const listener of listeners) {
     try {
-      listener(value);
+      listener(...values);
     } catch (error) {
       log.error({ err: error }, `a listener failed on the new ${what}`);
     }

@@ -35,7 +35,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
       const events = await listStoredEvents(db, newestId, { limit: BATCH });
       newestId = events.at(-1)?.id ?? newestId;
       // They are not read again, so every listener has to get them now, even if another one fails.
-      if (events.length > 0) notifyAll(listeners, events, { what: 'events', log });
+      if (events.length > 0) notifyAll(listeners, [events], { what: 'events', log });
       isMore = events.length === BATCH;
     }
   }

@@ -8,10 +8,12 @@ export type LiveQuery<T> = {
   current: () => T;
   /** Reads again soon: something may have changed. */
   invalidate: () => void;
-  /** Calls back with every new value. @returns a function that unsubscribes. */
-  onChange: (listener: (value: T) => void) => () => void;
+  /** Calls back with every new value and the one before it. @returns a function that unsubscribes. */
+  onChange: (listener: Listener<T>) => () => void;
   stop: () => void;
 };
+
+type Listener<T> = (value: T, previous: T) => void;
 
 type Options<Rows, T> = {
   /** What the log calls it. */
@@ -20,8 +22,6 @@ type Options<Rows, T> = {
   read: () => Promise<Rows>;
   /** Builds the value from the rows; called only when they have changed. */
   build: (rows: Rows) => T;
-  /** {@link REFRESH_MS} by default. */
-  refreshMs?: number;
 };
 
 /** A round of polls sends a burst of notifications; one read covers them all. */
@@ -35,23 +35,23 @@ export async function createLiveQuery<Rows, T>({
   log,
   read,
   build,
-  refreshMs = REFRESH_MS,
 }: Options<Rows, T>): Promise<LiveQuery<T>> {
-  const listeners = new Set<(value: T) => void>();
+  const listeners = new Set<Listener<T>>();
   const first = await read();
   let fingerprint = Bun.hash(JSON.stringify(first));
   let value = build(first);
   function update(rows: Rows): void {
     const rowsFingerprint = Bun.hash(JSON.stringify(rows));
     if (rowsFingerprint === fingerprint) return;
+    const previous = value;
     value = build(rows);
     fingerprint = rowsFingerprint;
-    notifyAll(listeners, value, { what: name, log });
+    notifyAll(listeners, [value, previous], { what: name, log });
   }
 
   const loop = startLoop({
     name: `reading the ${name}`,
-    everyMs: refreshMs,
+    everyMs: REFRESH_MS,
     gatherMs: GATHER_MS,
     work: async () => update(await read()),
     log,

@@ -1,5 +1,5 @@
 import { createApi } from '../../api/app.ts';
-import { createTokenChecker, type OpenResponse, type TokenChecker } from '../../api/http/authentication.ts';
+import { createTokenChecker, type OpenResponse } from '../../api/http/authentication.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createBodyCache } from '../../api/v1/body-cache.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
@@ -29,7 +29,6 @@ import {
 import { listLiveTokenIds } from '../queries/users/api-tokens.ts';
 import { saveConfiguredFlags } from '../queries/users/user-changes.ts';
 import { createAddressMatcher } from '../runtime/address.ts';
-import { startLoop } from '../runtime/loop.ts';
 import type { Context } from './context.ts';
 import { createHealthDeps } from './health.ts';
 import { serve } from './listening.ts';
@@ -46,7 +45,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
   await saveConfiguredFlags(database.db, config, now());
   const sounds = await watchReadySounds(context);
-  await addQueueGauges(context);
+  addQueueGauges(context);
 
   const tokens = startTokenChecker(context);
   const limits = openLimits(context);
@@ -126,37 +125,34 @@ const TOKEN_FLUSH_MS = 5000;
 const LAST_FLUSH_LIMIT_MS = 1000;
 
 /** Checks tokens until the service stops, and writes when they were last used. */
-function startTokenChecker({ database, changes, clockMs, countLookups, log, onStop }: Context): TokenChecker {
-  const tokens = createTokenChecker(database.requestDb, {
-    clockMs,
-    onLookup: countLookups('tokens'),
-  });
+function startTokenChecker({ database, changes, clockMs, countLookups, onStop, repeat }: Context) {
+  const tokens = createTokenChecker(database.requestDb, { clockMs, onLookup: countLookups('tokens') });
   changes.onChange('api_tokens', tokens.forget);
   changes.onChange('users', tokens.forget);
   onStop('last uses of tokens', tokens.flush, { limitMs: LAST_FLUSH_LIMIT_MS });
-  onStop(
-    'token uses',
-    startLoop({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush, log }).stop,
-  );
+  repeat({ name: 'writing last uses of tokens', everyMs: TOKEN_FLUSH_MS, work: tokens.flush });
   return tokens;
 }
 
 type ReadySounds = { all: readonly ReadyRoundSound[]; titles: ReadonlyMap<string, string> };
 
 /** Every published sound, and the titles of those that are served, by SteamID. */
-async function watchReadySounds(context: Context): Promise<LiveQuery<ReadySounds>> {
-  const audience = context.config.sound.audience;
-  const sounds = await watchSounds(context, {
+async function watchReadySounds({ config, database, changes, log, onStop }: Context) {
+  const { audience } = config.sound;
+  const sounds = await createLiveQuery({
     name: 'sounds',
-    read: () => listReadySounds(context.database.db, audience),
-    build: (all) => ({
+    log,
+    read: () => listReadySounds(database.db, audience),
+    build: (all): ReadySounds => ({
       all,
       titles: new Map(
         all.filter(({ isServed }) => isServed).map(({ steamId64, title }) => [steamId64, title]),
       ),
     }),
   });
-  if (audience !== 'everyone') context.changes.onChange('users', sounds.invalidate);
+  onStop('sounds', sounds.stop);
+  changes.onChange('round_sounds', sounds.invalidate);
+  if (audience !== 'everyone') changes.onChange('users', sounds.invalidate);
   return sounds;
 }
 
@@ -164,28 +160,21 @@ async function watchReadySounds(context: Context): Promise<LiveQuery<ReadySounds
 const GAUGES_MS = 15_000;
 
 /** Gauges of the upload queue, which all processes share. */
-async function addQueueGauges(context: Context): Promise<void> {
-  const queue = await watchSounds(context, {
-    name: 'queue of sounds',
-    read: () => countUnfinishedSounds(context.database.db),
-    build: (counts) => new Map(counts.map(({ status, count }) => [status, count])),
-    refreshMs: GAUGES_MS,
+function addQueueGauges({ database, changes, metrics, repeat }: Context): void {
+  let counts: Awaited<ReturnType<typeof countUnfinishedSounds>> = [];
+  const counting = repeat({
+    name: 'counting queued sounds',
+    everyMs: GAUGES_MS,
+    startsAtOnce: true,
+    work: async () => {
+      counts = await countUnfinishedSounds(database.db);
+    },
   });
+  changes.onChange('round_sounds', counting.wake);
   for (const status of UNFINISHED_STATUSES) {
-    const help = `Uploaded sounds that are ${status}.`;
-    context.metrics.addGauge(`sounds_${status}`, help, () => queue.current().get(status) ?? 0);
+    const count = () => counts.find((one) => one.status === status)?.count ?? 0;
+    metrics.addGauge(`sounds_${status}`, `Uploaded sounds that are ${status}.`, count);
   }
-}
-
-/** A live query over the table of sounds. */
-async function watchSounds<Rows, T>(
-  { log, changes, onStop }: Context,
-  options: Omit<Parameters<typeof createLiveQuery<Rows, T>>[0], 'log'>,
-): Promise<LiveQuery<T>> {
-  const query = await createLiveQuery({ log, ...options });
-  onStop(options.name, query.stop);
-  changes.onChange('round_sounds', query.invalidate);
-  return query;
 }
 
 /** Sends changes of penalties, servers and sounds to clients as they happen. */
@@ -205,16 +194,8 @@ function openEvents(
   changes.onChange('erasures', streams.abortAll);
   metrics.addGauge('event_streams', 'Open event streams.', streams.count);
 
-  let before = serverList.current();
-  serverList.onChange((after) => {
-    serverEvents(before, after).forEach(streams.send);
-    before = after;
-  });
-  let soundsBefore = sounds.current().all;
-  sounds.onChange(({ all }) => {
-    soundEvents(soundsBefore, all, now()).forEach(streams.send);
-    soundsBefore = all;
-  });
+  serverList.onChange((after, before) => serverEvents(before, after).forEach(streams.send));
+  sounds.onChange((after, before) => soundEvents(before.all, after.all, now()).forEach(streams.send));
 
   return {
     eventStreams: streams,
