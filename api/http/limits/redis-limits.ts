@@ -125,18 +125,12 @@ export function openRedisLimits({
       ]);
       return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
     };
-    return {
-      take: (key) =>
-        run(
-          () => judge(key, true),
-          () => local.take(key),
-        ),
-      check: (key) =>
-        run(
-          () => judge(key, false),
-          () => local.check(key),
-        ),
-    };
+    const judgeOr = (isCounted: boolean, fallback: RateLimiter['take']) => (key: string) =>
+      run(
+        () => judge(key, isCounted),
+        () => fallback(key),
+      );
+    return { take: judgeOr(true, local.take), check: judgeOr(false, local.check) };
   };
 
   return {
