@@ -1,5 +1,4 @@
 import { isatty } from 'node:tty';
-import { styleText } from 'node:util';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 
@@ -34,7 +33,6 @@ export function createLogger(level: string, fd: 1 | 2 = 1): Logger {
 
 /** How much is kept of lines that could not be written, until there is room; further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 1_048_576;
-const COLOURS: Record<string, 'yellow' | 'red'> = { warn: 'yellow', error: 'red', fatal: 'red' };
 
 function openDestination(fd: 1 | 2): DestinationStream {
   const destination = pino.destination({ fd, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
@@ -42,14 +40,7 @@ function openDestination(fd: 1 | 2): DestinationStream {
   destination.on('error', () => {});
   // Dropping a line does not retry the kept ones, but writing an empty line does.
   destination.on('drop', () => destination.write(''));
-  if (!isatty(fd)) return destination;
-  const stream = fd === 1 ? process.stdout : process.stderr;
-  // styleText adds no colour when NO_COLOR is set or the terminal has none.
-  const paint = (level: string, text: string) => {
-    const colour = COLOURS[level];
-    return colour ? styleText(colour, text, { stream }) : text;
-  };
-  return { write: (line) => destination.write(formatLogLine(line, paint)) };
+  return isatty(fd) ? { write: (line) => destination.write(formatLogLine(line)) } : destination;
 }
 
 /** Message, code, stack and causes; never the parameters of a query. */
@@ -80,33 +71,21 @@ function withoutTokens(line: string): string {
   return line.replace(/\bapi_token=[^&\s"\\]+/g, 'api_token=…').replace(/capi_[0-9A-Za-z]+/g, 'capi_…');
 }
 
-/** Colours the name of a level. */
-type Paint = (level: string, text: string) => string;
-
 /**
  * Formats one JSON line of the log for a terminal: local time, level, message, fields; an error below, with causes and
  * stacks. Names and messages may come from strangers: control characters in them are escaped.
  * @param json what pino writes, with its line end.
  */
-function formatLogLine(json: string, paint: Paint): string {
-  const { level, time, msg, err, ...fields } = readObject(json);
-  const name = String(level);
-  const head = `${toLocalTime(time)} ${paint(name, name.padEnd(5))} ${escapeUnprintable(String(msg ?? ''))}`;
+function formatLogLine(json: string): string {
+  const { level, time, msg, err, ...fields }: Record<string, unknown> = JSON.parse(json);
+  // `2026-11-21 14:03:05`.
+  const localTime = new Date(String(time)).toLocaleString('sv-SE');
+  const head = `${localTime} ${String(level).padEnd(5)} ${escapeUnprintable(String(msg ?? ''))}`;
   return `${[head + formatFields(fields), ...formatError(err, '')].join('\n')}\n`;
-}
-
-function readObject(json: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(json);
-  return isObject(value) ? value : {};
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-/** `2026-11-21 14:03:05`. */
-function toLocalTime(time: unknown): string {
-  return new Date(String(time)).toLocaleString('sv-SE');
 }
 
 function formatFields(fields: Record<string, unknown>): string {

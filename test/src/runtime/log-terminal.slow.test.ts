@@ -16,7 +16,7 @@ async function aProgram(script: string): Promise<string> {
 }
 
 /** What a terminal shows of it. */
-async function screenOf(script: string, env: Record<string, string> = { NO_COLOR: '1' }): Promise<string[]> {
+async function screenOf(script: string, env: Record<string, string> = {}): Promise<string[]> {
   const program = startAtTerminal(`bun ${await aProgram(script)}`, env);
   expect(await program.exited).toBe(0);
   return program.screen().trimEnd().split('\n');
@@ -62,16 +62,6 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
       [],
     );
     expect(lines[0]).toContain('a\\u001b[2Jb\\r\\n2026-11-21');
-  });
-
-  test('warnings and errors are coloured, unless NO_COLOR is set', async () => {
-    const script = `const log = createLogger('info'); log.info('a'); log.warn('b'); log.error('c');`;
-    const [, warning, error] = await screenOf(script, {});
-    expect([warning, error].map((line) => line?.replace(TIME, ''))).toEqual([
-      '\u001b[33mwarn \u001b[39m b',
-      '\u001b[31merror\u001b[39m c',
-    ]);
-    expect((await screenOf(script)).join()).not.toContain('\u001b');
   });
 
   test('what the first start advises can be pasted into a shell', async () => {
