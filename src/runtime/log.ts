@@ -77,38 +77,31 @@ function withoutTokens(line: string): string {
  * @param json what pino writes, with its line end.
  */
 function formatLogLine(json: string): string {
-  const { level, time, msg, err, ...fields }: Record<string, unknown> = JSON.parse(json);
+  const { level, time, msg = '', err, ...fields }: Record<string, unknown> = JSON.parse(json);
   // `2026-11-21 14:03:05`.
   const localTime = new Date(String(time)).toLocaleString('sv-SE');
-  const head = `${localTime} ${String(level).padEnd(5)} ${escapeUnprintable(String(msg ?? ''))}`;
-  return `${[head + formatFields(fields), ...formatError(err, '')].join('\n')}\n`;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+  const head = `${localTime} ${String(level).padEnd(5)} ${msg}${formatFields(fields)}`;
+  return `${[head, ...formatError(err, '')].map(escapeUnprintable).join('\n')}\n`;
 }
 
 function formatFields(fields: Record<string, unknown>): string {
-  const pairs = Object.entries(fields).map(
-    ([name, value]) => `${escapeUnprintable(name)}=${formatValue(value)}`,
-  );
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${formatValue(value)}`);
   return pairs.length === 0 ? '' : `  ${pairs.join(' ')}`;
 }
 
 function formatValue(value: unknown): string {
-  const isPlain = typeof value === 'string' && /^[^\s"=]+$/.test(value);
-  return escapeUnprintable(isPlain ? value : JSON.stringify(value));
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** @param err as the logger writes errors: type, message, code, stack, cause; '' before the first of a chain. */
 function formatError(err: unknown, introduction: string): string[] {
   if (err === undefined) return [];
-  if (!isObject(err)) return [`    ${introduction}${formatValue(err)}`];
-  const { type, message, stack, cause, ...fields } = err;
+  if (typeof err !== 'object' || err === null) return [`    ${introduction}${formatValue(err)}`];
+  const { type, message, stack, cause, ...fields }: Record<string, unknown> = { ...err };
   const frames = typeof stack === 'string' && stack !== '' ? stack.split('\n') : [];
   return [
-    `    ${introduction}${escapeUnprintable(`${type}: ${message}`)}${formatFields(fields)}`,
-    ...frames.map((frame) => `        ${escapeUnprintable(frame.trim())}`),
+    `    ${introduction}${type}: ${message}${formatFields(fields)}`,
+    ...frames.map((frame) => `        ${frame.trim()}`),
     ...formatError(cause, 'caused by '),
   ];
 }
