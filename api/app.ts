@@ -5,7 +5,7 @@ import { type HealthDeps, health } from './health.ts';
 import { clientKey } from './http/client-address.ts';
 import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
-import { pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
+import { createTemplateFinder, pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
 import { createPipeline, type PipelineDeps } from './http/pipeline.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
 import type { Incoming, Operation, Pipeline, Route } from './http/route.ts';
@@ -111,21 +111,16 @@ function version1(prefix: string, endpoints: readonly Endpoint[], pipeline: Pipe
     if (success.contentType)
       app.head(path, ({ request, server, params }) => handle({ request, server, params }));
   }
-  const patterns = endpoints.map(
-    ({ path }) => new RegExp(`^${prefix}${path.replace(/:[^/]+/g, '[^/]+')}/?$`),
-  );
+  const findTemplate = createTemplateFinder(endpoints.map(({ path }) => prefix + path));
   const refuse = ({ request, server }: Incoming) => {
-    const path = pathOf(request.url);
-    const isKnown = patterns.some((pattern) => pattern.test(path));
+    const isKnown = findTemplate(pathOf(request.url)) !== undefined;
     if (request.method === 'OPTIONS' && (isKnown || isPreflight(request)))
       return new Response(null, { status: 204, headers: PREFLIGHT_HEADERS });
     return pipeline.handlePublic({ request, server }, NO_OPERATION, () => {
       throw isKnown ? new MethodNotAllowed(METHODS) : new NotFound('Not found');
     });
   };
-  return app
-    .all('/', ({ request, server }) => refuse({ request, server }))
-    .all('/*', ({ request, server }) => refuse({ request, server }));
+  return app.all('/', refuse).all('/*', refuse);
 }
 
 /** A cached list without parameters: the paths that are requested most. */

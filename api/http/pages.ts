@@ -32,18 +32,9 @@ export function withPages(
     toErrorPage: ToErrorPage;
   },
 ): App {
-  const pages = [...new Set(templates)].filter((path) => !bases.some((base) => path.startsWith(base)));
-  const exact = new Set(pages.filter((path) => !/[:*]/.test(path)));
-  const patterns = pages
-    .filter((path) => !exact.has(path))
-    .map((path) => ({
-      path,
-      pattern: new RegExp(`^${path.replace(/:[^/]+/g, '[^/]+').replace('*', '.+')}$`),
-    }));
-  const routeOf = (pathname: string) =>
-    exact.has(pathname)
-      ? pathname
-      : (patterns.find(({ pattern }) => pattern.test(pathname))?.path ?? UNKNOWN_ROUTE);
+  const findTemplate = createTemplateFinder(
+    [...new Set(templates)].filter((path) => !bases.some((base) => path.startsWith(base))),
+  );
 
   async function respond(request: Request, pathname: string): Promise<Response> {
     const startedMs = performance.now();
@@ -53,8 +44,8 @@ export function withPages(
     const response =
       isForPeople && isRawError(raw) ? await toErrorPage({ request, server: app.server }, raw) : raw;
     const seconds = (performance.now() - startedMs) / 1000;
-    const { method } = request;
-    recordRequest({ kind: 'page', method, route: routeOf(pathname), status: response.status, seconds });
+    const route = findTemplate(pathname) ?? UNKNOWN_ROUTE;
+    recordRequest({ kind: 'page', method: request.method, route, status: response.status, seconds });
     return response;
   }
 
@@ -71,6 +62,17 @@ export function withPages(
       return isApi ? app.fetch(request) : respond(request, pathname);
     },
   };
+}
+
+/** Finds the template that a path matches, with or without a slash at its end; those without parameters come first. */
+export function createTemplateFinder(templates: readonly string[]): (path: string) => string | undefined {
+  const routes = templates.map((template) => ({
+    template,
+    hasParameters: /[:*]/.test(template),
+    pattern: new RegExp(`^${template.replace(/:[^/]+/g, '[^/]+').replace('*', '.+')}/?$`),
+  }));
+  routes.sort((one, other) => Number(one.hasParameters) - Number(other.hasParameters));
+  return (path) => routes.find(({ pattern }) => pattern.test(path))?.template;
 }
 
 function isRawError({ status, headers }: Response): boolean {
