@@ -117,9 +117,9 @@ function linkRoutes(deps: AccountDeps, discord: DiscordOAuth): MemberRoute[] {
   ];
 }
 
-/** Redirects to Discord, with a state that is valid only in this browser and this session. */
+/** Redirects to Discord, with a state that is valid only in this session. */
 async function startLink(deps: AccountDeps, discord: DiscordOAuth, visit: MemberVisit): Promise<Response> {
-  const state = startAttempt(deps, 'discord-link', visit, { boundTo: visit.session.idHash });
+  const state = startAttempt(deps.signer, 'discord-link', { boundTo: visit.session.idHash, now: visit.now });
   const codeVerifier = codeVerifierOf(deps.signer, state);
   return deps.redirect(visit, buildAuthorizationUrl(discord, { state, codeVerifier }));
 }
@@ -129,9 +129,9 @@ async function finishLink(
   discord: DiscordOAuth,
   { visit, identifyAgain }: { visit: MemberVisit; identifyAgain: IdentifyAgain },
 ): Promise<Response> {
-  const options = { boundTo: visit.session.idHash };
-  const { state } = (await finishAttempt(deps, 'discord-link', visit, options)) ?? {};
-  if (state === undefined) throw new PageError('link-refused', 400);
+  const state = visit.url.searchParams.get('state') ?? '';
+  const options = { boundTo: visit.session.idHash, now: visit.now };
+  if (!(await finishAttempt(deps, 'discord-link', state, options))) throw new PageError('link-refused', 400);
   try {
     const attempt = { state, codeVerifier: codeVerifierOf(deps.signer, state) };
     const account = await fetchDiscordAccount(discord, visit.url.search, attempt);

@@ -12,7 +12,7 @@ export type Cookies = {
 /** Our cookies take a few hundred characters; other sites of the host may set more. */
 const MAX_HEADER_LENGTH = 8192;
 
-type CookieName = 'session' | 'sign-in' | 'discord-link' | 'notice' | 'language';
+type CookieName = 'session' | 'sign-in' | 'notice' | 'language';
 
 /**
  * Cookies are HttpOnly and SameSite=Lax. Over HTTPS they are also Secure and have the `__Host-` prefix, which prevents

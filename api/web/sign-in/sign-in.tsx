@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
@@ -17,7 +18,7 @@ import { type ReadDestination, withDestination } from '../request/destination.ts
 import { PageError } from '../request/page-error.ts';
 import { endSession, startSession } from '../request/session.ts';
 import type { Visit } from '../request/visit.ts';
-import { finishAttempt, startAttempt } from './attempt.ts';
+import { ATTEMPT_SECONDS, finishAttempt, startAttempt } from './attempt.ts';
 import { DemoSignIn } from './demo-sign-in.tsx';
 import {
   AssertionRefused,
@@ -97,7 +98,13 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
     });
     return deps.redirect(visit, `${publicUrl}/account/sign-in?${query}`);
   }
-  const state = startAttempt(deps, 'sign-in', visit, { carried: visit.next });
+  const browser = readBrowser(deps, visit) ?? randomBytes(24).toString('base64url');
+  visit.cookies.push(deps.cookies.write('sign-in', browser, ATTEMPT_SECONDS));
+  const state = startAttempt(deps.signer, 'sign-in', {
+    boundTo: browser,
+    now: visit.now,
+    carried: visit.next,
+  });
   const realm = new URL(publicUrl).origin;
   return deps.redirect(
     visit,
@@ -111,13 +118,18 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
  * @throws {PageError} 400 for a refused sign-in, 503 when Steam is unavailable.
  */
 export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
-  const attempt = await finishAttempt(deps, 'sign-in', visit);
+  const state = visit.url.searchParams.get('state') ?? '';
+  const boundTo = readBrowser(deps, visit);
+  const attempt =
+    boundTo === undefined
+      ? undefined
+      : await finishAttempt(deps, 'sign-in', state, { boundTo, now: visit.now });
   // They signed in meanwhile, in another tab.
   if (attempt === undefined && visit.session) return deps.redirect(visit, '/account');
   if (attempt === undefined) throw new PageError('sign-in-refused', 400);
   visit.next = deps.readDestination(attempt.carried);
 
-  const steamId = await verifySteamId(deps, visit, attempt.state);
+  const steamId = await verifySteamId(deps, visit, state);
   if (steamId === undefined) {
     return deps.redirect(visit, withDestination('/account', visit.next), 'sign-in-cancelled');
   }
@@ -130,6 +142,11 @@ export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Resp
   await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit));
   return deps.redirect(visit, visit.next ?? '/account');
+}
+
+/** The random value that recognises the browser which started a sign-in, in any of its tabs. */
+function readBrowser({ cookies }: SignInDeps, { request }: Visit): string | undefined {
+  return /^[\w-]{32}$/.exec(cookies.read(request, 'sign-in') ?? '')?.[0];
 }
 
 /** The SteamID64 that Steam confirms; undefined when the visitor cancelled on Steam. */
