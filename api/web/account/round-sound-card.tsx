@@ -14,7 +14,7 @@ import {
 } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { type Fact, Facts } from '../layout/facts.tsx';
+import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import type { Texts } from '../layout/locales/en.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
@@ -25,15 +25,7 @@ import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
-import {
-  formatDecimal,
-  Loudness,
-  SoundPlayer,
-  soundAddress,
-  titleOf,
-  Waveform,
-  wordOfLoudness,
-} from './sound-view.tsx';
+import { formatDecimal, Loudness, SoundPlayer, soundAddress, titleOf, Waveform } from './sound-view.tsx';
 import { readUploadForm, START_FIELD, toMegabytes, tooLarge } from './upload-form.ts';
 
 const ACCEPTED_FILES =
@@ -195,20 +187,17 @@ function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit })
         class="sound-facts"
         facts={[
           [t.facts.length, t.seconds(formatDecimal(locale, (sound.durationMs ?? 0) / 1000))],
-          ...(before !== null && after !== null ? loudnessFacts({ before, after }, locale) : []),
+          [
+            t.facts.before,
+            before !== null && after !== null && (
+              <Loudness lufs={before} normalLufs={after} locale={locale} />
+            ),
+          ],
           [t.facts.since, <Moment at={sound.readyAt ?? sound.createdAt} visit={visit} />],
         ]}
       />
     </div>
   );
-}
-
-function loudnessFacts({ before, after }: { before: number; after: number }, locale: Language): Fact[] {
-  const { facts } = textsOf(locale).roundSound;
-  return [
-    [facts.before, <Loudness word={wordOfLoudness(before - after)} lufs={before} locale={locale} />],
-    [facts.after, <Loudness word="even" lufs={after} locale={locale} />],
-  ];
 }
 
 type StateProps = { sound: RoundSound; visit: MemberVisit; hasReady: boolean };
@@ -362,16 +351,9 @@ function createReceiver({
         requireToken,
         values: form,
         identifyAgain,
+        // Not a copy: the start is read once the form has been received.
         store: (file) =>
-          storeUpload({
-            steamId64: user.steamId64,
-            fileName: file.fileName,
-            bytes: file.bytes,
-            get start() {
-              return file.start;
-            },
-            actor: { userId: user.id },
-          }),
+          storeUpload(Object.assign(file, { steamId64: user.steamId64, actor: { userId: user.id } })),
       });
     } finally {
       uploadingUserIds.delete(user.id);

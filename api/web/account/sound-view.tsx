@@ -3,7 +3,6 @@ import type { Language } from '../../../src/domain/language.ts';
 import { soundFileName, soundVersion } from '../../../src/domain/round-sound.ts';
 import { perLanguage } from '../../../src/domain/text/per-language.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
-import type { Texts } from '../layout/locales/en.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
@@ -74,16 +73,11 @@ const STEPS = [
   ['tooLoud', 10],
 ] as const;
 
-/** @param difference between the original loudness and the normalized one, in LU. */
-export function wordOfLoudness(difference: number): LoudnessWord {
-  return STEPS.find(([, below]) => difference < below)?.[0] ?? 'muchTooLoud';
-}
+type LoudnessProps = { lufs: number; normalLufs: number; locale: Language };
 
-type LoudnessWord = keyof Texts['roundSound']['loudnessWords'];
-type LoudnessProps = { word: LoudnessWord; lufs: number; locale: Language };
-
-/** A loudness in words; the tooltip shows the measured value. */
-export function Loudness({ word, lufs, locale }: LoudnessProps): JSX.Element {
+/** The original loudness in words; the tooltip shows the measured value. */
+export function Loudness({ lufs, normalLufs, locale }: LoudnessProps): JSX.Element {
+  const word = STEPS.find(([, below]) => lufs - normalLufs < below)?.[0] ?? 'muchTooLoud';
   const t = textsOf(locale).roundSound;
   const value = t.loudness(formatDecimal(locale, lufs));
   return (

@@ -2,19 +2,17 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import { parseStart, parseStartMs, type SoundStart } from '../../../src/domain/round-sound.ts';
+import {
+  parseStart,
+  parseStartMs,
+  type SoundStart,
+  type SoundUpload,
+} from '../../../src/domain/round-sound.ts';
 import { CSRF_FIELD } from '../request/forms/form.ts';
 import { PageError } from '../request/page-error.ts';
 
 /** The file of a form that is still being received. */
-type ArrivingFile = {
-  /** Where the cut begins, from the field `start` or `start_ms`; final once `bytes` has been read. */
-  readonly start: SoundStart | undefined;
-  /** The file's name on the user's device, without its path. */
-  fileName: string;
-  /** Ends once the whole form has been received and is valid. If it throws, the bytes read so far must be discarded. */
-  bytes: AsyncIterable<Uint8Array>;
-};
+type ArrivingFile = Pick<SoundUpload, 'fileName' | 'start' | 'bytes'>;
 
 type Options<T> = {
   /** The largest allowed file. */

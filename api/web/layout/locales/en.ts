@@ -304,7 +304,6 @@ export const en = {
     facts: {
       length: 'Length',
       before: 'Original loudness',
-      after: 'Loudness after levelling',
       since: 'In use since',
     },
     seconds: (seconds: string) => `${seconds} s`,
@@ -315,7 +314,6 @@ export const en = {
       right: 'about right',
       tooLoud: 'too loud',
       muchTooLoud: 'far too loud',
-      even: 'same as everyone’s',
     },
     remove: 'Delete',
     removeTitle: 'Delete your sound?',

@@ -269,7 +269,6 @@ export const pl: Texts = {
     facts: {
       length: 'Długość',
       before: 'Głośność oryginału',
-      after: 'Głośność po wyrównaniu',
       since: 'W użyciu od',
     },
     seconds: (seconds) => `${seconds} s`,
@@ -280,7 +279,6 @@ export const pl: Texts = {
       right: 'w sam raz',
       tooLoud: 'za głośno',
       muchTooLoud: 'o wiele za głośno',
-      even: 'taka jak u wszystkich',
     },
     remove: 'Usuń',
     removeTitle: 'Usunąć Twój dźwięk?',
