@@ -1,10 +1,9 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
+import type { UserFlag } from '../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
-import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
-import { saveSignIn, saveUser } from '../../../src/queries/users/user-changes.ts';
-import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
+import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
+import { findUserBySteamId } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { readForm } from '../request/forms/form.ts';
@@ -15,6 +14,14 @@ import type { Visit } from '../request/visit.ts';
 
 const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
 type DemoRole = (typeof DEMO_ROLES)[number];
+
+/** What users whose account was deleted get with the next one. */
+const FLAGS: Record<DemoRole, UserFlag[]> = {
+  owner: ['is_owner', 'is_admin'],
+  admin: ['is_admin'],
+  moderator: ['is_moderator'],
+  member: [],
+};
 
 /** The fictional users that visitors of the demo can sign in as without Steam. */
 export type DemoPeople = Readonly<Record<DemoRole, SteamId64>>;
@@ -59,21 +66,8 @@ export async function signInToDemo(
   const steamId64 = deps.people[role];
   const user =
     (await findUserBySteamId(deps.db, steamId64)) ??
-    (await createUser(deps.db, role, { steamId64, now: visit.now }));
+    (await saveSignIn(deps.db, steamId64, { configuredFlags: FLAGS[role], now: visit.now }));
   await endSession(deps, visit.request);
   visit.cookies.push(await startSession(deps, user, visit));
   return deps.redirect(visit, deps.readDestination(fields.get('next') ?? null) ?? '/account');
-}
-
-/** Creates a user whose account was deleted, as a sign-in through Steam would, with the flags of the role. */
-async function createUser(
-  db: Db,
-  role: DemoRole,
-  { steamId64, now }: { steamId64: SteamId64; now: Date },
-): Promise<User> {
-  const { playerName } = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
-  const isOwner = role === 'owner';
-  await saveSignIn(db, steamId64, { profile: { nickname: playerName ?? '' }, now });
-  const changes = { isOwner, isAdmin: isOwner || role === 'admin', isModerator: role === 'moderator' };
-  return saveUser(db, steamId64, { changes, actor: 'configuration' });
 }

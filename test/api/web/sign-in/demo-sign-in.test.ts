@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
@@ -56,14 +56,11 @@ describe('the demo', () => {
     ['moderator', 403, 200],
     ['member', 403, 403],
   ])('signs in as %s again after they deleted their account', async (role, moderation, penalties) => {
-    await insertPenalties(db, [{ playerSteamId: demoPeople.member, playerName: 'Maja' }]);
     const browser = openBrowser(demo.origin);
     await browser.follow(await browser.post(PATH, { as: role }));
     expect((await browser.post('/account/delete')).status).toBe(303);
     const signedIn = await browser.post(PATH, { as: role });
     expect([signedIn.status, signedIn.location]).toEqual([303, '/account']);
-    const { text } = await browser.follow(signedIn);
-    if (role === 'member') expect(text).toContain('<h1><bdi>Maja</bdi></h1>');
     expect((await browser.get('/account/moderation')).status).toBe(moderation);
     expect((await browser.get('/account/moderation/penalties')).status).toBe(penalties);
   });
