@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral, columnsOf, hiddenPlaceholder, selectFrom, selectionOf } from '../../db/select.ts';
-import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
 import { countsByType, type PenaltyCounts, readCounts, statusCondition } from './filter.ts';
 import { LISTED, NEWEST_FIRST, type Penalty, readPenalty } from './row.ts';
 
@@ -18,7 +18,6 @@ const SELECTED = selectionOf({ ...columnsOf('listed', LISTED), counts: sql`liste
 
 /**
  * The active penalties of each of these players at `now`; players without any are absent.
- * @param players without the unknown player, whose penalties are too many to count.
  * @param limit the most penalties per player.
  */
 export async function listActivePenalties(
@@ -26,8 +25,6 @@ export async function listActivePenalties(
   players: readonly SteamId64[],
   { limit, now }: { limit: number; now: Date },
 ): Promise<Map<SteamId64, ActivePenalties>> {
-  if (players.includes(UNKNOWN_STEAM_ID))
-    throw new Error('the unknown player has no list of active penalties');
   const rows = await selectFrom(db)(
     'active penalties of players',
     () => sql`
@@ -41,14 +38,11 @@ export async function listActivePenalties(
       where place <= ${hiddenPlaceholder('limit', 'bigint')} order by place`,
     { players: arrayLiteral(players), limit, now: now.toISOString() },
   );
-  const byPlayer = Map.groupBy(
-    rows.map((row) => ({ penalty: readPenalty(row, SELECTED.at, now), counts: row[SELECTED.at.counts] })),
-    ({ penalty }) => penalty.playerSteamId,
-  );
-  return new Map(
-    [...byPlayer].map(([player, active]) => [
-      player,
-      { counts: readCounts(active[0]?.counts), newest: active.map(({ penalty }) => penalty) },
-    ]),
-  );
+  const byPlayer = new Map<SteamId64, ActivePenalties>();
+  for (const row of rows) {
+    const penalty = readPenalty(row, SELECTED.at, now);
+    const first = () => ({ counts: readCounts(row[SELECTED.at.counts]), newest: [] });
+    byPlayer.getOrInsertComputed(penalty.playerSteamId, first).newest.push(penalty);
+  }
+  return byPlayer;
 }
