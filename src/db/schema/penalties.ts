@@ -115,8 +115,11 @@ export const penalties = pgTable(
   ],
 );
 
-/** The scope of a tally; `queries/penalties/tallies.ts` reads it, triggers and the recount (`0001_tallies.sql`) write it. */
-export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3, unknownPlayer: 4 } as const;
+/**
+ * The scope of a tally; `queries/penalties/tallies.ts` reads it, triggers and the recount (`0001_tallies.sql`) write it, and
+ * also 4 for unknown players, which nothing reads: no filter names them.
+ */
+export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3 } as const;
 export const TALLY_PERIODS = { ever: 0, month: 1, day: 2 } as const;
 
 /**

@@ -10,7 +10,6 @@ import {
   selectOnce,
 } from '../../db/select.ts';
 import { MUTE_TYPES, PENALTY_TYPES } from '../../domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import {
   countsByType,
   filterCondition,
@@ -63,12 +62,9 @@ export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOpt
     : listByRows(db, filter, options);
 }
 
-/** Unknown players share one SteamID and may be many, so they have tallies; any other player has few rows. */
+/** There are no tallies of a player, who has few rows. */
 function isCountedByTallies(filter: PenaltyFilter, { sort }: PageOptions): boolean {
-  if (readsManyRows(filter, sort)) return false;
-  const { playerSteamId, serverId, adminSteamId } = filter;
-  if (playerSteamId === undefined) return true;
-  return playerSteamId === UNKNOWN_STEAM_ID && serverId === undefined && adminSteamId === undefined;
+  return filter.playerSteamId === undefined && !readsManyRows(filter, sort);
 }
 
 /** What tallies and the index of a player's rows do not serve. */

@@ -185,15 +185,14 @@ function sumOf(slots: readonly number[]): SQL {
   );
 }
 
-/** The scope of the tallies for a filter's server, admin or unknown player. */
-function scopeOf({ serverId, adminSteamId, playerSteamId }: PenaltyFilter): number {
-  if (playerSteamId !== undefined) return TALLY_SCOPES.unknownPlayer;
+/** The scope of the tallies for a filter's server and admin. */
+function scopeOf({ serverId, adminSteamId }: PenaltyFilter): number {
   if (serverId !== undefined && adminSteamId !== undefined) return TALLY_SCOPES.serverAndAdmin;
   if (serverId !== undefined) return TALLY_SCOPES.server;
   return adminSteamId === undefined ? TALLY_SCOPES.all : TALLY_SCOPES.admin;
 }
 
-/** The tallies of one period of a filter's server, admin, unknown player or of all. */
+/** The tallies of one period of a filter's server, admin or of all. */
 function tallyCondition(filter: PenaltyFilter, period: keyof typeof TALLY_PERIODS): SQL {
   const { serverId, adminSteamId } = filter;
   return sql`${penaltyTallies.scope} = ${sql.raw(String(scopeOf(filter)))}
