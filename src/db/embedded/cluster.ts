@@ -8,7 +8,7 @@ import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
 import { runAs } from './account.ts';
-import { type Cluster, describeCluster, openCluster, withStartLock } from './data-folder.ts';
+import { type Cluster, describeCluster, openCluster, withFileLock } from './data-folder.ts';
 
 export type EmbeddedPostgres = {
   /** `postgres://` address on loopback, with the password. */
@@ -142,7 +142,7 @@ export async function joinServer(
 ): Promise<JoinedServer> {
   const deadlineMs = performance.now() + JOIN_LIMIT_MS;
   for (let attempt = 1; performance.now() < deadlineMs; attempt++) {
-    const running = await withStartLock(cluster, () => ensureRunning(cluster, log, port));
+    const running = await withFileLock(cluster.lockFile, () => ensureRunning(cluster, log, port));
     // It may be recovering or stopping: then it is asked, or started, again.
     const joinedServer = running && (await tryJoin(cluster, running, password));
     if (joinedServer) return joinedServer;
@@ -176,7 +176,7 @@ async function tryJoin(
 
 /** Stops the server, unless another process uses it. */
 export async function leaveServer(cluster: Cluster, server: JoinedServer, log: Logger): Promise<void> {
-  await withStartLock(cluster, async () => {
+  await withFileLock(cluster.lockFile, async () => {
     try {
       // The lock is kept until the server ends this session: a process that joins meanwhile waits for it, fails with the
       // server, and starts it again.

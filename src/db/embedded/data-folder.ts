@@ -18,6 +18,7 @@ export type Cluster = Binaries & {
   /** Whether that account cannot enter the folder of the data or of the programs. */
   isOutOfReach: boolean;
   passwordFile: string;
+  /** Held while a process initialises, starts or stops the server. */
   lockFile: string;
   logFile: string;
 };
@@ -63,7 +64,7 @@ async function importBinaries(): Promise<Binaries> {
  * @returns the password of the server's only user.
  */
 export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
-  return withStartLock(cluster, async () => {
+  return withFileLock(cluster.lockFile, async () => {
     if (!existsSync(join(cluster.dir, 'PG_VERSION'))) await initialiseCluster(cluster, log);
     if (!existsSync(cluster.passwordFile)) {
       throw new InvalidInput(
@@ -129,11 +130,6 @@ function describeFailure(output: string): string {
   return `The embedded PostgreSQL cannot be set up: ${reason}`;
 }
 
-/** Held while a process initialises, starts or stops the server. */
-export function withStartLock<T>(cluster: Cluster, work: () => Promise<T>): Promise<T> {
-  return withFileLock(cluster.lockFile, { limitMs: START_LIMIT_MS }, work);
-}
-
 /** The shortest pause before the next try; it is random up to twice as long, so that two waiters do not stay in step. */
 const RETRY_MS = 15;
 
@@ -143,12 +139,13 @@ const RETRY_MS = 15;
  * It is SQLite's lock on an empty database: the system releases it when the holder ends, however that happens, and it
  * works on Linux, macOS and Windows alike.
  * @param file created when missing, and never removed.
- * @throws {Unavailable} when others have held it for `limitMs`; SQLite's error when the file cannot be made or opened.
+ * @throws {Unavailable} when others have held it for `limitMs`, a minute by default; SQLite's error when the file cannot be
+ * made or opened.
  */
 export async function withFileLock<T>(
   file: string,
-  { limitMs }: { limitMs: number },
   work: () => Promise<T>,
+  { limitMs = START_LIMIT_MS }: { limitMs?: number } = {},
 ): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
   for (;;) {

@@ -12,7 +12,6 @@ afterAll(async () => {
   disk.unmount();
   await folder.remove();
 });
-const LIMIT = { limitMs: 60_000 };
 
 /** A separate process that runs `work` under the lock. */
 async function startHolder(file: string, work: string) {
@@ -21,7 +20,7 @@ async function startHolder(file: string, work: string) {
   await Bun.write(
     script,
     `import { withFileLock } from ${JSON.stringify(source)};
-     await withFileLock(${JSON.stringify(file)}, { limitMs: 60_000 }, async () => { ${work} });`,
+     await withFileLock(${JSON.stringify(file)}, async () => { ${work} });`,
   );
   return startProgram(script, {});
 }
@@ -37,17 +36,17 @@ test('work of one process runs one after another', async () => {
     running -= 1;
     return running;
   };
-  const results = await Promise.all(Array.from({ length: 10 }, () => withFileLock(file, LIMIT, work)));
+  const results = await Promise.all(Array.from({ length: 10 }, () => withFileLock(file, work)));
   expect([most, ...results]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
 test('what the work throws is thrown, and the lock is free again', async () => {
   const file = join(folder.path, 'throws.lock');
-  const failing = withFileLock(file, LIMIT, async () => {
+  const failing = withFileLock(file, async () => {
     throw new RangeError('no');
   });
   await expect(failing).rejects.toThrow(RangeError);
-  expect(await withFileLock(file, { limitMs: 0 }, async () => 'free')).toBe('free');
+  expect(await withFileLock(file, async () => 'free', { limitMs: 0 })).toBe('free');
 });
 
 test('work of several processes never runs at once', async () => {
@@ -67,25 +66,25 @@ test('a living holder keeps others waiting, and a killed one holds nothing', asy
   const file = join(folder.path, 'killed.lock');
   const holder = await startHolder(file, `console.log('held'); await Bun.sleep(60_000);`);
   await holder.waitFor('held');
-  const refused = withFileLock(file, { limitMs: 200 }, async () => 'never');
+  const refused = withFileLock(file, async () => 'never', { limitMs: 200 });
   await expect(refused).rejects.toThrow(Unavailable);
   holder.kill('SIGKILL');
   await holder.exited;
-  expect(await withFileLock(file, { limitMs: 0 }, async () => 'mine')).toBe('mine');
+  expect(await withFileLock(file, async () => 'mine', { limitMs: 0 })).toBe('mine');
 });
 
 test('no content of the file holds the lock', async () => {
   for (const content of ['', '1', String(process.pid), '\0'.repeat(5000), 'SQLite format 3\0 and no more']) {
     const file = join(folder.path, 'content.lock');
     await Bun.write(file, content);
-    expect(await withFileLock(file, { limitMs: 1000 }, async () => content)).toBe(content);
+    expect(await withFileLock(file, async () => content, { limitMs: 1000 })).toBe(content);
   }
 });
 
 test.skipIf(!disk.isMounted)('a full disk neither stops it nor is filled by it', async () => {
   await Bun.write(join(disk.path, 'other'), new Uint8Array(64 * 1024)).catch(() => 0);
   const file = join(disk.path, 'full.lock');
-  expect(await withFileLock(file, { limitMs: 0 }, async () => 'held')).toBe('held');
+  expect(await withFileLock(file, async () => 'held', { limitMs: 0 })).toBe('held');
   expect((await stat(file)).size).toBe(0);
   expect((await readdir(disk.path)).toSorted()).toEqual(['full.lock', 'other']);
 });
