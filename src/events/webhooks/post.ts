@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { errorCode } from '../../domain/errors.ts';
 import type { DeliveryFailure } from '../../domain/webhook.ts';
@@ -124,7 +125,10 @@ export function createPost({
   }
 
   async function exchange(url: URL, message: Message & { signal: AbortSignal }): Promise<number> {
-    const addresses = await orAborted(resolveAllowed(hostOf(url), url.protocol), message.signal);
+    const { signal } = message;
+    signal.throwIfAborted();
+    const aborted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
+    const addresses = await Promise.race([resolveAllowed(hostOf(url), url.protocol), aborted]);
     const hasResponded = responding.delete(url.origin);
     const response = await sendToFirst(url, addresses, message).catch((error: unknown) => {
       if (hasResponded && errorCode(error) === CLOSED) return sendToFirst(url, addresses, message);
@@ -146,20 +150,6 @@ export function createPost({
       throw toFailure(error);
     }
   };
-}
-
-/** Waits for work until the signal aborts. @throws the signal's reason. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-    work.catch(() => {});
-  }
 }
 
 /** Settles at the end of the response, so that its connection may be used again; after 4 KB the connection is closed. */
