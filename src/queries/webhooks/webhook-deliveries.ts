@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
 import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
-import { nameOf } from './webhooks.ts';
+import { nameOf, type Webhook } from './webhooks.ts';
 
 /** The delivery progress of a webhook. */
 export type Progress = {
@@ -31,29 +31,32 @@ export async function saveProgress(
   return db.transaction(async (tx) => {
     const newestId = sql`(select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)`;
     const isBehind = or(lte(webhooks.deliveredUpTo, deliveredUpTo), gt(webhooks.deliveredUpTo, newestId));
-    const { count } = await tx
+    const [row] = await tx
       .update(webhooks)
       .set({ deliveredUpTo, failures, retryAt })
-      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt), isBehind));
-    if (count === 0) return false;
+      .where(and(eq(webhooks.id, id), isNull(webhooks.switchedOffAt), isBehind))
+      .returning({ id: webhooks.id, url: webhooks.url });
+    if (!row) return false;
     await saveDeliveries(tx, id, deliveries);
-    if (switchedOff) await switchOff(tx, id, switchedOff);
+    if (switchedOff) await switchOff(tx, row, switchedOff);
     return true;
   });
 }
 
 /** A separate statement, since every statement that sets these columns notifies all processes. */
-async function switchOff(db: Db, id: number, { at, reason }: SwitchOff): Promise<void> {
-  const [row] = await db
+async function switchOff(
+  db: Db,
+  webhook: Pick<Webhook, 'id' | 'url'>,
+  { at, reason }: SwitchOff,
+): Promise<void> {
+  await db
     .update(webhooks)
     .set({ switchedOffAt: at, switchedOffReason: reason })
-    .where(eq(webhooks.id, id))
-    .returning({ id: webhooks.id, url: webhooks.url });
-  if (!row) throw new Error(`webhook ${id} is gone`);
+    .where(eq(webhooks.id, webhook.id));
   await recordAudit(db, {
     actor: 'service',
     action: 'webhook.switched-off',
-    subject: nameOf(row),
+    subject: nameOf(webhook),
     details: { reason },
   });
 }
