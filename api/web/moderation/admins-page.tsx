@@ -13,7 +13,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler } from './frame.tsx';
-import { pathOfPenaltiesBy } from './penalties-page.tsx';
+import { pathOfPenaltiesBy } from './penalties.tsx';
 
 /** The statistics of admins: how many penalties of each type each gave in each period, and how many were lifted. */
 export const showAdmins: Handler = async ({ db, site }, visit) => {

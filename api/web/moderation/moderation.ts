@@ -5,14 +5,11 @@ import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
 import { showAudit } from './audit-page.tsx';
 import type { Handler, ModerationDeps, Show } from './frame.tsx';
-import { showPenalties } from './penalties-page.tsx';
-import { showPenalty } from './penalty-page.tsx';
+import { showPenalties, showPenalty } from './penalties.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
 import { addNote, removeNote } from './staff-notes.tsx';
-import { block, unblock } from './user-block.tsx';
-import { saveFlags } from './user-flags.tsx';
 import { showPlayer } from './user-page.tsx';
-import { revokeToken } from './user-tokens.tsx';
+import { block, revokeToken, saveFlags, unblock } from './user-rights.tsx';
 import { showUsers } from './users-page.tsx';
 import { addWebhook, enable, remove, resend, sendTest, showWebhook, showWebhooks } from './webhooks.tsx';
 

@@ -16,7 +16,7 @@ import { FullMoment } from '../layout/moment.tsx';
 import { Avatar } from '../layout/person.tsx';
 import type { MemberVisit } from '../request/visit.ts';
 import type { ModerationDeps } from './frame.tsx';
-import { pathOfPenaltiesBy } from './penalties-page.tsx';
+import { pathOfPenaltiesBy } from './penalties.tsx';
 
 /** How long a page waits for Steam; a response that comes later is there for the next view. */
 const STEAM_WAIT_MS = 700;

@@ -11,14 +11,12 @@ import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
-import { pathOfPenalty } from './penalties-page.tsx';
+import { pathOfPenalty } from './penalties.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
 import { ProfileCard } from './player-profile.tsx';
 import { SoundTable } from './round-sounds-page.tsx';
 import { NotesCard } from './staff-notes.tsx';
-import { BlockCard } from './user-block.tsx';
-import { FlagsCard } from './user-flags.tsx';
-import { UserTokensCard } from './user-tokens.tsx';
+import { BlockCard, FlagsCard, UserTokensCard } from './user-rights.tsx';
 
 /**
  * The page of a player, which exists for every SteamID, with or without an account: their profile, penalties and staff
