@@ -29,10 +29,9 @@ import {
   type Visit,
   wantsJson,
 } from './request/visit.ts';
-import { createResponder, createSecurityHeaders, enforceLimit } from './responder.ts';
+import { createPublicResponse, createResponder, createSecurityHeaders, enforceLimit } from './responder.ts';
 import { DEMO_SIGN_IN_PATH, signInToDemo } from './sign-in/demo-sign-in.tsx';
 import { finishSignIn, SignInPage, startSignIn } from './sign-in/sign-in.tsx';
-import { createPublicResponse } from './status/public-response.ts';
 import { respondWithBanner, statusRoutes } from './status/status-routes.tsx';
 
 /** The messages of error pages that replace JSON errors of the API for browsers, by HTTP status. */

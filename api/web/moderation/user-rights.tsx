@@ -9,7 +9,7 @@ import {
   listLiveApiTokens,
   revokeApiToken,
 } from '../../../src/queries/users/api-tokens.ts';
-import { setUserFlags, type UserFlags } from '../../../src/queries/users/user-changes.ts';
+import { setUserFlags } from '../../../src/queries/users/user-changes.ts';
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import {
   blockUser,
@@ -33,6 +33,7 @@ import { loadNamedUser, pathOfPlayer } from './player-link.tsx';
 
 /** The hidden field with the flags that were set by hand when the form was shown, separated by spaces. */
 const SHOWN_FLAGS = 'shown_flags';
+const MAX_ENDED_TOKENS = 25;
 
 type FlagsProps = {
   user: User;
@@ -81,12 +82,20 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
   );
 }
 
-/** Saves the flags that an owner changed. */
+/**
+ * Saves the flags that an owner changed in the form. The others may have changed since it was shown, and stay as they are. A
+ * form that does not say what it showed, such as a script's, sets all of them.
+ */
 export const saveFlags: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
   if (!visit.user.isOwner) throw new Forbidden('only owners set flags');
   const user = await loadNamedUser(db, steamid64);
   const isSelf = user.id === visit.user.id;
-  const flags = readChanges(visit.form, (flag) => isLocked(flag, isSelf));
+  const shownFlags = visit.form.get(SHOWN_FLAGS)?.split(' ');
+  const isTicked = (flag: UserFlagColumn) => visit.form.get(flag) === 'on';
+  const changes = USER_FLAG_COLUMNS.filter((flag) => !isLocked(flag, isSelf)).filter(
+    (flag) => shownFlags === undefined || isTicked(flag) !== shownFlags.includes(flag),
+  );
+  const flags = Object.fromEntries(changes.map((flag) => [flag, isTicked(flag)]));
   await setUserFlags(db, user.steamId64, { flags, actor: { userId: visit.user.id } });
   return redirect(visit, `${pathOfPlayer(user)}#flags`, 'flags-saved');
 };
@@ -95,24 +104,6 @@ export const saveFlags: Handler = async ({ db, redirect }, visit, { steamid64 })
 function isLocked(flag: UserFlagColumn, isSelf: boolean): boolean {
   return flag === 'isOwner' && isSelf;
 }
-
-/**
- * The flags that were changed in the form. The others may have changed since it was shown, and stay as they are. A form
- * that does not say what it showed, such as a script's, sets all of them.
- */
-function readChanges(
-  form: MemberVisit['form'],
-  isExcluded: (flag: UserFlagColumn) => boolean,
-): Partial<UserFlags> {
-  const shownFlags = form.get(SHOWN_FLAGS)?.split(' ');
-  const isTicked = (flag: UserFlagColumn) => form.get(flag) === 'on';
-  const isChanged = (flag: UserFlagColumn) =>
-    shownFlags === undefined || isTicked(flag) !== shownFlags.includes(flag);
-  const changes = USER_FLAG_COLUMNS.filter((flag) => isChanged(flag) && !isExcluded(flag));
-  return Object.fromEntries(changes.map((flag) => [flag, isTicked(flag)]));
-}
-
-const MAX_ENDED_TOKENS = 25;
 
 type UserTokensProps = { db: Db; user: User; visit: MemberVisit };
 

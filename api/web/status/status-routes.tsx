@@ -1,9 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { BANNER_SIZES } from '../../../src/charts/banner.tsx';
 import type { FindBanner } from '../../../src/charts/banners.ts';
-import type { Series } from '../../../src/charts/series.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
-import type { HistoryHours, ReadHistory, ReadMaps } from '../../../src/live/server-history.ts';
+import type { ReadHistory, ReadMaps } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
 import { type ServerView, toServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
@@ -89,7 +88,7 @@ async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Prom
     deps.serverList.current().map(async (status) => {
       const server = toServerView(status);
       const { position } = status.server;
-      return { server, position, history: await readSeries(deps, server.id, 24) };
+      return { server, position, history: await ifAvailable(deps.readHistory(server.id, 24)) };
     }),
   );
   // The list is by name, which decides between equal positions.
@@ -105,22 +104,14 @@ async function showServer(
   server: ServerView,
 ): Promise<JSX.Element> {
   const [day, week, month, maps] = await Promise.all([
-    readSeries(deps, server.id, 24),
-    readSeries(deps, server.id, 168),
-    readSeries(deps, server.id, 720),
+    ifAvailable(deps.readHistory(server.id, 24)),
+    ifAvailable(deps.readHistory(server.id, 168)),
+    ifAvailable(deps.readHistory(server.id, 720)),
     ifAvailable(deps.readMaps(server.id, DAYS_OF_MAPS)),
   ]);
   return (
     <ServerPage site={deps.site} visit={visit} server={server} histories={{ day, week, month }} maps={maps} />
   );
-}
-
-function readSeries(
-  { readHistory }: StatusDeps,
-  serverId: number,
-  hours: HistoryHours,
-): Promise<Series | undefined> {
-  return ifAvailable(readHistory(serverId, hours));
 }
 
 /** Undefined when the database is unavailable or too slow: the page is then shown without this data. */
