@@ -21,16 +21,6 @@ type ChartWords = {
   peak: (players: number) => string;
 };
 
-/** How a chart writes times, all in one language. */
-type TimeLabels = {
-  /** "16:00" @param at milliseconds since the epoch, a full hour. */
-  hour: (at: number) => string;
-  /** The short name of the day. @param at milliseconds since the epoch. */
-  day: (at: number) => string;
-  /** The short name of the time zone, as of now. */
-  zone: string;
-};
-
 /** Twice the width at which Discord shows an embed's image, so that it stays sharp. */
 const WIDTH = 800;
 const HEIGHT = 360;
@@ -145,19 +135,21 @@ type HoursProps = { plot: Plot; chart: PlayerChart; measure: MeasureText };
  * time zone in the lower corner. Time zone offsets are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 function Hours({ plot, chart, measure }: HoursProps): JSX.Element {
-  const { timeZone } = chart;
-  const labels = createTimeLabels(chart);
+  const { locale, timeZone } = chart;
+  const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
+  const zones = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' });
+  const zone = zones.formatToParts(plot.to).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
   const zoneLeft = 10 - PLOT.left;
-  const zoneEnd = zoneLeft + measure(labels.zone, { size: 20, weight: 400 });
+  const zoneEnd = zoneLeft + measure(zone, { size: 20, weight: 400 });
   const { x: toX } = createScale(plot);
   return (
     <>
       <text x={zoneLeft} y={HEIGHT - 7 - PLOT.top} font-size="20" fill={INK.faint}>
-        {labels.zone}
+        {zone}
       </text>
       {listFullHours(plot, timeZone).map(({ at, hour }) => {
         const x = toX(at);
-        const label = hour === 0 ? labels.day(at) : labels.hour(at);
+        const label = hour === 0 ? days.format(at) : `${hour}:00`;
         const halfWidth = measure(label, { size: 24, weight: 400 }) / 2;
         return (
           <>
@@ -198,16 +190,4 @@ function listFullHours({ from, to }: Plot, timeZone: string): { at: number; hour
 
 function roundUpToTop(players: number): number {
   return TOPS.find((top) => top >= players) ?? Math.ceil(players / 100) * 100;
-}
-
-/** Labels in the language of the chart. */
-export function createTimeLabels({ locale, timeZone }: Pick<PlayerChart, 'locale' | 'timeZone'>): TimeLabels {
-  const clock = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone });
-  const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
-  const zones = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' });
-  return {
-    hour: (at) => clock.format(at),
-    day: (at) => days.format(at),
-    zone: zones.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone,
-  };
 }
