@@ -3,7 +3,7 @@ import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.
 import { TextField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
 
-export const MAX_SEARCH_LENGTH = 64;
+const MAX_SEARCH_LENGTH = 64;
 
 /** Reads a text of a search from a query parameter. */
 export function readSearchText(parameters: URLSearchParams, name: string): string {
@@ -27,17 +27,12 @@ export function SearchButton({ label }: { label: string }): JSX.Element {
   );
 }
 
-type SearchFieldProps = {
-  /** Of the query parameter, and the id. */
-  name: string;
-  label: string;
-  value: string;
-  maxLength?: number;
-  /** What the search understands. */
-  hint?: string;
-};
+/** What the search understands is the hint. */
+type SearchFieldProps = { name: string; label: string; value: string; hint?: string };
 
 /** A text to search for, with its label. */
-export function SearchField({ maxLength = MAX_SEARCH_LENGTH, ...field }: SearchFieldProps): JSX.Element {
-  return <TextField {...field} type="search" maxlength={maxLength} autocomplete="off" spellcheck={false} />;
+export function SearchField(field: SearchFieldProps): JSX.Element {
+  return (
+    <TextField {...field} type="search" maxlength={MAX_SEARCH_LENGTH} autocomplete="off" spellcheck={false} />
+  );
 }

@@ -47,6 +47,7 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
   const users = await listUsersBySteamId(db, subjects, visit.now);
   const { moderation: t, penalties } = textsOf(visit.locale);
   const columns = t.auditColumns;
+  const actions: Record<string, string> = t.actions;
   return (
     <Frame site={site} visit={visit} tab="audit">
       <Card id="audit" title={t.tabs.audit} icon="info">
@@ -72,7 +73,7 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
             (personText || action || day ? t.nobody : t.noEntries)
           }
           columns={[
-            [columns.what, (entry) => actionText(entry.action, visit.locale)],
+            [columns.what, ({ action: name }) => actions[name] ?? name],
             [columns.who, ({ actor }) => <ActorLink actor={actor} visit={visit} />, 'list-words'],
             [columns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
             [
@@ -108,11 +109,6 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
     return <span class="hint">{textsOf(visit.locale).moderation.erasedPlayer}</span>;
   }
   return <span>{entry.subject}</span>;
-}
-
-function actionText(action: string, locale: Language): string {
-  const knownAction = AUDIT_ACTIONS.find((name) => name === action);
-  return knownAction ? textsOf(locale).moderation.actions[knownAction] : action;
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */

@@ -25,13 +25,7 @@ import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import {
-  MAX_SEARCH_LENGTH,
-  readDay,
-  readSearchText,
-  SearchButton,
-  SearchField,
-} from '../layout/search-form.tsx';
+import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import {
   AdminName,
   lengthOf,
@@ -256,7 +250,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
             name="reason"
             label={records.reason}
             value={reason}
-            maxlength={MAX_SEARCH_LENGTH}
+            maxlength={REASON_LENGTH.maximum}
             autocomplete="off"
           />
           <SelectField

@@ -15,7 +15,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
-import { SearchButton, SearchField } from '../layout/search-form.tsx';
+import { readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
@@ -23,13 +23,12 @@ import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('users');
 const USERS_PER_PAGE = 25;
-const MAX_QUERY_LENGTH = 128;
 const MAX_PLAYERS = 25;
 
 /** The users, searched by name, SteamID or profile address; on the first page also players without an account. */
 export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => {
   const parameters = visit.url.searchParams;
-  const query = (parameters.get('q') ?? '').slice(0, MAX_QUERY_LENGTH);
+  const query = readSearchText(parameters, 'q');
   const page = tryParsePositive(parameters.get('page')) ?? 1;
   const flag = USER_FLAG_NAMES.find((name) => name === parameters.get('flag'));
   const subject = await resolveQuery(resolveVanity, query);
@@ -48,13 +47,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
     <Frame site={site} visit={visit} tab="users">
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
-          <SearchField
-            name="q"
-            label={t.search}
-            value={query}
-            maxLength={MAX_QUERY_LENGTH}
-            hint={t.searchHint}
-          />
+          <SearchField name="q" label={t.search} value={query} hint={t.searchHint} />
           <SelectField
             name="flag"
             label={t.columns.flags}
@@ -108,7 +101,41 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
         />
         <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / USERS_PER_PAGE)} />
       </Card>
-      {players.length > 0 && <PlayersCard players={players} visit={visit} />}
+      {players.length > 0 && (
+        <Card id="players" title={t.playersWithoutAccount} icon="search">
+          <ListTable
+            rows={players}
+            columns={[
+              [
+                t.columns.player,
+                (player) => (
+                  <span>
+                    <a href={pathOfPlayer(player)}>
+                      <bdi>
+                        {nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}
+                      </bdi>
+                    </a>
+                    {player.matchedName !== player.name && (
+                      <span class="hint">
+                        {' '}
+                        <bdi>{player.matchedName}</bdi>
+                      </span>
+                    )}
+                  </span>
+                ),
+                'list-words',
+              ],
+              [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+              [t.columns.penalties, (player) => <PenaltyCount player={player} visit={visit} />],
+              [
+                t.columns.seen,
+                ({ lastSeenAt }) => lastSeenAt && <Moment at={lastSeenAt} visit={visit} />,
+                ({ lastSeenAt }) => (lastSeenAt ? '' : 'list-nothing'),
+              ],
+            ]}
+          />
+        </Card>
+      )}
     </Frame>
   );
 };
@@ -128,24 +155,17 @@ async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promis
   }
 }
 
-/** A player who has penalties but no account. */
-type KnownPlayer = Pick<
-  FoundPlayer,
-  'steamId64' | 'name' | 'matchedName' | 'penalties' | 'isBanned' | 'lastSeenAt'
->;
-
 /**
  * Finds players without an account by SteamID, or by part of a name in their penalties.
  * @param text matches nobody when empty.
  */
-async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<KnownPlayer[]> {
+async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<FoundPlayer[]> {
   const reference = tryParseSteamReference(text);
   if (reference && 'steamId64' in reference) return findByRecord(db, reference.steamId64, now);
-  const name = text.replaceAll('\0', '');
-  return searchPlayers(db, name, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
+  return searchPlayers(db, text, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
 }
 
-async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<KnownPlayer[]> {
+async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<FoundPlayer[]> {
   if (await findUserBySteamId(db, steamId64)) return [];
   const record = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
   if (record.total === 0) return [];
@@ -160,44 +180,6 @@ async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<Kn
       lastSeenAt: null,
     },
   ];
-}
-
-/** The found players, each with a link to their page. */
-function PlayersCard({ players, visit }: { players: KnownPlayer[]; visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
-  return (
-    <Card id="players" title={t.playersWithoutAccount} icon="search">
-      <ListTable
-        rows={players}
-        columns={[
-          [
-            t.columns.player,
-            (player) => (
-              <span>
-                <a href={pathOfPlayer(player)}>
-                  <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
-                </a>
-                {player.matchedName !== player.name && (
-                  <span class="hint">
-                    {' '}
-                    <bdi>{player.matchedName}</bdi>
-                  </span>
-                )}
-              </span>
-            ),
-            'list-words',
-          ],
-          [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
-          [t.columns.penalties, (player) => <PenaltyCount player={player} visit={visit} />],
-          [
-            t.columns.seen,
-            ({ lastSeenAt }) => lastSeenAt && <Moment at={lastSeenAt} visit={visit} />,
-            ({ lastSeenAt }) => (lastSeenAt ? '' : 'list-nothing'),
-          ],
-        ]}
-      />
-    </Card>
-  );
 }
 
 type CountProps = { player: { penalties: number; isBanned: boolean }; visit: MemberVisit };
