@@ -92,6 +92,10 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
   const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
   const t = textsOf(visit.locale).roundSound;
   const { columns } = t.moderation;
+  const stateOf = (sound: RoundSound) => {
+    if (sound.status === 'failed') return t.moderation.failed;
+    return sound.status === 'ready' && !isServed(sound) ? t.moderation.kept : t.steps[sound.status];
+  };
   const player: Column<RoundSound> = [
     columns.player,
     (sound) => <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />,
@@ -104,7 +108,7 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
       columns={[
         [columns.title, (sound) => <bdi>{titleOf(sound)}</bdi>, 'list-words'],
         ...(isOfOne ? [] : [player]),
-        [columns.state, (sound) => stateOf(sound, { isServed: isServed(sound), visit })],
+        [columns.state, (sound) => stateOf(sound)],
         [columns.since, ({ readyAt, createdAt }) => <Moment at={readyAt ?? createdAt} visit={visit} />],
         [
           columns.listen,
@@ -133,13 +137,4 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
       ]}
     />
   );
-}
-
-function stateOf(
-  { status }: RoundSound,
-  { isServed, visit }: { isServed: boolean; visit: MemberVisit },
-): string {
-  const t = textsOf(visit.locale).roundSound;
-  if (status === 'failed') return t.moderation.failed;
-  return status === 'ready' && !isServed ? t.moderation.kept : t.steps[status];
 }

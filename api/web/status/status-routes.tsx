@@ -10,8 +10,7 @@ import { isUnchanged } from '../../http/conditional.ts';
 import type { Site } from '../layout/layout.tsx';
 import { PageError } from '../request/page-error.ts';
 import type { Visit } from '../request/visit.ts';
-import { ConnectPage } from './connect-page.tsx';
-import { ServerPage } from './server-page.tsx';
+import { ConnectPage, ServerPage } from './server-page.tsx';
 import { StatusPage } from './status-page.tsx';
 
 export type StatusDeps = {
