@@ -1,29 +1,20 @@
-import type { ServerPlayer } from '../db/schema/servers.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 
-/** What messages and pages show of one server. */
-export type ServerView = {
-  id: number;
-  slug: string;
-  name: string;
-  hostname: string;
-  address: string;
-  mode: string;
-  region: string;
-  map: string;
-  isOnline: boolean;
-  playersCount: number;
-  maxPlayers: number;
-  pingMs: number;
-  /** Highest score first, without players that have no name. */
-  players: ServerPlayer[];
-  /** The last poll; undefined before the first. */
-  updatedAt: Date | undefined;
-  /** The last poll to which the server responded. */
-  seenAt: Date | undefined;
-  /** Since when every poll has found the server full; undefined while it is not full, or is offline. */
-  fullSince: Date | undefined;
-};
+type Snapshot = NonNullable<ServerStatus['snapshot']>;
+
+/** What messages and pages show of one server. Players that have no name are left out. */
+export type ServerView = Pick<
+  ServerStatus['server'],
+  'id' | 'slug' | 'name' | 'address' | 'mode' | 'region'
+> &
+  Pick<Snapshot, 'hostname' | 'map' | 'isOnline' | 'playersCount' | 'maxPlayers' | 'pingMs' | 'players'> & {
+    /** The last poll; undefined before the first. */
+    updatedAt: Date | undefined;
+    /** The last poll to which the server responded. */
+    seenAt: Date | undefined;
+    /** Since when every poll has found the server full; undefined while it is not full, or is offline. */
+    fullSince: Date | undefined;
+  };
 
 /** A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls. */
 export function toServerView({ server, snapshot }: ServerStatus): ServerView {
