@@ -1,14 +1,15 @@
-export type Scheduled = { id: number; address: string };
+/** A server to poll. */
+export type PollTarget = { id: number; slug: string; address: string };
 
-type PollSchedule<T extends Scheduled> = {
+type PollSchedule = {
   /** What to poll from now on. New targets are polled at once. */
-  setTargets: (targets: readonly T[]) => void;
+  setTargets: (targets: readonly PollTarget[]) => void;
   counts: () => { targets: number; running: number; waiting: number };
   /** Starts nothing more; settles when the polls under way have ended. */
   stop: () => Promise<void>;
 };
 
-type Options<T> = {
+type Options = {
   intervalMs: number;
   /**
    * The most concurrent polls. Far more than needed on average, since a slow server occupies a poll for a long time.
@@ -18,11 +19,11 @@ type Options<T> = {
    * Must not reject.
    * @param isTarget whether the target is still polled at this address.
    */
-  poll: (target: T, isTarget: () => boolean) => Promise<void>;
+  poll: (target: PollTarget, isTarget: () => boolean) => Promise<void>;
 };
 
 /** `isBusy` from the moment it waits for a free poll until that poll has ended. */
-type Entry<T> = { target: T; dueAt: number; isBusy: boolean };
+type Entry = { target: PollTarget; dueAt: number; isBusy: boolean };
 
 /** Polls started in one iteration of the event loop, to keep it well below 20 ms. */
 const STARTS_PER_ITERATION = 8;
@@ -34,13 +35,9 @@ const PHASES = 4;
  * target is never polled twice at once: a poll is skipped while the previous one is running, and after one that began
  * less than half an interval before.
  */
-export function createPollSchedule<T extends Scheduled>({
-  intervalMs,
-  maxRunning,
-  poll,
-}: Options<T>): PollSchedule<T> {
-  const entries = new Map<number, Entry<T>>();
-  const queue: Entry<T>[] = [];
+export function createPollSchedule({ intervalMs, maxRunning, poll }: Options): PollSchedule {
+  const entries = new Map<number, Entry>();
+  const queue: Entry[] = [];
   const running = new Set<Promise<void>>();
   let isStarting = false;
   /** The number of phases so far. */
@@ -53,7 +50,7 @@ export function createPollSchedule<T extends Scheduled>({
     }
   }, intervalMs / PHASES);
 
-  function enqueue(entry: Entry<T>): void {
+  function enqueue(entry: Entry): void {
     entry.dueAt = now;
     entry.isBusy = true;
     queue.push(entry);
@@ -75,11 +72,11 @@ export function createPollSchedule<T extends Scheduled>({
   }
 
   /** False for an entry that was removed, or replaced when its address changed. */
-  function isTarget(entry: Entry<T>): boolean {
+  function isTarget(entry: Entry): boolean {
     return entries.get(entry.target.id) === entry;
   }
 
-  function start(entry: Entry<T>): void {
+  function start(entry: Entry): void {
     const work = poll(entry.target, () => isTarget(entry)).then(() => {
       entry.isBusy = false;
       running.delete(work);

@@ -9,7 +9,7 @@ import type { ServerStatus } from '../queries/servers/servers.ts';
 import { startLoop } from '../runtime/loop.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import { type PollOutcome, queryGameServer } from './game-server.ts';
-import { createPollSchedule, type Scheduled } from './poll-schedule.ts';
+import { createPollSchedule, type PollTarget } from './poll-schedule.ts';
 
 export type Poller = {
   /** Polls whenever this process leads. */
@@ -44,8 +44,6 @@ type Options = {
   };
 };
 
-type PollTarget = Scheduled & { slug: string };
-
 /** The longest wait for one server; less with a short interval, so that an offline server does not delay polls. */
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
@@ -64,7 +62,7 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
   const intervalMs = intervalSeconds * 1000;
   const timeoutMs = Math.min(MAX_TIMEOUT_MS, Math.max(MIN_TIMEOUT_MS, intervalMs));
   const stopping = new AbortController();
-  const schedule = createPollSchedule<PollTarget>({ intervalMs, maxRunning: MAX_RUNNING, poll });
+  const schedule = createPollSchedule({ intervalMs, maxRunning: MAX_RUNNING, poll });
   let leadership: Leadership | undefined;
   let stopListening = () => {};
   let lastSavedAt: Date | undefined;

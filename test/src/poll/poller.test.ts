@@ -290,7 +290,7 @@ test('polls of many servers are spread evenly over an interval, and none is poll
     return polled.splice(0).sort((a, b) => a - b);
   };
   const ids = Array.from({ length: 100 }, (_, index) => index + 1);
-  schedule.setTargets(ids.map((id) => ({ id, address: '' })));
+  schedule.setTargets(ids.map((id) => ({ id, slug: '', address: '' })));
   expect(await pass(0)).toEqual(ids);
   expect(await pass(15_000)).toEqual(ids.filter((id) => id % 4 === 3 || id % 4 === 0));
   for (let interval = 0; interval < 2; interval++) {
@@ -315,7 +315,7 @@ test('a server that is added just before others are polled is polled again after
     return polled.splice(0);
   };
   await pass(3700);
-  schedule.setTargets([1, 2, 3, 4].map((id) => ({ id, address: '' })));
+  schedule.setTargets([1, 2, 3, 4].map((id) => ({ id, slug: '', address: '' })));
   expect(await pass(0)).toEqual([1, 2, 3, 4]);
   expect(await pass(7400)).toEqual([]);
   void schedule.stop();
