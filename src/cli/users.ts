@@ -54,9 +54,9 @@ export function addUserCommands(program: Command, session: Session): void {
       .option(`--${option}`, `give them ${words}`)
       .option(`--no-${option}`, `take ${words} away from them, if it was given by hand`);
   }
-  set.action(async (options: UserOptions, command: Command) => {
+  set.action(async (options: UserOptions) => {
     const steamId = await resolveSteamId(session, options.steamid64);
-    const changes = changesOf(options, command);
+    const changes = changesOf(options);
     const { db } = await session.database();
     const user = await saveUser(db, steamId, { changes, actor: 'operator' });
     session.print(user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
@@ -119,17 +119,18 @@ export function addUserCommands(program: Command, session: Session): void {
   addPersonalDataCommands(users, session);
 }
 
-function changesOf(options: UserOptions, command: Command): UserChanges {
-  const { nickname, discordId, discordUsername, discordAvatar } = options;
+function changesOf(options: UserOptions): UserChanges {
+  const { nickname, discordId, discordUsername, discordAvatar, hideDiscord } = options;
   if (discordId !== undefined && discordId !== '' && !isDiscordId(discordId)) {
     throw new InvalidInput(
       `--discord-id ${JSON.stringify(discordId)} isn't valid: use a Discord id, or nothing to unlink`,
     );
   }
-  // Commander gives flags a default: only those on the command line count.
-  const isGiven = (flag: string) => command.getOptionValueSource(flag) === 'cli';
   const flags: { [Column in Flag['column']]?: boolean } = {};
-  for (const { option, column } of FLAGS) if (isGiven(option)) flags[column] = options[option] === true;
+  for (const { option, column } of FLAGS) {
+    const value = options[option];
+    if (value !== undefined) flags[column] = value;
+  }
   return {
     ...(nickname !== undefined && { nickname: parseText('--nickname', nickname) }),
     ...(discordId !== undefined && { discordId: discordId === '' ? null : discordId }),
@@ -137,7 +138,7 @@ function changesOf(options: UserOptions, command: Command): UserChanges {
       discordUsername: parseText('--discord-username', discordUsername),
     }),
     ...(discordAvatar !== undefined && { discordAvatar: parseText('--discord-avatar', discordAvatar) }),
-    ...(isGiven('hideDiscord') && { hidesDiscord: options.hideDiscord === true }),
+    ...(hideDiscord !== undefined && { hidesDiscord: hideDiscord }),
     ...flags,
   };
 }
