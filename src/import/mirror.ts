@@ -15,7 +15,7 @@ import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
-import { identifySource, importTables, openTables, type SourceSystem } from './source-system.ts';
+import { importTables, openTables, type SourceSystem } from './source-system.ts';
 
 type Deps = RoundsDeps & {
   db: Db;
@@ -84,7 +84,7 @@ export function createMirror(
   }
 
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
-    const identity = identifySource(system, sourceName, database);
+    const identity = { name: sourceName, kind, address: database.address, prefix: system.prefix };
     const source = JSON.stringify(identity);
     const state = await loadMirrorState(db, kind, source);
     const isSweep = !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);

@@ -104,20 +104,12 @@ export async function importSource(
   system: SourceSystem,
   { url, source = system.kind, ...options }: SourceOptions,
 ): Promise<ImportSummary> {
+  const { kind, prefix } = system;
   return readSource(url, (database) =>
-    runImport(deps, identifySource(system, source, database), options, async (run) =>
+    runImport(deps, { name: source, kind, address: database.address, prefix }, options, async (run) =>
       importTables(run, database, await openTables(run, database, system), PAGE_ROWS),
     ),
   );
-}
-
-/** The saved origin of a source. */
-export function identifySource(
-  { kind, prefix }: SourceSystem,
-  name: string,
-  { address }: SourceDatabase,
-): PenaltySource {
-  return { name, kind, address, prefix };
 }
 
 /** Finds the tables in a database, and our servers for its servers. @throws {InvalidInput} for a database of another kind. */
