@@ -51,16 +51,12 @@ const complete = ({
   playerName = '',
   reason = '',
   created = NOW - 60,
-  ...rest
-}: Penalty) => ({
-  player,
-  playerName,
-  reason,
-  created,
-  serverId: null,
-  ...rest,
-  length: rest.ends === undefined ? 0 : rest.ends - created,
-});
+  ends,
+  serverId,
+}: Penalty) => {
+  const length = ends === undefined ? 0 : ends - created;
+  return { player, playerName, reason, created, length, ends, serverId: serverId ?? null };
+};
 
 const SB_TABLE = `(bid integer primary key, authid text, name text, created integer, length integer, ends integer,
   type integer, reason text, aid integer, sid, RemoveType text, RemovedBy integer, RemovedOn integer, ureason text);`;
@@ -84,27 +80,17 @@ export const SYSTEMS = {
       return insertInto('sb_servers', { sid: id, ip, port });
     },
     add: (kind, penalty) => {
-      const {
-        id,
-        player,
-        playerName,
-        admin,
-        reason,
-        created,
-        ends = created,
-        length,
-        serverId,
-      } = complete(penalty);
+      const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(sbTables[kind], {
-        bid: id,
+        bid: penalty.id,
         authid: player,
         name: playerName,
         type: kind === 'ban' ? 0 : 1,
         reason,
         created,
         length,
-        ends,
-        aid: admin?.id ?? 0,
+        ends: ends ?? created,
+        aid: penalty.admin?.id ?? 0,
         sid: serverId,
       });
     },
@@ -121,28 +107,18 @@ export const SYSTEMS = {
     addAdmin: ({ id, name, steamId }) => insertInto('iks_admins', { id, name, steam_id: steamId }),
     addServer: ({ id, address }) => insertInto('iks_servers', { id, ip: address, name: 'Mirage' }),
     add: (kind, penalty) => {
-      const {
-        id,
-        player,
-        playerName,
-        admin,
-        reason,
-        created,
-        ends = 0,
-        length,
-        serverId,
-      } = complete(penalty);
+      const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(iksTables[kind], {
-        id,
+        id: penalty.id,
         steam_id: player,
         name: playerName,
         mute_type: 0,
         reason,
         duration: length,
         created_at: created,
-        end_at: ends,
+        end_at: ends ?? 0,
         updated_at: created,
-        admin_id: admin?.id ?? null,
+        admin_id: penalty.admin?.id ?? null,
         server_id: serverId,
       });
     },
@@ -157,17 +133,17 @@ export const SYSTEMS = {
       insertInto('sa_admins', { id, player_name: name, player_steamid: steamId }),
     addServer: ({ id, address }) => insertInto('sa_servers', { id, hostname: 'Mirage', address }),
     add: (kind, penalty) => {
-      const { id, player, playerName, admin, reason, created, ends, length, serverId } = complete(penalty);
+      const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(saTables[kind], {
-        id,
+        id: penalty.id,
         player_steamid: player,
         player_name: playerName,
         reason,
         duration: length / 60,
         created: wallClock(created),
         ends: ends === undefined ? null : wallClock(ends),
-        admin_name: admin?.name ?? 'Console',
-        admin_steamid: admin?.steamId ?? '0',
+        admin_name: penalty.admin?.name ?? 'Console',
+        admin_steamid: penalty.admin?.steamId ?? '0',
         server_id: serverId,
         ...(kind === 'mute' && { type: 'MUTE' }),
       });
