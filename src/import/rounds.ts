@@ -79,7 +79,7 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
-/** Reads another system at an interval. An outage of it causes one log line and a metric, and affects nothing else. */
+/** Reads another system, with a pause after each round. An outage of it causes one log line and a metric, and affects nothing else. */
 export function createRounds(
   { log, metrics, now = () => new Date() }: RoundsDeps,
   { system, name, intervalSeconds, gatherMs = 0 }: Settings,
@@ -102,18 +102,12 @@ export function createRounds(
   async function lead(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     leading = signal;
-    let restMs = 0;
     loop = startLoop({
       name: `mirroring ${name}`,
       everyMs: intervalSeconds * 1000,
       startsAtOnce: true,
       gatherMs,
-      work: async () => {
-        const startedMs = performance.now();
-        await runRound(signal);
-        restMs = Math.max(intervalSeconds * 1000 - (performance.now() - startedMs), 0);
-      },
-      nextPauseMs: () => restMs,
+      work: () => runRound(signal),
       log,
     });
     signal.addEventListener('abort', loop.stop, { once: true });
