@@ -115,14 +115,11 @@ export type Command = {
     invoker: Invoker,
     typed: { text: string; option: string },
   ) => Promise<Choice[]> | Choice[];
-  /** Handlers of the buttons and menus in its messages. */
-  components?: Components;
+  /** Handlers of the buttons and menus in its messages, by the name at the start of their `custom_id`. */
+  components?: Readonly<Record<string, HandlePress>>;
 };
 
 export type HandlePress = (deps: CommandDeps, invoker: Invoker, press: ComponentPress) => CommandResponse;
-
-/** Handlers of buttons and menus, by the name at the start of their `custom_id`. */
-export type Components = Readonly<Record<string, HandlePress>>;
 
 type Explain = (texts: Texts, mention: MentionCommand) => string | MessageView;
 

@@ -99,7 +99,7 @@ type Manager = Invoker & { guildId: string };
 function requireManager(invoker: Invoker): Manager {
   const { guildId } = invoker;
   if (invoker.canManageGuild && guildId !== undefined) return { ...invoker, guildId };
-  throw refusal((words) => words.manageGuildRequired);
+  throw new Refusal(({ feed }) => feed.manageGuildRequired);
 }
 
 /** Starts a feed, or changes the settings of one; those that the options do not name stay. */
@@ -110,14 +110,14 @@ async function start(
   { types, server, players, role }: CommandOptions,
 ): Promise<MessageView> {
   const { guildId, channelId, discordId, botLacks } = manager;
-  if (subject !== 'penalties' && types !== undefined) throw refusal((words) => words.forPenaltiesOnly);
+  if (subject !== 'penalties' && types !== undefined) throw new Refusal(({ feed }) => feed.forPenaltiesOnly);
   if (subject !== 'servers' && (players !== undefined || role)) {
-    throw refusal((words) => words.forServersOnly);
+    throw new Refusal(({ feed }) => feed.forServersOnly);
   }
-  if (role?.id === guildId) throw refusal((words) => words.notEveryone);
-  if (botLacks.length > 0) throw refusal((words) => words.cannotPost(permissionList(botLacks, words)));
+  if (role?.id === guildId) throw new Refusal(({ feed }) => feed.notEveryone);
+  if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
   if (role && !role.isMentionable && !manager.botCanMentionRoles) {
-    throw refusal((words) => words.cannotMention(roleMention(role.id)));
+    throw new Refusal(({ feed }) => feed.cannotMention(roleMention(role.id)));
   }
   const { id, isNew } = await startDiscordFeed(deps.db, {
     subject,
@@ -130,7 +130,7 @@ async function start(
     ...(players !== undefined && { playersAtLeast: players }),
     ...(role && { roleId: role.id }),
   }).catch((error) => {
-    throw error instanceof InvalidInput ? refusal((words) => words.roleNeedsPlayers) : error;
+    throw error instanceof InvalidInput ? new Refusal(({ feed }) => feed.roleNeedsPlayers) : error;
   });
   deps.onFeedsChanged();
   const { texts } = manager.localization;
@@ -149,17 +149,13 @@ async function stop(
   subject: FeedSubject,
 ): Promise<MessageView> {
   const wasThere = await stopDiscordFeed(db, { channelId, subject }, { actor: { discordId } });
-  if (!wasThere) throw refusal((words) => words.noSuchFeed(subject));
+  if (!wasThere) throw new Refusal(({ feed }) => feed.noSuchFeed(subject));
   onFeedsChanged();
   return done(localization.texts.feed.stopped(subject));
 }
 
 function done(text: string): MessageView {
   return noticeMessage(`📣 ${text}`, COLOURS.online);
-}
-
-function refusal(explain: (words: Texts['feed']) => string): Refusal {
-  return new Refusal((texts) => explain(texts.feed));
 }
 
 type ListedFeed = Awaited<ReturnType<typeof listGuildFeeds>>[number];
@@ -226,7 +222,7 @@ function parsePenaltyTypes(text: string): PenaltyType[] | null {
     const type = findType(word);
     if (type !== undefined) return type;
     const quoted = escapeText(word, { max: 64, fallback: '?' });
-    throw refusal((texts) => texts.unknownType({ text: quoted, allowed: PENALTY_TYPES.join(', ') }));
+    throw new Refusal(({ feed }) => feed.unknownType({ text: quoted, allowed: PENALTY_TYPES.join(', ') }));
   });
   return types.length === 0 ? null : PENALTY_TYPES.filter((type) => types.includes(type));
 }

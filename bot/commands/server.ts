@@ -5,7 +5,6 @@ import {
   type CommandDeps,
   type CommandResponse,
   type ComponentPress,
-  type Components,
   type Invoker,
   Refusal,
 } from '../command.ts';
@@ -15,35 +14,6 @@ import { listViews, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import { type Localization, localized } from '../locales/localization.ts';
 import { completeServer, findServer } from './server-choice.ts';
-
-/** Buttons and menus of `/server` messages. */
-const serverComponents: Components = {
-  'server.refresh': (deps, invoker, press) => ({
-    kind: 'update',
-    render: () => {
-      const [serverId, offersPin] = press.args;
-      const server = requireServer(deps, serverId);
-      return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
-    },
-  }),
-  'server.list': (deps, invoker, press) =>
-    updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
-  'server.open': (deps, invoker, press) =>
-    updateOwn(invoker, press, (localization) => {
-      const server = requireServer(deps, press.values[0]);
-      return renderCard(deps, server, localization, press.args[0] === '1');
-    }),
-  'server.players': (deps, invoker, { args: [serverId, page, turn], isEphemeral }) => ({
-    kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
-    render: () =>
-      playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
-  }),
-  'server.pin': (deps, invoker, press) => ({
-    kind: 'ephemeral',
-    sendsMessages: true,
-    render: () => pin(deps, invoker, press),
-  }),
-};
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command = {
@@ -63,7 +33,33 @@ export const serverCommand: Command = {
     },
   }),
   autocomplete: (deps, { localization }, { text }) => completeServer(deps, text, localization.texts),
-  components: serverComponents,
+  components: {
+    'server.refresh': (deps, invoker, press) => ({
+      kind: 'update',
+      render: () => {
+        const [serverId, offersPin] = press.args;
+        const server = requireServer(deps, serverId);
+        return renderCard(deps, server, localizationFor(invoker, press), offersPin === '1');
+      },
+    }),
+    'server.list': (deps, invoker, press) =>
+      updateOwn(invoker, press, (localization) => renderList(deps, localization, press.args[0] === '1')),
+    'server.open': (deps, invoker, press) =>
+      updateOwn(invoker, press, (localization) => {
+        const server = requireServer(deps, press.values[0]);
+        return renderCard(deps, server, localization, press.args[0] === '1');
+      }),
+    'server.players': (deps, invoker, { args: [serverId, page, turn], isEphemeral }) => ({
+      kind: turn === 'turn' && isEphemeral ? 'update' : 'ephemeral',
+      render: () =>
+        playerList(requireServer(deps, serverId), tryParsePositive(page) ?? 1, invoker.localization),
+    }),
+    'server.pin': (deps, invoker, press) => ({
+      kind: 'ephemeral',
+      sendsMessages: true,
+      render: () => pin(deps, invoker, press),
+    }),
+  },
 };
 
 /** The list of all servers. */
