@@ -72,10 +72,7 @@ export function chartFacts(
   { intl, texts, timeZone }: Localization,
 ): ChartFacts {
   const online = points.filter(({ onlineShare }) => onlineShare > 0);
-  const highest = online.reduce<HistoryPoint | undefined>(
-    (best, point) => (best && best.playersMaximum >= point.playersMaximum ? best : point),
-    undefined,
-  );
+  const [highest] = online.toSorted((a, b) => b.playersMaximum - a.playersMaximum);
   const time = new Intl.DateTimeFormat(intl, {
     hour: 'numeric',
     minute: '2-digit',

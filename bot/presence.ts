@@ -4,18 +4,15 @@ import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 
-type Presence = {
-  /** Shows the presence anew after each login, as a new session has none. */
-  start: () => void;
-  stop: () => void;
-};
-
 /**
  * The bot's presence: how many players are on how many servers that are online. In the language of the only guild, else
  * in English.
  * @param parts.show shows a text under the bot's name; false while the bot is not connected.
  */
-export function createPresence(parts: BotParts & { show: (text: string) => boolean }): Presence {
+export function createPresence(parts: BotParts & { show: (text: string) => boolean }): {
+  start: () => void;
+  stop: () => void;
+} {
   const { rest, guildId, servers, show, timings, log } = parts;
   let latest: string | undefined;
   let locale: string | undefined;
@@ -31,6 +28,7 @@ export function createPresence(parts: BotParts & { show: (text: string) => boole
 
   return {
     start: () => {
+      // A new session has no presence.
       latest = undefined;
       void loop?.wake();
       loop ??= startLoop({

@@ -76,10 +76,9 @@ function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
     players: sum(({ playersCount }) => playersCount),
     capacity: sum(({ maxPlayers }) => maxPlayers),
   });
-  const updatedAt = servers.reduce<Date | undefined>(
-    (latest, { updatedAt: at }) => (at && (!latest || at > latest) ? at : latest),
-    undefined,
-  );
+  const [updatedAt] = servers
+    .flatMap((server) => server.updatedAt ?? [])
+    .sort((a, b) => b.getTime() - a.getTime());
   const head = [`**${totals}**`, updatedLine({ updatedAt }, texts)].filter(Boolean).join('\n');
   const lines = servers.map((server) => listLine(server, texts));
   const max = LIMITS.embedDescription - head.length - 2;

@@ -138,7 +138,7 @@ export function createMemberRoles(
     // These flags are about to be saved, whether or not another source gives them already.
     const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
     const wantedRoles = [...new Set([...wanted, ...byFlags.map(({ roleId }) => roleId)])];
-    const changes = state ? compareRoles(wantedRoles, state) : NO_CHANGES;
+    const changes = compareRoles(wantedRoles, state);
     const isDone = changes.give.length + changes.take.length === 0;
     /** What to remember once roles were given and taken; those that cannot be given now are still to be taken some day. */
     const rolesAfter = () => [...wantedRoles.filter(isGivable), ...others()];
@@ -167,7 +167,9 @@ export function createMemberRoles(
     }
   }
 
-  function compareRoles(wantedRoles: readonly string[], { roles }: MemberState): RoleChanges {
+  function compareRoles(wantedRoles: readonly string[], state: MemberState | undefined): RoleChanges {
+    if (!state) return { give: [], take: [] };
+    const { roles } = state;
     const unwanted = guild.gives.map(({ roleId }) => roleId).filter((id) => !wantedRoles.includes(id));
     return {
       give: wantedRoles.filter((id) => isGivable(id) && !roles.includes(id)),
@@ -220,7 +222,6 @@ type GuildRoles = {
 };
 
 type RoleChanges = { give: readonly string[]; take: readonly string[] };
-const NO_CHANGES: RoleChanges = { give: [], take: [] };
 
 function permissionsOf(state: MemberState | undefined): Set<string> {
   return new Set([...(state?.roles ?? []), ...(state?.premium_since ? [BOOST] : [])]);
