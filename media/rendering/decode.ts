@@ -1,17 +1,16 @@
-import { open, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
-import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, readPcm, scanPcm } from './pcm.ts';
+import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm } from './pcm.ts';
 import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
-import { decideTrim, fadeEnds, findFirstSound, isTrimCertain, type Trim } from './trim.ts';
+import { decideTrim, findFirstSound, isTrimCertain, type Trim, trimFilters } from './trim.ts';
 import { toFrames } from './units.ts';
 
 const DECODED_NAME = 'decoded.f32';
 const SEARCHED_NAME = 'searched.f32';
-const KEPT_NAME = 'kept.f32';
 
 /** How much of an upload is searched for its first audible sound. */
 const MAX_DECODED_SECONDS = 75;
@@ -24,14 +23,17 @@ const LOUDEST_SAMPLE = 1000;
 
 const { sampleRate: SAMPLE_RATE } = DECODED_FORMAT;
 
-/** How the kept part of an upload is read. */
-export const KEPT_INPUT: FfmpegJob['input'] = {
-  name: KEPT_NAME,
+/** How a decoded upload is read. */
+export const DECODED_INPUT: FfmpegJob['input'] = {
+  name: DECODED_NAME,
   options: [...QUIET, ...pcmOptions(DECODED_FORMAT)],
 };
 
-/** The kept part of an upload: its length, and its largest sample; 1 is full scale. */
-export type Kept = { frames: number; peak: number };
+/** The kept part of {@link DECODED_INPUT}: the filters that cut it out, its length, and its largest sample; 1 is full scale. */
+type Kept = { filters: string[]; frames: number; peak: number };
+
+/** Where the kept part is in decoded audio. */
+type Cut = { scan: PcmScan; trim: Trim };
 
 type DecodeOptions = {
   demuxer: Demuxer;
@@ -41,15 +43,19 @@ type DecodeOptions = {
 };
 
 /**
- * Decodes an upload, and cuts the kept part out as {@link KEPT_INPUT}.
+ * Decodes an upload as {@link DECODED_INPUT}, and decides which part of it is kept.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
 export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
   const { start, ...others } = options;
-  const trim = start?.startMs
+  const { scan, trim } = start?.startMs
     ? await decodeFromStart(ffmpeg, directory, { ...others, start })
     : await decodeFromFirstSound(ffmpeg, directory, others);
-  return cut(directory, trim);
+  return {
+    filters: [...trimFilters(trim), `apad=whole_len=${MIN_FRAMES}`],
+    frames: Math.max(MIN_FRAMES, trim.end - trim.start),
+    peak: computePeak(scan, trim),
+  };
 }
 
 /** Decodes a little more than can be kept; if that does not determine the kept part, decodes much more. */
@@ -57,7 +63,7 @@ async function decodeFromFirstSound(
   ffmpeg: Ffmpeg,
   directory: string,
   { demuxer, maxSeconds }: DecodeOptions,
-): Promise<Trim> {
+): Promise<Cut> {
   const firstSeconds = Math.min(MAX_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds }));
   let scan = await scanDecoded(directory);
@@ -68,7 +74,7 @@ async function decodeFromFirstSound(
   }
   const trim = decideTrim(scan, { maxSeconds });
   if (trim === undefined) throw new SoundRefused('silent');
-  return trim;
+  return { scan, trim };
 }
 
 /** Finds the first audible sound, then decodes from the start of the excerpt, wherever that is in the upload. */
@@ -76,7 +82,7 @@ async function decodeFromStart(
   ffmpeg: Ffmpeg,
   directory: string,
   { demuxer, maxSeconds, start }: DecodeOptions & { start: SoundStart },
-): Promise<Trim> {
+): Promise<Cut> {
   await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
   const scan = await scanDecoded(directory);
   const firstSound = findFirstSound(scan);
@@ -96,32 +102,10 @@ async function decodeFromStart(
   return keepFrom(scan, { maxSeconds, startFrame });
 }
 
-function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Trim {
+function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: number }): Cut {
   const trim = decideTrim(scan, options);
   if (trim === undefined) throw new SoundRefused('start-after-end');
-  return trim;
-}
-
-/** Writes the kept part with its ends faded. */
-async function cut(directory: string, trim: Trim): Promise<Kept> {
-  const { channels } = DECODED_FORMAT;
-  const padding = Math.max(0, MIN_FRAMES - (trim.end - trim.start));
-  let position = 0;
-  let peak = 0;
-  const file = await open(join(directory, KEPT_NAME), 'w', 0o600);
-  try {
-    for await (const samples of readPcm(join(directory, DECODED_NAME), { channels, ...trim })) {
-      fadeEnds(samples, { position, trim });
-      peak = samples.reduce((largest, sample) => Math.max(largest, Math.abs(sample)), peak);
-      await file.writeFile(samples);
-      position += samples.length / channels;
-    }
-    await file.writeFile(new Float32Array(padding * channels));
-  } finally {
-    await file.close();
-  }
-  if (peak === 0) throw new SoundRefused('silent');
-  return { frames: position + padding, peak };
+  return { scan, trim };
 }
 
 async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {

@@ -10,7 +10,7 @@ import {
   isRightLoudness,
   planGain,
 } from './gain.ts';
-import { type Loudness, MIX_FILTERS, type Mix, measureLoudness } from './loudness.ts';
+import { type Loudness, measureLoudness } from './loudness.ts';
 import { scanPcm, toWaveform } from './pcm.ts';
 import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 
@@ -22,9 +22,9 @@ const MAX_CORRECTIONS = 3;
 
 type EncodeRequest = {
   input: FfmpegJob['input'];
-  /** The mix of the input's channels that is encoded. */
-  mix: Mix;
-  /** The loudness of that mix. */
+  /** Filters that make what is encoded of the input. */
+  filters: readonly string[];
+  /** The loudness after these. */
   source: Loudness;
   /** Length of the result at its sample rate. */
   frames: number;
@@ -83,10 +83,10 @@ async function measureAttempt(
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */
-function encodeOptions({ mix, format }: EncodeRequest, plan: GainPlan): string[] {
+function encodeOptions({ filters, format }: EncodeRequest, plan: GainPlan): string[] {
   const { sampleRate, channels, bitRateKbps } = format;
   return [
-    ...['-af', [MIX_FILTERS[mix], ...gainFilters(plan, sampleRate)].join(',')],
+    ...['-af', [...filters, ...gainFilters(plan, sampleRate)].join(',')],
     ...['-filter_threads', '1', '-threads', '1', '-c:a', 'libmp3lame', '-b:a', `${bitRateKbps}k`],
     ...['-ar', String(sampleRate), '-ac', String(channels)],
     ...['-map_metadata', '-1', '-id3v2_version', '0', '-write_id3v1', '0'],

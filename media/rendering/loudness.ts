@@ -8,15 +8,6 @@ import { toDecibels, toFrames } from './units.ts';
 /** Loudness as in ITU-R BS.1770-4 and EBU R 128. */
 export type Loudness = { integratedLufs: number; truePeakDbtp: number };
 
-/** Both channels, or one that replaces them. */
-export type Mix = 'both' | 'average' | 'left' | 'right';
-export const MIX_FILTERS: Record<Mix, string> = {
-  both: 'anull',
-  average: 'pan=mono|c0=0.5*c0+0.5*c1',
-  left: 'pan=mono|c0=c0',
-  right: 'pan=mono|c0=c1',
-};
-
 const LOUDNESS_NAME = 'loudness.txt';
 const PEAKS_NAME = 'peaks.txt';
 
@@ -27,6 +18,7 @@ const SILENCE_SECONDS = 0.1;
 
 /**
  * Measures the beginning of a file by ffmpeg's `ebur128`.
+ * @param options.filters applied before; none by default.
  * @param options.frames how much is measured.
  * @param options.peak the largest sample: the clip is measured at full scale, because the meter counts loudness up to
  * +10 LUFS only, and gives peaks in steps of 0.001; 1 by default.
@@ -40,16 +32,16 @@ export async function measureLoudness(
     input: FfmpegJob['input'];
     format: PcmFormat;
     frames: number;
-    mix?: Mix;
+    filters?: readonly string[];
     peak?: number;
     pcmName?: string;
   },
 ): Promise<Loudness> {
-  const { input, format, frames, mix = 'both', peak = 1, pcmName } = options;
+  const { input, format, frames, filters = [], peak = 1, pcmName } = options;
   const repeats = Math.ceil(toFrames(MIN_MEASURED_SECONDS, format.sampleRate) / frames);
   const graph = [
-    `[0:a]atrim=end_sample=${frames},asplit[pcm][clip]`,
-    `[clip]${MIX_FILTERS[mix]},volume=${1 / peak}:precision=double,asplit[once][loop]`,
+    `[0:a]${[...filters, `atrim=end_sample=${frames}`].join(',')},asplit[pcm][clip]`,
+    `[clip]volume=${1 / peak}:precision=double,asplit[once][loop]`,
     `[loop]aloop=${repeats - 1}:${frames},ebur128=metadata=1,${print('I', LOUDNESS_NAME)}`,
     `[once]adelay=${SILENCE_SECONDS * 1000}:all=1,apad=pad_dur=${SILENCE_SECONDS},ebur128=metadata=1:peak=true,${print('true_peak', PEAKS_NAME)}`,
   ];

@@ -23,19 +23,18 @@ export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
 }
 
 /**
- * Reads frames `start` to `end` (exclusive) in small steps, so that the event loop is not blocked. All steps but the last
- * are whole blocks. The samples are those of a buffer that the next step overwrites.
+ * Reads frames in small steps, so that the event loop is not blocked. All steps but the last are whole blocks. The samples
+ * are those of a buffer that the next step overwrites.
  */
-export async function* readPcm(
+async function* readPcm(
   path: string,
-  { channels, start = 0, end }: Pick<PcmFormat, 'channels'> & { start?: number; end: number },
+  { frames, bytesPerFrame }: { frames: number; bytesPerFrame: number },
 ): AsyncGenerator<Float32Array, void> {
-  const bytesPerFrame = channels * Float32Array.BYTES_PER_ELEMENT;
   const buffer = new Uint8Array(FRAMES_PER_READ * bytesPerFrame);
   const file = await open(path, 'r');
   try {
-    for (let frame = start; frame < end; frame += FRAMES_PER_READ) {
-      const lengthBytes = Math.min(FRAMES_PER_READ, end - frame) * bytesPerFrame;
+    for (let frame = 0; frame < frames; frame += FRAMES_PER_READ) {
+      const lengthBytes = Math.min(FRAMES_PER_READ, frames - frame) * bytesPerFrame;
       const { bytesRead } = await file.read(buffer, 0, lengthBytes, frame * bytesPerFrame);
       if (bytesRead < lengthBytes) throw new Error(`${path} is shorter than it was`);
       yield new Float32Array(buffer.buffer, 0, lengthBytes / Float32Array.BYTES_PER_ELEMENT);
@@ -48,12 +47,13 @@ export async function* readPcm(
 /** Finds the peaks of decoded audio. */
 export async function scanPcm(path: string, { channels }: PcmFormat): Promise<PcmScan> {
   const { size } = await stat(path);
-  const frames = Math.floor(size / (channels * Float32Array.BYTES_PER_ELEMENT));
+  const bytesPerFrame = channels * Float32Array.BYTES_PER_ELEMENT;
+  const frames = Math.floor(size / bytesPerFrame);
   const samplesPerBlock = FRAMES_PER_BLOCK * channels;
   const blockPeaks = new Float32Array(Math.ceil(frames / FRAMES_PER_BLOCK));
   let block = 0;
   let invalidSamples = 0;
-  for await (const samples of readPcm(path, { channels, end: frames })) {
+  for await (const samples of readPcm(path, { frames, bytesPerFrame })) {
     for (let from = 0; from < samples.length; from += samplesPerBlock) {
       const to = Math.min(from + samplesPerBlock, samples.length);
       let peak = 0;
@@ -69,9 +69,13 @@ export async function scanPcm(path: string, { channels }: PcmFormat): Promise<Pc
   return { frames, blockPeaks, invalidSamples };
 }
 
-/** The largest absolute sample; 1 is full scale. */
-export function computePeak({ blockPeaks }: PcmScan): number {
-  return blockPeaks.reduce((largest, value) => Math.max(largest, value), 0);
+/** The largest absolute sample of the blocks from frame `start` to `end`; 1 is full scale. */
+export function computePeak(
+  { blockPeaks, frames }: PcmScan,
+  { start, end }: { start: number; end: number } = { start: 0, end: frames },
+): number {
+  const blocks = blockPeaks.subarray(Math.floor(start / FRAMES_PER_BLOCK), Math.ceil(end / FRAMES_PER_BLOCK));
+  return blocks.reduce((largest, value) => Math.max(largest, value), 0);
 }
 
 /** The outline of a sound: `bars` peaks from 0 to 100, for drawing. */

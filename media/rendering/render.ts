@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { decodeUpload, KEPT_INPUT } from './decode.ts';
+import { DECODED_INPUT, decodeUpload } from './decode.ts';
 import { encodeUntilRight } from './encode.ts';
 import { SOUND_FORMAT } from './formats.ts';
 import { SILENT_LUFS } from './gain.ts';
@@ -42,16 +42,13 @@ export async function renderSound(
   const demuxer = await sniffAudioFile(join(directory, UPLOAD_NAME));
   if (demuxer === undefined) throw new SoundRefused('not-audio');
   const excerpt = await decodeUpload(ffmpeg, directory, { demuxer, maxSeconds, start });
-  const source = await measureLoudness(ffmpeg, directory, {
-    input: KEPT_INPUT,
-    format: DECODED_FORMAT,
-    ...excerpt,
-  });
+  const input = DECODED_INPUT;
+  const source = await measureLoudness(ffmpeg, directory, { input, format: DECODED_FORMAT, ...excerpt });
   if (source.integratedLufs <= SILENT_LUFS) throw new SoundRefused('silent');
   await onRendering?.();
   const { durationMs, integratedLufs, waveform } = await encodeUntilRight(ffmpeg, directory, {
-    input: KEPT_INPUT,
-    mix: 'both',
+    input,
+    filters: excerpt.filters,
     source,
     frames: excerpt.frames,
     format: SOUND_FORMAT,

@@ -64,20 +64,16 @@ export function isTrimCertain(scan: PcmScan, options: { maxSeconds: number }): b
   return loudFirst !== -1 && loudStart === trim.start && loudLast * FRAMES_PER_BLOCK >= trim.end;
 }
 
-/**
- * Fades the ends of the kept part.
- * @param samples of both channels, changed in place; the first is in frame `position` of the kept part.
- */
-export function fadeEnds(samples: Float32Array, { position, trim }: { position: number; trim: Trim }): void {
-  const length = trim.end - trim.start;
-  const startFade = trim.isStripped ? Math.min(frames(START_FADE_SECONDS), length) : 0;
-  const endFade = Math.min(frames(trim.isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);
-  for (let at = 0; at < samples.length; at++) {
-    const frame = position + Math.floor(at / DECODED_FORMAT.channels);
-    if (frame >= startFade && frame < length - endFade) continue;
-    const gain = Math.min(1, startFade > 0 ? frame / startFade : 1, (length - frame) / endFade);
-    samples[at] = (samples[at] ?? 0) * gain;
-  }
+/** The filters of ffmpeg that cut the kept part out and fade its ends. */
+export function trimFilters({ start, end, isStripped, isCut }: Trim): string[] {
+  const length = end - start;
+  const startFade = isStripped ? Math.min(frames(START_FADE_SECONDS), length) : 0;
+  const endFade = Math.min(frames(isCut ? CUT_FADE_SECONDS : END_FADE_SECONDS), length);
+  return [
+    `atrim=start_sample=${start}:end_sample=${end},asetpts=N/SR/TB`,
+    ...(startFade > 0 ? [`afade=t=in:ns=${startFade}`] : []),
+    `afade=t=out:ss=${length - endFade}:ns=${endFade}`,
+  ];
 }
 
 function isAudibleIn(scan: PcmScan): (blockPeak: number) => boolean {

@@ -1,7 +1,7 @@
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { encodeUntilRight } from './encode.ts';
 import { mp3Input, SOUND_NAME, VOICE_FORMAT } from './formats.ts';
-import { type Loudness, type Mix, measureLoudness } from './loudness.ts';
+import { type Loudness, measureLoudness } from './loudness.ts';
 import { DECODED_FORMAT } from './pcm.ts';
 import { toFrames } from './units.ts';
 
@@ -9,6 +9,13 @@ import { toFrames } from './units.ts';
 const ONE_OF_TWO_CHANNELS_LU = 3.01;
 /** If averaging loses more than this, the channels cancel each other out, and the louder channel is used instead. */
 const MAX_AVERAGING_LOSS_LU = 6;
+
+/** One channel in place of two. */
+export const MIX_FILTERS = {
+  average: 'pan=mono|c0=0.5*c0+0.5*c1',
+  left: 'pan=mono|c0=c0',
+  right: 'pan=mono|c0=c1',
+};
 
 /** The published sound as input. */
 const INPUT = mp3Input(SOUND_NAME);
@@ -28,8 +35,8 @@ export async function renderVoice(
 ): Promise<void> {
   const seconds = durationMs / 1000;
   const frames = toFrames(seconds, DECODED_FORMAT.sampleRate);
-  const measure = (mix: Mix) =>
-    measureLoudness(ffmpeg, directory, { input: INPUT, format: DECODED_FORMAT, frames, mix });
+  const measure = (filter: string) =>
+    measureLoudness(ffmpeg, directory, { input: INPUT, format: DECODED_FORMAT, frames, filters: [filter] });
   await encodeUntilRight(ffmpeg, directory, {
     input: INPUT,
     ...(await chooseMix(measure, soundLufs)),
@@ -39,16 +46,16 @@ export async function renderVoice(
   });
 }
 
-/** Which mix of two channels is used in place of both, and its loudness. */
+/** Which filter makes one channel of two, and the loudness of that. */
 async function chooseMix(
-  measure: (mix: Mix) => Promise<Loudness>,
+  measure: (filter: string) => Promise<Loudness>,
   soundLufs: number,
-): Promise<{ mix: Mix; source: Loudness }> {
-  const average = await measure('average');
+): Promise<{ filters: string[]; source: Loudness }> {
+  const average = await measure(MIX_FILTERS.average);
   const lossLu = soundLufs - ONE_OF_TWO_CHANNELS_LU - average.integratedLufs;
-  if (lossLu <= MAX_AVERAGING_LOSS_LU) return { mix: 'average', source: average };
-  const [left, right] = [await measure('left'), await measure('right')];
+  if (lossLu <= MAX_AVERAGING_LOSS_LU) return { filters: [MIX_FILTERS.average], source: average };
+  const [left, right] = [await measure(MIX_FILTERS.left), await measure(MIX_FILTERS.right)];
   return left.integratedLufs >= right.integratedLufs
-    ? { mix: 'left', source: left }
-    : { mix: 'right', source: right };
+    ? { filters: [MIX_FILTERS.left], source: left }
+    : { filters: [MIX_FILTERS.right], source: right };
 }
