@@ -65,12 +65,10 @@ async function decodeFromFirstSound(
   { demuxer, maxSeconds }: DecodeOptions,
 ): Promise<Cut> {
   const firstSeconds = Math.min(MAX_DECODED_SECONDS, maxSeconds + SECONDS_AFTER_CUT);
-  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: firstSeconds }));
-  let scan = await scanDecoded(directory);
+  let scan = await decode(ffmpeg, directory, { demuxer, seconds: firstSeconds });
   const isWhole = scan.frames < firstSeconds * SAMPLE_RATE;
   if (!isWhole && !isTrimCertain(scan, { maxSeconds })) {
-    await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
-    scan = await scanDecoded(directory);
+    scan = await decode(ffmpeg, directory, { demuxer, seconds: MAX_DECODED_SECONDS });
   }
   const trim = decideTrim(scan, { maxSeconds });
   if (trim === undefined) throw new SoundRefused('silent');
@@ -83,8 +81,7 @@ async function decodeFromStart(
   directory: string,
   { demuxer, maxSeconds, start }: DecodeOptions & { start: SoundStart },
 ): Promise<Cut> {
-  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds: MAX_DECODED_SECONDS }));
-  const scan = await scanDecoded(directory);
+  const scan = await decode(ffmpeg, directory, { demuxer, seconds: MAX_DECODED_SECONDS });
   const firstSound = findFirstSound(scan);
   if (firstSound === undefined) throw new SoundRefused('silent');
   const frames = toFrames(start.startMs / 1000, SAMPLE_RATE);
@@ -94,8 +91,7 @@ async function decodeFromStart(
   const [decoded, searched] = [join(directory, DECODED_NAME), join(directory, SEARCHED_NAME)];
   await rename(decoded, searched);
   const seconds = maxSeconds + SECONDS_AFTER_CUT;
-  await runOnUpload(ffmpeg, decodeJob(directory, { demuxer, seconds, startFrame }));
-  const rest = await scanDecoded(directory, { mayBeEmpty: true });
+  const rest = await decode(ffmpeg, directory, { demuxer, seconds, startFrame });
   // Only this tells whether the upload goes on: the search may end early, since time stamps may have gaps.
   if (rest.frames > scan.frames - startFrame) return keepFrom(rest, { maxSeconds, startFrame: 0 });
   await rename(searched, decoded);
@@ -108,9 +104,13 @@ function keepFrom(scan: PcmScan, options: { maxSeconds: number; startFrame: numb
   return { scan, trim };
 }
 
-async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Promise<PcmScan> {
+type Part = { demuxer: Demuxer; seconds: number; startFrame?: number };
+
+/** Decodes a part of the upload, which may end before `startFrame`. */
+async function decode(ffmpeg: Ffmpeg, directory: string, part: Part): Promise<PcmScan> {
+  await runOnUpload(ffmpeg, decodeJob(directory, part));
   const scan = await scanPcm(join(directory, DECODED_NAME), DECODED_FORMAT);
-  const isEmpty = scan.frames === 0 && !mayBeEmpty;
+  const isEmpty = scan.frames === 0 && part.startFrame === undefined;
   if (isEmpty || scan.invalidSamples > 0 || computePeak(scan) > LOUDEST_SAMPLE) {
     throw new SoundRefused('unreadable');
   }
@@ -121,11 +121,7 @@ async function scanDecoded(directory: string, { mayBeEmpty = false } = {}): Prom
  * The only call that reads an uploaded file. The demuxer is fixed; other demuxers, protocols other than plain files, many
  * streams and long probing are refused by ffmpeg itself. Pictures, subtitles and data are not decoded.
  */
-function decodeJob(
-  directory: string,
-  options: { demuxer: Demuxer; seconds: number; startFrame?: number },
-): FfmpegJob {
-  const { demuxer, seconds, startFrame = 0 } = options;
+function decodeJob(directory: string, { demuxer, seconds, startFrame = 0 }: Part): FfmpegJob {
   const startSeconds = Math.ceil(startFrame / SAMPLE_RATE);
   // Trimmed by sample count: `-t` uses timestamps, which have gaps in a recording that was paused. Also before
   // resampling, because at very low sample rates a single frame can last hours.
