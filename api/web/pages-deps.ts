@@ -2,10 +2,10 @@ import type { Server } from 'bun';
 import type { Db } from '../../src/db/client.ts';
 import type { Actor } from '../../src/domain/rights/actor.ts';
 import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
-import type { TokenAudience } from '../../src/domain/rights/token-audience.ts';
 import type { SoundUpload } from '../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
+import type { Config } from '../../src/runtime/config.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
 import type { DiscordOAuth } from './account/discord-oauth.ts';
@@ -26,29 +26,16 @@ type LimitState = { isAllowed: boolean; resetSeconds: number };
 
 export type Incoming = { request: Request; server: Server<unknown> | null };
 
+type PageSettings = Pick<Config, 'publicUrl' | 'isPublicUrlSet' | 'ownerSteamIds' | 'moderatorSteamIds'> &
+  Pick<Config, 'site' | 'arePenaltiesPublic' | 'appealUrl' | 'tokensFor'> & {
+    steam: Pick<Config['steam'], 'openIdUrl'>;
+    discord: Pick<Config['discord'], 'apiUrl' | 'clientId' | 'clientSecret'>;
+  };
+
 /** The dependencies of the pages. */
 export type PagesDeps = {
   db: Db;
-  settings: {
-    publicUrl: string;
-    /** False: PUBLIC_URL is not configured, and `publicUrl` is the default, a loopback address. */
-    isPublicUrlSet: boolean;
-    steam: { openIdUrl: string };
-    discord: { apiUrl: string; clientId: string | undefined; clientSecret: string | undefined };
-    ownerSteamIds: readonly SteamId64[];
-    moderatorSteamIds: readonly SteamId64[];
-    tokensFor: TokenAudience;
-    site: {
-      name: string;
-      logoUrl: string | undefined;
-      accent: string | undefined;
-      discordInviteUrl: string | undefined;
-    };
-    /** Whether the list of penalties is public. */
-    arePenaltiesPublic: boolean;
-    /** Where players can appeal a penalty. */
-    appealUrl: string | undefined;
-  };
+  settings: PageSettings;
   /** Deletes an account with all of its data, including files. */
   deleteAccount: (steamId64: SteamId64) => Promise<void>;
   downloads: Downloads;
@@ -61,7 +48,7 @@ export type PagesDeps = {
   /** The rate limit key of a visitor: their IP address; behind trusted proxies, the address that these report. */
   clientKey: (incoming: Incoming) => string;
   /** Called after a token is revoked, so that this process refuses it before the database notification arrives. */
-  onTokenRevoked?: () => void;
+  onTokenRevoked: () => void;
   /** Counts a sign-in or link that failed because Steam or Discord did. */
   onProviderFailed?: (provider: 'steam' | 'discord') => void;
   /** Rate limits per minute. */
@@ -77,11 +64,7 @@ export type PagesDeps = {
     /** Server banners, by IP address. */
     banners: Limiter;
   };
-  log: {
-    info: (fields: object, message: string) => void;
-    warn: (fields: object, message: string) => void;
-    error: (fields: object, message: string) => void;
-  };
+  log: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
   /** Round-end sounds: how they are stored and removed, and their limits. */
@@ -110,7 +93,10 @@ type SoundStore = {
 export type CardProps = { deps: AccountDeps; visit: MemberVisit };
 
 /** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
-export type AccountDeps = Pick<PagesDeps, 'db' | 'downloads' | 'deleteAccount' | 'sounds'> &
+export type AccountDeps = Pick<
+  PagesDeps,
+  'db' | 'downloads' | 'deleteAccount' | 'sounds' | 'onTokenRevoked'
+> &
   Pick<PagesDeps['settings'], 'appealUrl' | 'tokensFor'> & {
     site: Site;
     cookies: Cookies;
@@ -118,7 +104,6 @@ export type AccountDeps = Pick<PagesDeps, 'db' | 'downloads' | 'deleteAccount' |
     redirect: Redirect;
     /** Undefined when linking is not configured. */
     discord: DiscordOAuth | undefined;
-    onTokenRevoked: () => void;
     /** A sign-in or link was refused. */
     onRefused: (error: Error) => void;
     /** Steam or Discord could not be asked who somebody is, or gave no verdict. */

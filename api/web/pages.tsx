@@ -76,7 +76,6 @@ export function pages(deps: PagesDeps) {
   const shared = {
     ...settings,
     ...deps,
-    ...settings,
     now,
     site,
     cookies,
@@ -88,7 +87,6 @@ export function pages(deps: PagesDeps) {
         onFailed: (reason) => log.info({ reason }, 'Steam gave no profile'),
       }),
     discord,
-    onTokenRevoked: deps.onTokenRevoked ?? (() => {}),
     onRefused: (error) => log.info({ reason: error.message }, 'a sign-in or link was refused'),
     onUnavailable: (provider, error) => {
       deps.onProviderFailed?.(provider);

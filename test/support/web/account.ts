@@ -87,6 +87,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
     sessionSecret: SECRET,
     demoPeople: options.demoPeople,
     clientKey: () => '127.0.0.1',
+    onTokenRevoked: () => {},
     limits: {
       attempts: unlimited,
       forms: unlimited,
