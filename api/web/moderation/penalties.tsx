@@ -122,10 +122,7 @@ export const showPenalties: Handler = async ({ db, site }, visit) => {
               (penalty) => <PlayerOfPenalty penalty={penalty} pathOf={pathOfPlayer} visit={visit} />,
               'list-words',
             ],
-            [
-              t.columns.type,
-              (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t.types)}</a>,
-            ],
+            [t.columns.type, (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t)}</a>],
             [t.columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
             [t.columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />],
             [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />, 'list-wide'],
@@ -273,7 +270,7 @@ export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
   const { penalty, server, source, isRemoved } = details;
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
-  const title = numberedType(penalty, t.types);
+  const title = numberedType(penalty, t);
   const endsAt = knownEnd(penalty, visit.now);
   const end: Fact = [
     penalty.status === 'EXPIRED' ? words.ended : words.ends,

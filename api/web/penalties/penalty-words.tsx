@@ -7,7 +7,6 @@ import {
   lifterNameOf,
   liftReasonOf,
   PENALTY_STATUSES,
-  type PenaltyType,
 } from '../../../src/domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { durationInWords } from '../../../src/domain/text/duration.ts';
@@ -35,11 +34,8 @@ export function statusOptions(t: Texts['penalties']): [value: string, label: str
 }
 
 /** `Ban #4211` */
-export function numberedType(
-  { id, type }: Pick<Penalty, 'id' | 'type'>,
-  types: Record<PenaltyType, string>,
-): string {
-  return `${types[type]} #${id}`;
+export function numberedType({ id, type }: Pick<Penalty, 'id' | 'type'>, t: Texts['penalties']): string {
+  return `${t.types[type]} #${id}`;
 }
 
 type PlayerProps = {

@@ -80,7 +80,7 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
             (penalty) => (
               <>
                 {pathOfPenalty ? (
-                  <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t.types)}</a>
+                  <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t)}</a>
                 ) : (
                   t.types[penalty.type]
                 )}{' '}
