@@ -21,12 +21,12 @@ type Handler = (request: Request, server: Server<unknown>) => Response | Promise
  */
 export type HotRoutes = Readonly<Record<string, Handler>>;
 
-type ListenOptions = {
+export type ListenOptions = {
   host: string;
   /** 0: any free port. */
   port: number;
   maxBodyBytes: number;
-  hotRoutes?: HotRoutes | undefined;
+  hotRoutes?: HotRoutes;
   log: Logger;
   /** Whether responses close their connection, so that clients connect to another process. */
   isStopping: () => boolean;

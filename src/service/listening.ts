@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import { type HotRoutes, listen } from '../../api/http/listen.ts';
+import { type App, type ListenOptions, listen } from '../../api/http/listen.ts';
 import { type PortSetting, toListenFailure } from '../runtime/listen-failure.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
@@ -13,22 +13,14 @@ const CLOSE_MS = 500;
  * @throws {InvalidInput} one line about a port that cannot be opened.
  */
 export function serve(
-  {
-    config: { host },
-    log,
-    onStopPart,
-    isStopping,
-  }: Pick<Context, 'config' | 'log' | 'onStopPart' | 'isStopping'>,
-  app: Parameters<typeof listen>[0],
-  {
-    setting,
-    port,
-    maxBodyBytes,
-    hotRoutes,
-  }: { setting: PortSetting; port: number; maxBodyBytes: number; hotRoutes?: HotRoutes },
+  { config, log, onStopPart, isStopping }: Context,
+  app: App,
+  { setting, ...options }: { setting: PortSetting } & Omit<ListenOptions, 'host' | 'log' | 'isStopping'>,
 ): number {
+  const { host } = config;
+  const { port } = options;
   try {
-    const server = listen(app, { host, port, maxBodyBytes, hotRoutes, log, isStopping });
+    const server = listen(app, { ...options, host, log, isStopping });
     onStopPart('HTTP', (limitMs) => close(server, limitMs), { serves: true });
     return server.port ?? port;
   } catch (error) {
