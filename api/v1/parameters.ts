@@ -31,7 +31,7 @@ export function integerParameter({
     parse: optional((text) => {
       const number = digits.test(text) ? Number(text) : Number.NaN;
       if (number >= minimum && number <= maximum) return number;
-      throw notAllowed(named.name, text, `a whole number from ${minimum} to ${maximum}`);
+      return refuse(named.name, text, `a whole number from ${minimum} to ${maximum}`);
     }),
   };
 }
@@ -59,9 +59,9 @@ export function positiveOr(text: string | undefined, fallback: number): number {
   return number < 1 ? fallback : number;
 }
 
-/** The error for an invalid parameter; quotes at most 64 characters of its value. */
-export function notAllowed(name: string, text: string, format: string): InvalidInput {
-  return new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${format}`);
+/** @throws {InvalidInput} for an invalid parameter; quotes at most 64 characters of its value. */
+export function refuse(name: string, text: string, format: string): never {
+  throw new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${format}`);
 }
 
 /** A SteamID in any notation. @throws {InvalidInput} that names the parameter. */
@@ -76,15 +76,5 @@ export function parseSteamIdOf(name: string, text: string): SteamId64 {
 
 /** A Discord id. @throws {InvalidInput} that names the parameter. */
 export function parseDiscordId(name: string, text: string): string {
-  if (/^[0-9]{1,20}$/.test(text)) return text;
-  throw notAllowed(name, text, '1 to 20 digits');
-}
-
-/** Decodes a path segment; one with malformed percent-encoding is returned as it is. */
-export function decodePathPart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return /^[0-9]{1,20}$/.test(text) ? text : refuse(name, text, '1 to 20 digits');
 }

@@ -66,7 +66,7 @@ export function tryParseSteamReference(text: string): SteamReference | undefined
       trimmed,
     );
   if (!match) return undefined;
-  const name = decode(match[2] ?? '');
+  const name = decodePathPart(match[2] ?? '');
   if (match[1]?.toLowerCase() === 'profiles') {
     const steamId64 = tryParseSteamId(name);
     return steamId64 === undefined ? undefined : { steamId64 };
@@ -79,7 +79,8 @@ export function steamProfileUrl(steamId64: SteamId64): string {
   return `https://steamcommunity.com/profiles/${steamId64}`;
 }
 
-function decode(text: string): string {
+/** Decodes a segment of a path; one with malformed percent-encoding is returned as it is. */
+export function decodePathPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -16,7 +16,7 @@ import type { PageOptions } from '../../../src/queries/penalties/list.ts';
 import { PENALTY_SORTS } from '../../../src/queries/penalties/row.ts';
 import type { OtherKeys } from '../../http/near-misses.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { integerParameter, limitParameter, notAllowed, positiveOr, steamIdParameter } from '../parameters.ts';
+import { integerParameter, limitParameter, positiveOr, refuse, steamIdParameter } from '../parameters.ts';
 
 export const MAX_PER_PAGE = 100;
 /** Higher pages are clamped to this one, which is past the end and within PostgreSQL's bigint. */
@@ -193,8 +193,4 @@ function parseReason(text: string): string {
   // PostgreSQL has no text with NUL.
   if (length >= minimum && length <= maximum && !text.includes('\0')) return text;
   return refuse('reason', text, `${minimum} to ${maximum} characters, without NUL`);
-}
-
-function refuse(...problem: Parameters<typeof notAllowed>): never {
-  throw notAllowed(...problem);
 }

@@ -7,7 +7,7 @@ import { type FoundPlayer, searchPlayers as search } from '../../../src/queries/
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { count, namedObject, nullable, successModel, TimestampModel } from '../models.ts';
-import { notAllowed } from '../parameters.ts';
+import { refuse } from '../parameters.ts';
 
 const MAX_FOUND = 25;
 /** In characters. A shorter text would not use the index of names. */
@@ -73,5 +73,5 @@ function parseName(text = ''): string {
   if (isLongEnough && length <= MAX_LENGTH && !name.includes('\0')) return name;
   const format = `a part of a name, ${MIN_LENGTH} to ${MAX_LENGTH} characters`;
   if (text === '') throw new InvalidInput(`name is missing: give ${format}`);
-  throw notAllowed('name', text, name.includes('\0') ? `${format}, without NUL` : format);
+  return refuse('name', text, name.includes('\0') ? `${format}, without NUL` : format);
 }

@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
-import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
+import { decodePathPart, type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { encodeJson } from '../../http/encoding.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { strictObject } from '../models.ts';
-import { decodePathPart, STEAM_ID_NOTATIONS } from '../parameters.ts';
+import { STEAM_ID_NOTATIONS } from '../parameters.ts';
 
 const RoundSoundModel = t.Union(
   [

@@ -1,12 +1,12 @@
 import { type Static, t } from 'elysia';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { decodePathPart, type SteamId64 } from '../../../src/domain/steam-id.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { protectedRoute } from '../../http/route.ts';
 import { count, namedObject, successModel, TimestampModel } from '../models.ts';
-import { decodePathPart, parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
+import { parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
 
 const KnownBansModel = namedObject('KnownSteamBans', {
   known: t.Literal(true),
