@@ -96,26 +96,19 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     hotRoutes,
   });
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');
-  warnOfUnsetPublicUrl(context);
-  warnOfHalfDiscordApplication(context);
+  warnOfMissingSettings(context);
   return port;
 }
 
-function warnOfHalfDiscordApplication({ config, log }: Context): void {
+function warnOfMissingSettings({ config, log }: Context): void {
   const { clientId, clientSecret } = config.discord;
-  if ((clientId === undefined) === (clientSecret === undefined)) return;
-  const [set, unset] =
-    clientId === undefined
-      ? ['DISCORD_CLIENT_SECRET', 'DISCORD_CLIENT_ID']
-      : ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'];
-  log.warn(`${set} is set without ${unset}: Discord accounts cannot be linked`);
-}
-
-function warnOfUnsetPublicUrl({ config, log }: Context): void {
-  if (config.isPublicUrlSet || namesLoopback(config.host)) return;
-  log.warn(
-    `PUBLIC_URL is not set: sign-in returns to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
-  );
+  if (!config.isPublicUrlSet && !namesLoopback(config.host)) {
+    log.warn(
+      `PUBLIC_URL is not set: sign-in returns to ${config.publicUrl}, which works on this machine only; set it to the address that people open`,
+    );
+  }
+  if ((clientId === undefined) !== (clientSecret === undefined))
+    log.warn('Discord accounts cannot be linked: set both DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET');
 }
 
 const TOKEN_FLUSH_MS = 5000;

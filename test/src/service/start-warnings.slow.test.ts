@@ -28,7 +28,7 @@ test.each([
   const { log } = await startService(env);
   expect(JSON.parse(log.split('\n').find((line) => line.includes(warning)) ?? '{}')).toMatchObject({
     level: 'warn',
-    msg: `${set} is set without ${unset}: ${warning}`,
+    msg: `${warning}: set both DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET`,
   });
   expect((await startService({ ...env, [unset]: '4242' })).log).not.toContain(warning);
 });
