@@ -10,8 +10,7 @@ export const KEPT_DELIVERIES = 50;
 export const TEST_TYPE = 'webhook.test';
 
 /** Why there was no response. */
-const DELIVERY_FAILURES = ['timeout', 'address-refused', 'name-unresolved', 'tls', 'unreachable'] as const;
-export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
+export type DeliveryFailure = 'timeout' | 'address-refused' | 'name-unresolved' | 'tls' | 'unreachable';
 
 /** Why a webhook was switched off: a day of failed attempts, or a response of 410. */
 export type SwitchOffReason = 'failing' | 'gone';
