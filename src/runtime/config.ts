@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
-import { parseSoundAudience } from '../domain/rights/sound-audience.ts';
+import { SOUND_GROUPS, type SoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
 import {
   BOOST,
@@ -14,7 +14,6 @@ import {
   tryParseMapping,
 } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
-import { splitList } from '../domain/text/list.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
 import {
   type Env,
@@ -130,7 +129,7 @@ function readSettings(env: Env) {
         max: -10,
         isWhole: false,
       }),
-      audience: parseSoundAudience(splitList(env.read('SOUND_FOR') ?? '')),
+      audience: soundAudience(env),
     },
     ffmpegPath: env.read('FFMPEG_PATH'),
     /** The systems whose penalties are mirrored. */
@@ -273,6 +272,14 @@ function unicodeHostOf(address: string): string {
 
 function steamIds(env: Env, variable: string): SteamId64[] {
   return parsedList(env, variable, tryParseSteamId, 'SteamIDs separated by commas');
+}
+
+function soundAudience(env: Env): SoundAudience {
+  const form = `everyone, or any of ${SOUND_GROUPS.join(', ')}, separated by commas`;
+  const tryParse = (name: string) => ['everyone' as const, ...SOUND_GROUPS].find((each) => each === name);
+  const names = parsedList(env, 'SOUND_FOR', tryParse, form);
+  const groups = SOUND_GROUPS.filter((group) => names.includes(group));
+  return names.includes('everyone') || groups.length === 0 ? 'everyone' : groups;
 }
 
 function sessionSecret(secrets: Env): string | undefined {
