@@ -3,7 +3,7 @@ import { InvalidInput } from '../domain/errors.ts';
 import { splitList } from '../domain/text/list.ts';
 import { isNetwork } from './address.ts';
 
-/** How one variable of the environment is read. Each function takes the variable's name and throws {@link refusal}. */
+/** How one variable of the environment is read. Each function takes the variable's name and throws what {@link refuse} does. */
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -34,15 +34,14 @@ function readSecret(env: Env, name: string): string | undefined {
   if (path === undefined) return value;
   if (value !== undefined) throw new InvalidInput(`${name} and ${name}_FILE are both set: use one of them`);
   const content = readFile(`${name}_FILE`, path).trim();
-  if (content !== '') return content;
-  throw refusal(`${name}_FILE`, path, 'a file that is not empty');
+  return content || refuse(`${name}_FILE`, path, 'a file that is not empty');
 }
 
 function readFile(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    throw refusal(name, path, 'a file that this process may read', { cause });
+    return refuse(name, path, 'a file that this process may read', { cause });
   }
 }
 
@@ -54,7 +53,7 @@ export function parsed<T>(
   format: string,
 ): T | undefined {
   const value = env.read(name);
-  return value === undefined ? undefined : parseOne(env, name, value, { tryParse, format });
+  return value === undefined ? undefined : (tryParse(value) ?? refuse(name, env.show(value), format));
 }
 
 /** The values between commas, without empty ones, of which `tryParse` understands each. */
@@ -64,18 +63,9 @@ export function parsedList<T>(
   tryParse: (value: string) => T | undefined,
   format: string,
 ): T[] {
-  return splitList(env.read(name) ?? '').map((value) => parseOne(env, name, value, { tryParse, format }));
-}
-
-function parseOne<T>(
-  env: Env,
-  name: string,
-  value: string,
-  { tryParse, format }: { tryParse: (value: string) => T | undefined; format: string },
-): T {
-  const result = tryParse(value);
-  if (result !== undefined) return result;
-  throw refusal(name, env.show(value), format);
+  return splitList(env.read(name) ?? '').map(
+    (value) => tryParse(value) ?? refuse(name, env.show(value), format),
+  );
 }
 
 /** A whole number of at most 15 digits, or one such as `-18.5`; `min` and `max` included. */
@@ -145,7 +135,7 @@ export function withoutPassword(value: string): string {
   return value.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
 }
 
-/** The error of a value that is not allowed. @param format what to give instead. */
-function refusal(name: string, value: string, format: string, options?: ErrorOptions): InvalidInput {
-  return new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${format}`, options);
+/** @param format what to give instead. @throws {InvalidInput} one line. */
+function refuse(name: string, value: string, format: string, options?: ErrorOptions): never {
+  throw new InvalidInput(`${name}=${JSON.stringify(value)} isn't valid: use ${format}`, options);
 }
