@@ -140,15 +140,18 @@ export const lookupUsers = protectedRoute({
   success: { model: UserListModel },
   failures: [ONE_LIST_NEEDED],
   handle: async ({ reads }: { reads: Reads }, { steamIds, discordIds }, { token, now }) => {
-    if (steamIds && !discordIds) {
-      const users = await listUsersBySteamId(reads, idsOf(steamIds), now);
-      const visibleUsers = users.flatMap((user) => toVisible(user, token, false) ?? []);
-      return listed(steamIds, new Map(visibleUsers.map((user) => [user.steamId64, user])));
-    }
-    if (!discordIds || steamIds) throw ONE_LIST_NEEDED.error();
-    const users = await listUsersByDiscordId(reads, idsOf(discordIds), now);
-    const visibleUsers = users.flatMap((user) => toVisible(user, token, true) ?? []);
-    return listed(discordIds, new Map(visibleUsers.map((user) => [user.discordId ?? '', user])));
+    const entries: AskedId[] | undefined = steamIds ?? discordIds;
+    if (!entries || (steamIds && discordIds)) throw ONE_LIST_NEEDED.error();
+    const users = steamIds
+      ? await listUsersBySteamId(reads, idsOf(steamIds), now)
+      : await listUsersByDiscordId(reads, idsOf(entries), now);
+    const visibleUsers = users.flatMap((user) => toVisible(user, token, !steamIds) ?? []);
+    const byId = new Map(visibleUsers.map((user) => [steamIds ? user.steamId64 : user.discordId, user]));
+    const data = entries.map(({ id, query }) => {
+      const user = byId.get(id);
+      return { query, user: user ? presentUser(user) : null };
+    });
+    return { json: { success: true, data } satisfies Static<typeof UserListModel> };
   },
 });
 
@@ -160,13 +163,4 @@ function toVisible(user: LookedUpUser, token: ApiToken, isByDiscord: boolean): L
   const viewer = { steamId64: token.steamId64, isAdministrator: isAdministrator(token) };
   if (maySeeDiscord(user, viewer)) return user;
   return isByDiscord ? undefined : withoutDiscord(user);
-}
-
-/** An entry for each requested id, whether it belongs to a user or not. */
-function listed<Id extends string>(entries: readonly AskedId<Id>[], byId: ReadonlyMap<Id, LookedUpUser>) {
-  const data = entries.map(({ id, query }) => {
-    const user = byId.get(id);
-    return { query, user: user ? presentUser(user) : null };
-  });
-  return { json: { success: true, data } satisfies Static<typeof UserListModel> };
 }
