@@ -65,7 +65,6 @@ export function createModeratorRule({ rest, guildId, log, timings }: BotParts): 
       loop ??= startLoop({
         name: 'asking whether the application is public',
         everyMs: timings.applicationCheckMs,
-        startsAtOnce: true,
         work: check,
         log,
       });

@@ -34,7 +34,6 @@ export function createPresence(parts: BotParts & { show: (text: string) => boole
       loop ??= startLoop({
         name: 'showing the presence',
         everyMs: timings.presenceIntervalMs,
-        startsAtOnce: true,
         work: update,
         log,
       });

@@ -56,7 +56,6 @@ export function createRoundSoundWorker(
       loop ??= startLoop({
         name: 'working off the queue of sounds',
         everyMs: idleMs,
-        startsAtOnce: true,
         work,
         log,
       });

@@ -165,7 +165,6 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       loop ??= startLoop({
         name: 'reading the feeds',
         everyMs: timings.feedIntervalMs,
-        startsAtOnce: true,
         gatherMs: GATHER_MS,
         work: check,
         log,

@@ -184,7 +184,6 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       loop ??= startLoop({
         name: 'reading the live status messages',
         everyMs: Math.min(intervalMs, CHECK_MS),
-        startsAtOnce: true,
         work: editWhatIsDue,
         log,
       });

@@ -43,6 +43,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
   const loop = startLoop({
     name: 'reading events',
     everyMs: REFRESH_MS,
+    pausesFirst: true,
     gatherMs: GATHER_MS,
     work: read,
     log,

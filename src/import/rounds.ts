@@ -105,7 +105,6 @@ export function createRounds(
     loop = startLoop({
       name: `mirroring ${name}`,
       everyMs: intervalSeconds * 1000,
-      startsAtOnce: true,
       gatherMs,
       work: () => runRound(signal),
       log,

@@ -52,6 +52,7 @@ export async function createLiveQuery<Rows, T>({
   const loop = startLoop({
     name: `reading the ${name}`,
     everyMs: REFRESH_MS,
+    pausesFirst: true,
     gatherMs: GATHER_MS,
     work: async () => update(await read()),
     log,

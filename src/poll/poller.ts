@@ -139,7 +139,6 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
     const thinning = startLoop({
       name: 'thinning old player counts',
       everyMs: THIN_MS,
-      startsAtOnce: true,
       work: (ending) => thinServerSamples(db, AbortSignal.any([ending, stopping.signal])),
       log,
     });

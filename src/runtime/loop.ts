@@ -15,8 +15,8 @@ type Options = {
   name: string;
   /** The pause between two runs. */
   everyMs: number;
-  /** Runs at once as well, instead of first after `everyMs`. */
-  startsAtOnce?: boolean;
+  /** Runs first after `everyMs`, instead of at once. */
+  pausesFirst?: boolean;
   /** How long a wake-up waits for further ones, which the same run covers; 0 by default. */
   gatherMs?: number;
   /** @param signal aborts when the loop is stopped. */
@@ -30,7 +30,7 @@ type Options = {
 export function startLoop({
   name,
   everyMs,
-  startsAtOnce = false,
+  pausesFirst = false,
   gatherMs = 0,
   work,
   nextPauseMs = () => everyMs,
@@ -73,7 +73,7 @@ export function startLoop({
   }
 
   async function run(): Promise<void> {
-    if (!startsAtOnce) await pause(everyMs);
+    if (pausesFirst) await pause(everyMs);
     while (!signal.aborted) {
       isWoken = false;
       const { resolve } = ending;

@@ -158,7 +158,6 @@ function addQueueGauges({ database, changes, metrics, repeat }: Context): void {
   const counting = repeat({
     name: 'counting queued sounds',
     everyMs: GAUGES_MS,
-    startsAtOnce: true,
     work: async () => {
       counts = await countUnfinishedSounds(database.db);
     },

@@ -144,7 +144,6 @@ export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders;
     const loop = startLoop({
       name: 'deleting old rows',
       everyMs: EVERY_MS,
-      startsAtOnce: true,
       work,
       log,
     });

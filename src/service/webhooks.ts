@@ -73,7 +73,6 @@ function addDeliveryMetrics({ database, metrics, repeat }: Context): (isDelivere
   repeat({
     name: 'counting webhooks',
     everyMs: COUNT_MS,
-    startsAtOnce: true,
     work: async () => {
       counts = await countWebhooks(database.db);
     },

@@ -96,7 +96,6 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
   const loop = startLoop({
     name: 'reading webhooks',
     everyMs: RELOAD_MS,
-    startsAtOnce: true,
     work: load,
     log: deps.log,
   });
@@ -217,7 +216,6 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   const loop = startLoop({
     name: `delivering to webhook ${name}`,
     everyMs: checkMs,
-    startsAtOnce: true,
     log,
     work: async (signal) => {
       while (await deliverBatch(signal)) await saveIfDue();
