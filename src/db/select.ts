@@ -16,7 +16,7 @@ type Selection<Name extends string> = {
 export type PlaceholderValues = Record<string, string | number | undefined>;
 
 /** Runs a select that is built once per process; the caller reads the rows. */
-export type Select = (
+type Select = (
   name: string,
   build: () => SQL,
   values: PlaceholderValues,

@@ -7,9 +7,10 @@ import {
   hiddenPlaceholder,
   likePart,
   MIN_INDEXED_LENGTH,
-  type Select,
+  type PlaceholderValues,
   selectFrom,
   selectionOf,
+  type Values,
 } from '../db/select.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { foldText } from '../domain/text/fold-text.ts';
@@ -62,11 +63,13 @@ export async function searchPlayers(
   if (folded === '') return [];
   const values = { folded, pattern: likePart(folded), limit, now: now.toISOString() };
   const select = selectFrom(db);
-  const matches = await findMatches(select, values, scope);
-  return matches.length === 0 ? [] : readPlayers(select, matches, { values, scope });
+  const run: Run = (name, build, others) => select(`${name}: ${scope}`, build, { ...values, ...others });
+  const matches = await findMatches(run, { folded, limit, scope });
+  return matches.length === 0 ? [] : readPlayers(run, matches, scope);
 }
 
-type SearchValues = { folded: string; pattern: string; limit: number; now: string };
+/** Runs a statement of one search. @param values of placeholders that only this statement has. */
+type Run = (name: string, build: () => SQL, values?: PlaceholderValues) => Promise<readonly Values[]>;
 type Match = { steamId64: SteamId64; isExact: boolean; seenAt: string | null };
 
 const MATCH = selectionOf({
@@ -83,45 +86,37 @@ const BEST_FIRST = sql`matched.is_exact desc, seen_at desc nulls last, matched.s
  * A text that many names contain is found among recent players, a rare one by the index: sorting many matches of the
  * index would take long, and so would scanning all players for a rare text.
  */
-async function findMatches(select: Select, values: SearchValues, scope: SearchScope): Promise<Match[]> {
-  const isIndexed = [...values.folded].length >= MIN_INDEXED_LENGTH;
-  const findByPart = () =>
-    readMatches(select, `players by part of name: ${scope}`, () => indexed(RAREST_PARTS, scope), values);
-  if (isIndexed && (await isRare(select, values))) return findByPart();
+async function findMatches(
+  run: Run,
+  { folded, limit, scope }: { folded: string; limit: number; scope: SearchScope },
+): Promise<Match[]> {
+  const find = async (name: string, build: () => SQL) => (await run(name, build)).map(readMatch);
+  const isIndexed = [...folded].length >= MIN_INDEXED_LENGTH;
+  const findByPart = () => find('players by part of name', () => indexed(RAREST_PARTS, scope));
+  if (isIndexed && (await isRare(run))) return findByPart();
   let recent: Match[] = [];
   for (const size of RECENT) {
-    const name = `${size} recent players by name: ${scope}`;
-    recent = await readMatches(select, name, () => recentMatches(scope, size), values);
-    if (recent.length === values.limit) break;
+    recent = await find(`${size} recent players by name`, () => recentMatches(scope, size));
+    if (recent.length === limit) break;
   }
-  const isFull = recent.length === values.limit;
+  const isFull = recent.length === limit;
   if (!isIndexed || (isFull && recent.every(({ isExact }) => isExact))) return recent;
   if (!isFull) return findByPart();
   const whole = sql`select array[hashtext(E'\\n' || ${hiddenPlaceholder('folded', 'text')})]`;
-  const exact = await readMatches(
-    select,
-    `players by whole name: ${scope}`,
-    () => indexed(whole, scope),
-    values,
-  );
+  const exact = await find('players by whole name', () => indexed(whole, scope));
   return [...exact.filter(({ isExact }) => isExact), ...recent.filter(({ isExact }) => !isExact)].slice(
     0,
-    values.limit,
+    limit,
   );
 }
 
-async function readMatches(
-  select: Select,
-  name: string,
-  build: () => SQL,
-  values: SearchValues,
-): Promise<Match[]> {
-  const rows = await select(name, build, values);
-  return rows.map((row) => ({
+function readMatch(row: Values): Match {
+  const seenAt = row[MATCH.at.seenAt];
+  return {
     steamId64: String(row[MATCH.at.steamId64]) as SteamId64,
     isExact: row[MATCH.at.isExact] === true,
-    seenAt: row[MATCH.at.seenAt] === null ? null : String(row[MATCH.at.seenAt]),
-  }));
+    seenAt: seenAt === null ? null : String(seenAt),
+  };
 }
 
 /**
@@ -191,11 +186,10 @@ const RARE = selectionOf({
 });
 
 /** Whether so few names contain the text that the recent players would not fill the list; false without statistics. */
-async function isRare(select: Select, values: SearchValues): Promise<boolean> {
-  const [row] = await select(
+async function isRare(run: Run): Promise<boolean> {
+  const [row] = await run(
     'whether part of a name is rare',
     () => sql`with ${COMMON_PARTS} select ${RARE.columns} from ${PARTS_OF_TEXT} where exists (table common)`,
-    values,
   );
   return row?.[RARE.at.isRare] === true;
 }
@@ -248,18 +242,14 @@ function latestName(condition: SQL, scope: SearchScope): SQL {
   )`;
 }
 
-async function readPlayers(
-  select: Select,
-  matches: readonly Match[],
-  { values, scope }: { values: SearchValues; scope: SearchScope },
-): Promise<FoundPlayer[]> {
+async function readPlayers(run: Run, matches: readonly Match[], scope: SearchScope): Promise<FoundPlayer[]> {
   const ids = arrayLiteral(matches.map(({ steamId64 }) => steamId64));
   const exact = arrayLiteral(matches.map(({ isExact }) => isExact));
-  const rows = await select(
-    `players found by name: ${scope}`,
+  const rows = await run(
+    'players found by name',
     () => sql`
       select ${detailsOf(scope).columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
-    { ...values, ids, exact },
+    { ids, exact },
   );
   return matches.flatMap(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];
