@@ -16,11 +16,7 @@ type Selection<Name extends string> = {
 export type PlaceholderValues = Record<string, string | number | undefined>;
 
 /** Runs a select that is built once per process; the caller reads the rows. */
-type Select = (
-  name: string,
-  build: () => SQL,
-  values: PlaceholderValues,
-) => Promise<readonly Values[]>;
+type Select = (name: string, build: () => SQL, values: PlaceholderValues) => Promise<readonly Values[]>;
 
 type Statement = { sql: string; params: unknown[] };
 

@@ -3,7 +3,6 @@ import type { PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { formatTimestamp } from '../domain/text/timestamp.ts';
 import type { StoredEvent } from '../queries/penalties/events.ts';
-import type { ExportFields } from '../queries/penalties/export.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
 /** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
@@ -41,7 +40,7 @@ export function presentMute(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { type: penalty.type });
 }
 
-/** The record of exports and changes, which has `lifted` beyond that of `/penalties`. */
+/** The record of changes, which has `lifted` beyond that of `/penalties`; exports make the same in SQL. */
 export function presentWithLift(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { penalty_type: penalty.type, lifted: presentLift(penalty) });
 }
@@ -58,28 +57,6 @@ function presentLift({ status, liftedAt, liftedByName, liftedBySteamId, liftReas
 }
 
 type Lift = ReturnType<typeof presentLift>;
-
-/** The names that {@link presentWithLift} gives the columns, for exports, whose records are built in SQL. */
-export const RECORD_FIELDS = {
-  penalty_type: 'type',
-  id: 'id',
-  player_name: 'playerName',
-  player_steamid: 'playerSteamId',
-  admin_name: 'adminName',
-  admin_steamid: 'adminSteamId',
-  reason: 'reason',
-  duration: 'durationMinutes',
-  status: 'status',
-  server_id: 'serverId',
-  created: 'createdAt',
-  ends: 'endsAt',
-  lifted: {
-    at: 'liftedAt',
-    admin_name: 'liftedByName',
-    admin_steamid: 'liftedBySteamId',
-    reason: 'liftReason',
-  } satisfies Record<keyof NonNullable<Lift>, keyof Penalty>,
-} as const satisfies Record<Exclude<keyof PenaltyRecord, 'type'>, ExportFields[string]>;
 
 /** One literal for all lists, as undefined fields are not sent: spreading a record into another takes as long as its query. */
 function toRecord(penalty: Penalty, own: { penalty_type?: PenaltyType; type?: PenaltyType; lifted?: Lift }) {

@@ -1,12 +1,7 @@
 import { t } from 'elysia';
 import { LimitReached, Unavailable } from '../../../src/domain/errors.ts';
 import { formatEventCursor } from '../../../src/domain/event.ts';
-import { RECORD_FIELDS } from '../../../src/events/penalty-payload.ts';
-import {
-  type ExportFields,
-  exportRunning,
-  type PenaltyExport,
-} from '../../../src/queries/penalties/export.ts';
+import { exportRunning, type PenaltyExport } from '../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { createExports, type Exports } from '../../http/export-streams.ts';
@@ -79,7 +74,7 @@ export const exportPenalties = protectedRoute({
   },
 });
 
-type Options = { fields: ExportFields; ownerId: number; now: Date };
+type Options = { ownerId: number; now: Date };
 type Deps = {
   openExport: (filter: PenaltyFilter, options: Options) => Promise<PenaltyExport>;
   /** Counts the exports that an owner starts. */
@@ -105,7 +100,7 @@ export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExpo
       const key = `user ${ownerId}`;
       const check = async () => refuseSpent(await limiter.check(key));
       const open = async () => {
-        const penaltyExport = await openExport(filter, { fields: RECORD_FIELDS, ownerId, now });
+        const penaltyExport = await openExport(filter, { ownerId, now });
         // Counted only once it has started: one that the database refuses does not count.
         const verdict = await limiter.take(key);
         if (!verdict.isAllowed) await penaltyExport.close();

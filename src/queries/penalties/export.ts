@@ -8,7 +8,7 @@ import { hasErrorCode, LimitReached } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/event.ts';
 import { readEventLog } from './events.ts';
 import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
-import { OLDEST_FIRST, type Penalty } from './row.ts';
+import { OLDEST_FIRST } from './row.ts';
 
 /** All penalties of a filter, from one snapshot. */
 export type PenaltyExport = {
@@ -22,9 +22,6 @@ export type PenaltyExport = {
 
 /** Penalties as JSON objects in UTF-8, each with a line feed after it. */
 type RecordLines = { bytes: Uint8Array<ArrayBuffer>; count: number };
-
-/** The names of a record's fields, in order, and the columns they show; a group of them is null unless the penalty was lifted. */
-export type ExportFields = Readonly<Record<string, keyof Penalty | Readonly<Record<string, keyof Penalty>>>>;
 
 const RECORDS_AT_ONCE = 500;
 /** Sorting is disabled, since every order has an index: sorting ten million rows would take a minute and as much disk. */
@@ -51,7 +48,7 @@ export function exportRunning(): LimitReached {
 export async function openPenaltyExport(
   databaseUrl: string,
   filter: PenaltyFilter,
-  { fields, ownerId, now }: { fields: ExportFields; ownerId: number; now: Date },
+  { ownerId, now }: { ownerId: number; now: Date },
 ): Promise<PenaltyExport> {
   const { value, connection, close } = await openSnapshot(databaseUrl, async (snapshot) => {
     await lockOwner(snapshot, ownerId);
@@ -62,7 +59,7 @@ export async function openPenaltyExport(
   // Ends that were recorded before the snapshot are not among the changes after the cursor: the records must show
   // them.
   const statusAsOf = new Date(Math.max(now.getTime(), expiredUpTo.getTime()));
-  const { text, parameters } = buildStatement(recordsOf(filter, fields), filterValues(filter, statusAsOf));
+  const { text, parameters } = buildStatement(recordsOf(filter), filterValues(filter, statusAsOf));
   const rows = connection.unsafe(text, parameters).raw().cursor(RECORDS_AT_ONCE);
   return { cursor: { epoch, id: newestId }, records: readLines(rows), close };
 }
@@ -99,28 +96,20 @@ function joinLines(records: readonly Buffer[]): RecordLines {
 const LINE_FEED = 0x0a;
 
 /** PostgreSQL produces the JSON: here it would take the process's single thread ten times as long. */
-function recordsOf(filter: PenaltyFilter, fields: ExportFields): SQL {
+function recordsOf(filter: PenaltyFilter): SQL {
   return sql`select row_to_json(record)::text from (
-    select ${columnsOf(fields)} from ${penalties} where ${filterCondition(filter)} order by ${OLDEST_FIRST}
+    select ${RECORD_COLUMNS} from ${penalties} where ${filterCondition(filter)} order by ${OLDEST_FIRST}
   ) as record`;
 }
 
-function columnsOf(fields: ExportFields): SQL {
-  const columns = Object.entries(fields).map(
-    ([name, field]) =>
-      sql`${typeof field === 'string' ? shown(field) : shownIfLifted(field)} as ${sql.identifier(name)}`,
-  );
-  return sql.join(columns, sql`, `);
-}
-
-function shownIfLifted(fields: ExportFields): SQL {
-  return sql`case when ${penalties.status} = 'UNBANNED' then
-    (select row_to_json(lift) from (select ${columnsOf(fields)}) as lift) end`;
-}
-
-function shown(field: keyof Penalty): SQL {
-  const column = penalties[field];
-  if (field === 'status') return statusAt(sql`(select ${sql.placeholder('now')}::timestamptz)`);
-  // SteamIDs exceed the safe range of JSON numbers.
-  return field.endsWith('SteamId') ? sql`coalesce(${column}, 0)::text` : sql`${column}`;
-}
+/** The record of `presentWithLift`, with the status at the placeholder `now`. */
+const RECORD_COLUMNS = sql`
+  ${penalties.type} as penalty_type, ${penalties.id} as id, ${penalties.playerName} as player_name,
+  ${penalties.playerSteamId}::text as player_steamid, ${penalties.adminName} as admin_name,
+  ${penalties.adminSteamId}::text as admin_steamid, ${penalties.reason} as reason, ${penalties.durationMinutes} as duration,
+  ${statusAt(sql`(select ${sql.placeholder('now')}::timestamptz)`)} as status, ${penalties.serverId} as server_id,
+  ${penalties.createdAt} as created, ${penalties.endsAt} as ends,
+  case when ${penalties.status} = 'UNBANNED' then (select row_to_json(lift) from (
+    select ${penalties.liftedAt} as at, ${penalties.liftedByName} as admin_name,
+      coalesce(${penalties.liftedBySteamId}, 0)::text as admin_steamid, ${penalties.liftReason} as reason
+  ) as lift) end as lifted`;

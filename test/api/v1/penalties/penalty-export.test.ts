@@ -234,8 +234,7 @@ describe('limits of /penalties/export', () => {
   });
 
   test('one at a time for an owner over all processes', async () => {
-    const start = (ownerId: number) =>
-      openPenaltyExport(database.url, {}, { fields: { id: 'id' }, ownerId, now: NOW });
+    const start = (ownerId: number) => openPenaltyExport(database.url, {}, { ownerId, now: NOW });
     const running = await start(1);
     await expect(start(1)).rejects.toThrow('Only one export at a time');
     await (await start(2)).close();
@@ -297,7 +296,7 @@ describe('an export whose client', () => {
 test('an export that the database does not begin in time frees its place', async () => {
   const proxy = await startDatabaseProxy(database.url);
   proxy.failAt('begin isolation', 'freeze');
-  const opening = openPenaltyExport(proxy.url, {}, { fields: { id: 'id' }, ownerId: 1, now: NOW });
+  const opening = openPenaltyExport(proxy.url, {}, { ownerId: 1, now: NOW });
   await expect(opening).rejects.toThrow('The database is unreachable');
   await proxy.stop();
 });
