@@ -130,7 +130,8 @@ export async function queryA2s(
         resolve(body.subarray(1));
         return;
       }
-      const newChallenge = body && type === RESPONSE_TYPES.challenge ? readChallenge(body) : undefined;
+      const isChallenge = body && type === RESPONSE_TYPES.challenge;
+      const newChallenge = isChallenge ? createPacketReader(body.subarray(1)).readUint32() : undefined;
       // The same challenge again: a duplicate datagram, or a server that does not accept its own challenge.
       if (newChallenge === undefined || newChallenge === challenge) {
         hasOthers = true;
@@ -198,11 +199,4 @@ export async function queryA2s(
     signal?.removeEventListener('abort', abort);
     socket.close();
   }
-}
-
-/** @param body including the type. @throws {QueryFailure} `malformed` when it is truncated. */
-function readChallenge(body: Buffer): number {
-  const reader = createPacketReader(body);
-  reader.skip(1);
-  return reader.readUint32();
 }

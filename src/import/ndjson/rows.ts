@@ -52,7 +52,7 @@ export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
     ...parseState(fields),
   };
   if (!Object.hasOwn(fields, 'player_steamid')) throw new InvalidInput('player_steamid is missing');
-  return { ...penalty, ...parseKey(fields, penalty) };
+  return { ...penalty, ...(parseSourceId(fields, type) ?? digestContent(fields, penalty)) };
 }
 
 type Fields = Record<string, unknown>;
@@ -151,12 +151,6 @@ function parseTime(fields: Fields, name: string): Date | undefined {
   throw new InvalidInput(`${name} ${quote(text)} is not a time: use 2026-11-21T10:00:00+00:00`);
 }
 
-type Identity = Omit<ImportedPenalty, 'sourceTable' | 'sourceId'>;
-
-function parseKey(fields: Fields, penalty: Identity): SourceKey {
-  return parseSourceId(fields, penalty.type) ?? digestContent(fields, penalty);
-}
-
 function parseSourceId({ source_id }: Fields, type: PenaltyType): SourceKey | undefined {
   if (source_id === undefined || source_id === null || source_id === '') return undefined;
   if (typeof source_id !== 'string' && !Number.isSafeInteger(source_id)) {
@@ -170,7 +164,7 @@ function parseSourceId({ source_id }: Fields, type: PenaltyType): SourceKey | un
   );
 }
 
-function digestContent(fields: Fields, penalty: Identity): SourceKey {
+function digestContent(fields: Fields, penalty: Omit<ImportedPenalty, keyof SourceKey>): SourceKey {
   const content = [
     fields.id ?? null,
     penalty.type,
