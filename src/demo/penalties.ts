@@ -55,7 +55,8 @@ export function createPenalties(serverIds: readonly number[], now: Date): NewPen
   const create = () => createPenalty(serverIds, now);
   const rows = Array.from({ length: COUNT }, create);
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
-  const current = (type: PenaltyType, fromDays: number, toDays: number) => ({
+  /** An active penalty; from and to are days from now. */
+  const between = (type: PenaltyType, fromDays: number, toDays: number) => ({
     ...create(),
     ...NOT_LIFTED,
     type,
@@ -67,15 +68,15 @@ export function createPenalties(serverIds: readonly number[], now: Date): NewPen
   // Some end within the next half hour, so that visitors see it.
   for (let number = 1; number <= ENDING_SOON; number++) {
     const minutes = number * 2.5;
-    rows.push(current(pick(['ban', 'mute', 'gag']), (minutes - 60) / 1440, minutes / 1440));
+    rows.push(between(pick(['ban', 'mute', 'gag']), (minutes - 60) / 1440, minutes / 1440));
   }
   const { name: playerName, steamId64: playerSteamId } = personAt(MEMBER);
   const ofMember: NewPenalty[] = [
-    { ...current('gag', -1, 6), reason: 'Spam na czacie' },
-    { ...current('warn', -3, 27), reason: 'Afk' },
-    { ...current('mute', -60, -53), status: 'EXPIRED', reason: 'Muzyka przez mikrofon' },
+    { ...between('gag', -1, 6), reason: 'Spam na czacie' },
+    { ...between('warn', -3, 27), reason: 'Afk' },
+    { ...between('mute', -60, -53), status: 'EXPIRED', reason: 'Muzyka przez mikrofon' },
     {
-      ...current('ban', -200, -190),
+      ...between('ban', -200, -190),
       status: 'UNBANNED',
       reason: 'Multikonto',
       durationMinutes: 0,
