@@ -80,8 +80,8 @@ export function createMemberRoles(
       name: 'roles of Discord',
       intervalSeconds: intervalMs / 1000,
       gatherMs: Math.min(GATHER_MS, intervalMs),
+      run: runRound,
     },
-    { run: runRound },
   );
 
   async function runRound(signal: AbortSignal): Promise<void> {

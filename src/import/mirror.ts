@@ -155,11 +155,8 @@ export function createMirror(
     log.info({ isSweep, read, added, changed, gone, setAside, serversAdded }, `mirrored ${name}`);
   }
 
-  return createRounds(
-    deps,
-    { system: kind, name, intervalSeconds },
-    { run: (signal) => readSource(url, (database) => importRound(signal, database)), refusalOf },
-  );
+  const run = (signal: AbortSignal) => readSource(url, (database) => importRound(signal, database));
+  return createRounds(deps, { system: kind, name, intervalSeconds, run, refusalOf });
 }
 
 /** The date in a zone, with days that begin at 04:00. */

@@ -30,16 +30,13 @@ export type RoundsDeps = {
   now?: () => Date;
 };
 
-type Settings = {
+type Options = {
   system: FlagSystem;
   /** What the log calls it. */
   name: string;
   intervalSeconds: number;
   /** How long a wake-up waits for further ones; 0 by default. */
   gatherMs?: number;
-};
-
-type Work = {
   /** One round. */
   run: (signal: AbortSignal) => Promise<void>;
   /** For errors that need an operator's decision: the public `reason`, and details that are only logged. */
@@ -82,8 +79,7 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
 /** Reads another system, with a pause after each round. An outage of it causes one log line and a metric, and affects nothing else. */
 export function createRounds(
   { log, metrics, now = () => new Date() }: RoundsDeps,
-  { system, name, intervalSeconds, gatherMs = 0 }: Settings,
-  { run, refusalOf = () => undefined }: Work,
+  { system, name, intervalSeconds, gatherMs = 0, run, refusalOf = () => undefined }: Options,
 ): Rounds {
   const health: Omit<RoundsHealth, 'isMirroring'> = {
     isUp: undefined,

@@ -22,18 +22,17 @@ export function createVipMirror(
   }: { url: string; flags: FlagMapping; intervalSeconds?: number },
 ): Rounds {
   const { log, now = () => new Date() } = deps;
-  return createRounds(
-    deps,
-    { system: 'vipcore', name: 'VIPCore', intervalSeconds },
-    {
-      async run(signal) {
-        const grants = await readSource(url, (database) => readVips(database, flags));
-        signal.throwIfAborted();
-        const changes = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
-        if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');
-      },
+  return createRounds(deps, {
+    system: 'vipcore',
+    name: 'VIPCore',
+    intervalSeconds,
+    async run(signal) {
+      const grants = await readSource(url, (database) => readVips(database, flags));
+      signal.throwIfAborted();
+      const changes = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
+      if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');
     },
-  );
+  });
 }
 
 /**
