@@ -55,7 +55,7 @@ function ErrorPage({ site, visit, failure }: { site: Site; visit: Visit; failure
   const leadsToAccount = failure.key !== 'blocked' && visit.url.pathname.startsWith('/account');
   const home = leadsToAccount
     ? { href: '/account', text: t.home }
-    : { href: '/', text: texts.status.allServers };
+    : { href: '/', text: texts.penalties.allServers };
   const back = formPath !== undefined ? { href: formPath, text: t.toForm } : home;
   return (
     <Layout site={site} visit={visit} title={title}>

@@ -68,13 +68,7 @@ async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedStr
   const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
   return (
     <Card id="penalties" title={t.own} icon="shield" aside={record.total > 0 && t.count(record.total)}>
-      <PlayerRecordView
-        record={record}
-        visit={visit}
-        path="/account"
-        words={{ clean: t.ownClean, noneActive: t.ownNoneActive }}
-        appealUrl={deps.appealUrl}
-      />
+      <PlayerRecordView record={record} visit={visit} path="/account" appealUrl={deps.appealUrl} />
     </Card>
   );
 }

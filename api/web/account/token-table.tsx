@@ -34,7 +34,7 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
       rows={tokens}
       empty={empty}
       columns={[
-        [t.columns.name, ({ name }) => name, 'list-words'],
+        [t.name, ({ name }) => name, 'list-words'],
         [
           t.columns.token,
           ({ lastFour }) => (
@@ -54,11 +54,11 @@ export function TokenTable(props: TokenTableProps): JSX.Element {
         [t.columns.created, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
         [
           t.columns.used,
-          ({ lastUsedAt }) => (lastUsedAt ? <Moment at={lastUsedAt} visit={visit} /> : t.neverUsed),
+          ({ lastUsedAt }) => (lastUsedAt ? <Moment at={lastUsedAt} visit={visit} /> : t.never),
         ],
         [
           t.columns.expires,
-          ({ expiresAt }) => (expiresAt ? <Moment at={expiresAt} visit={visit} /> : t.noExpiry),
+          ({ expiresAt }) => (expiresAt ? <Moment at={expiresAt} visit={visit} /> : t.never),
         ],
         [
           t.revoke,

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { Conflict, InvalidInput } from '../../../src/domain/errors.ts';
+import { Conflict, Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
@@ -39,7 +39,7 @@ const SCOPES_OFFERED = 'scopes_offered';
 
 /** The user's live API tokens, and the form to create one. */
 export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
-  const t = textsOf(visit.locale).tokens;
+  const { tokens: t, moderation, errors } = textsOf(visit.locale);
   const mayCreate = mayCreateTokens(deps.tokensFor, visit.user);
   const tokens = await listLiveApiTokens(deps.db, visit.user.id, visit.now);
   return (
@@ -47,12 +47,12 @@ export async function TokensCard({ deps, visit }: CardProps): Promise<HtmlEscape
       <p class="lead">{t.lead}</p>
       <TokenTable
         tokens={tokens}
-        empty={mayCreate ? t.none : t.noneYet}
+        empty={mayCreate ? t.none : moderation.noTokens}
         visit={visit}
         revokePathOf={({ id }) => `/account/tokens/${id}/revoke`}
       />
       {mayCreate && tokens.length < MAX_LIVE_TOKENS && <CreateForm visit={visit} />}
-      {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{t.full(MAX_LIVE_TOKENS)}</p>}
+      {mayCreate && tokens.length >= MAX_LIVE_TOKENS && <p class="hint">{errors['token-limit']}</p>}
       <p class="hint">{mayCreate ? t.count(tokens.length, MAX_LIVE_TOKENS) : t.forAdmins}</p>
     </Card>
   );
@@ -118,7 +118,7 @@ export function tokenRoutes(deps: AccountDeps): MemberRoute[] {
  */
 async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit: MemberVisit) {
   const { form, user, now } = visit;
-  if (!mayCreateTokens(tokensFor, user)) throw new PageError('tokens-for-admins', 403);
+  if (!mayCreateTokens(tokensFor, user)) throw new Forbidden('only administrators create tokens');
   const name = (form.get('name') ?? '').trim();
   if (!isTokenName(name)) throw new PageError('token-name', 400);
   const expiresAt = parseExpiry(form.get('expires'), now);

@@ -42,7 +42,7 @@ type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; locale: 
 
 /** Where one flag comes from, and until when: `by hand · VIPCore, until 5 Dec 2026`. */
 export function FlagSources({ column, flags, locale }: FlagProps): JSX.Element | null {
-  const { flagSources, until } = textsOf(locale).account;
+  const { account, penalties } = textsOf(locale);
   const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
   if (rows.length === 0) return null;
   return (
@@ -50,10 +50,10 @@ export function FlagSources({ column, flags, locale }: FlagProps): JSX.Element |
       {rows.map(({ source, endsAt }, index) => (
         <>
           {index > 0 && ' · '}
-          {flagSources[source]}
+          {account.flagSources[source]}
           {endsAt && (
             <>
-              , {until} <FullMoment at={endsAt} locale={locale} />
+              , {penalties.until} <FullMoment at={endsAt} locale={locale} />
             </>
           )}
         </>

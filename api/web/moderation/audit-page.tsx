@@ -62,16 +62,12 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
             />
             <TextField name="day" label={t.day} type="date" value={day} />
           </div>
-          <SearchButton label={t.search} />
+          <SearchButton label={penalties.find} />
         </form>
         <PlayerChoice candidates={person.candidates} parameter="person" visit={visit} />
         <ListTable
           rows={entries}
-          empty={
-            total === 0 &&
-            person.candidates.length === 0 &&
-            (personText || action || day ? t.nobody : t.noEntries)
-          }
+          empty={total === 0 && person.candidates.length === 0 && penalties.nothingFound}
           columns={[
             [columns.what, ({ action: name }) => actions[name] ?? name],
             [columns.who, ({ actor }) => <ActorLink actor={actor} visit={visit} />, 'list-words'],
@@ -113,7 +109,8 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
 function describe(details: Record<string, unknown>, locale: Language): string {
-  const labels: Record<string, string> = textsOf(locale).moderation.detailLabels;
+  const { moderation, account } = textsOf(locale);
+  const labels: Record<string, string> = { ...moderation.detailLabels, ...account.badges };
   const keys = Object.keys(labels);
   // Unknown keys come first.
   const placeOf = ([key]: [string, unknown]) => keys.indexOf(key);

@@ -43,7 +43,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
     listNamesInPenalties(deps.db, steamId64, { limit: MAX_NAMES + 1 }),
   ]);
   const formerNames = names.filter((each) => each !== name).slice(0, MAX_NAMES);
-  const { moderation: t, records } = textsOf(visit.locale);
+  const { moderation: t, records, account, discord } = textsOf(visit.locale);
   return (
     <section class="card person-card" aria-labelledby="person">
       {user && <Avatar name={user.nickname} src={user.avatarUrl} size="large" />}
@@ -56,7 +56,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
           class="facts facts-inline"
           facts={[
             [
-              t.columns.steamId,
+              account.steamId,
               <a href={steamProfileUrl(steamId64)} rel="noreferrer noopener">
                 <code>{steamId64}</code>
               </a>,
@@ -81,7 +81,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
                   </>
                 )),
             ],
-            [t.columns.discord, user && <DiscordOf user={user} visit={visit} />],
+            [discord.title, user && <DiscordOf user={user} visit={visit} />],
             [t.columns.joined, user && <FullMoment at={user.createdAt} locale={visit.locale} />],
           ]}
         />

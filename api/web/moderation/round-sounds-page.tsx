@@ -90,14 +90,14 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
   const { sounds, empty, users, audience, visit, removalOf, isOfOne = false } = props;
   const userOf = ({ steamId64 }: RoundSound) => users.find((user) => user.steamId64 === steamId64);
   const isServed = (sound: RoundSound) => sound.status === 'ready' && mayHaveSound(audience, userOf(sound));
-  const t = textsOf(visit.locale).roundSound;
+  const { roundSound: t, penalties, webhooks } = textsOf(visit.locale);
   const { columns } = t.moderation;
   const stateOf = (sound: RoundSound) => {
     if (sound.status === 'failed') return t.moderation.failed;
     return sound.status === 'ready' && !isServed(sound) ? t.moderation.kept : t.steps[sound.status];
   };
   const player: Column<RoundSound> = [
-    columns.player,
+    penalties.columns.player,
     (sound) => <PlayerLink steamId64={sound.steamId64} nickname={userOf(sound)?.nickname} visit={visit} />,
     'list-words',
   ];
@@ -121,12 +121,12 @@ export function SoundTable(props: SoundTableProps): JSX.Element {
             ),
         ],
         [
-          t.moderation.remove,
+          webhooks.remove,
           (sound) => (
             <ConfirmButton
               visit={visit}
               action={removalOf(sound)}
-              label={t.moderation.remove}
+              label={webhooks.remove}
               fullLabel={t.moderation.removeNamed(isolate(titleOf(sound)))}
               title={t.moderation.removeTitle}
               lead={t.moderation.removeLead(isolate(titleOf(sound)), sound.steamId64)}

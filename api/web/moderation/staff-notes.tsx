@@ -76,7 +76,7 @@ export async function NotesCard({ db, steamId64, visit }: NotesProps): Promise<H
 type NoteProps = { note: StaffNote; path: string; visit: MemberVisit };
 
 function Note({ note, path, visit }: NoteProps): JSX.Element {
-  const { records, moderation } = textsOf(visit.locale);
+  const { records, moderation, roundSound } = textsOf(visit.locale);
   const { notes: t } = records;
   return (
     <li>
@@ -95,7 +95,7 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
         <ConfirmButton
           visit={visit}
           action={`${path}/notes/${note.id}/delete`}
-          label={t.delete}
+          label={roundSound.remove}
           fullLabel={t.deleteNumbered(note.id)}
           title={t.deleteTitle}
           lead={isolate(beginningOf(note.text))}

@@ -48,12 +48,16 @@ export const showPlayer: Show = async (deps, visit, params) => {
       }
     >
       <ProfileCard deps={deps} steamId64={steamId64} name={name} user={user} visit={visit} />
-      <Card id="penalties" title={t.ofPlayer} icon="shield" aside={record.total > 0 && t.count(record.total)}>
+      <Card
+        id="penalties"
+        title={moderation.columns.penalties}
+        icon="shield"
+        aside={record.total > 0 && t.count(record.total)}
+      >
         <PlayerRecordView
           record={record}
           visit={visit}
           path={pathOfPlayer({ steamId64 })}
-          words={{ clean: t.clean, noneActive: t.noneActive }}
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
@@ -92,7 +96,7 @@ async function SoundCard({ deps, steamId64, user, visit }: SoundProps): Promise<
     <Card id="sounds" title={t.title} icon="sound" notice={visit.notice}>
       <SoundTable
         sounds={[ready, latest].filter((sound) => sound !== undefined)}
-        empty={t.moderation.noneOfPlayer}
+        empty={t.moderation.none}
         users={user ? [user] : []}
         audience={deps.sounds.limits.audience}
         visit={visit}

@@ -44,7 +44,8 @@ type FlagsProps = {
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
 export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation;
+  const { moderation: t, account } = textsOf(visit.locale);
+  const names = { ...account.badges, ...t.flagNames };
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
   const flagsByHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
@@ -63,7 +64,7 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
                 disabled={isLocked(flag, isSelf)}
               />
               <span>
-                {t.flagNames[flag]} <FlagSources column={flag} flags={given} locale={visit.locale} />
+                {names[flag]} <FlagSources column={flag} flags={given} locale={visit.locale} />
               </span>
             </label>
           ))}
@@ -114,9 +115,9 @@ export async function UserTokensCard({ db, user, visit }: UserTokensProps): Prom
     listLiveApiTokens(db, user.id, now),
     listEndedApiTokens(db, user.id, { limit: MAX_ENDED_TOKENS, now }),
   ]);
-  const t = textsOf(visit.locale).moderation;
+  const { moderation: t, tokens } = textsOf(visit.locale);
   return (
-    <Card id="tokens" title={t.tokensOf} icon="key" notice={visit.notice}>
+    <Card id="tokens" title={tokens.title} icon="key" notice={visit.notice}>
       <TokenTable
         tokens={[...live, ...ended]}
         empty={t.noTokens}
@@ -148,7 +149,8 @@ type BlockProps = { user: User; visit: MemberVisit };
 
 /** Whether a user is blocked, since when and why, and the form that changes it. */
 export function BlockCard({ user, visit }: BlockProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation.block;
+  const { moderation, penalties } = textsOf(visit.locale);
+  const t = moderation.block;
   return (
     <Card id="block" title={t.title} icon="shield" notice={visit.notice}>
       {user.blockedAt ? (
@@ -162,7 +164,7 @@ export function BlockCard({ user, visit }: BlockProps): JSX.Element {
             class="facts"
             facts={[
               [t.since, <FullMoment at={user.blockedAt} locale={visit.locale} />],
-              [t.reason, user.blockReason || '–'],
+              [penalties.columns.reason, user.blockReason || '–'],
             ]}
           />
         </PostButton>
@@ -174,7 +176,8 @@ export function BlockCard({ user, visit }: BlockProps): JSX.Element {
 }
 
 function BlockForm({ user, visit }: BlockProps): JSX.Element {
-  const t = textsOf(visit.locale).moderation.block;
+  const { moderation, penalties } = textsOf(visit.locale);
+  const t = moderation.block;
   if (user.isOwner) return <p class="hint">{t.owner}</p>;
   if (user.id === visit.user.id) return <p class="hint">{t.self}</p>;
   return (
@@ -183,7 +186,7 @@ function BlockForm({ user, visit }: BlockProps): JSX.Element {
       <TextField
         name="reason"
         id="block-reason"
-        label={t.reason}
+        label={penalties.columns.reason}
         hint={t.reasonHint}
         maxlength={MAX_BLOCK_REASON_LENGTH}
         value={visit.form.get('reason')}

@@ -41,24 +41,19 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
   });
   const players =
     page === 1 && flag === undefined ? await findPlayersWithoutAccount(db, subject ?? query, visit.now) : [];
-  const { moderation: t, account } = textsOf(visit.locale);
+  const { moderation: t, account, discord, penalties } = textsOf(visit.locale);
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return (
     <Frame site={site} visit={visit} tab="users">
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
-          <SearchField name="q" label={t.search} value={query} hint={t.searchHint} />
-          <SelectField
-            name="flag"
-            label={t.columns.flags}
-            options={[['', t.anyFlag], ...flagNames]}
-            chosen={flag}
-          />
-          <SearchButton label={t.search} />
+          <SearchField name="q" label={penalties.find} value={query} hint={t.searchHint} />
+          <SelectField name="flag" label={t.flags} options={[['', t.anyFlag], ...flagNames]} chosen={flag} />
+          <SearchButton label={penalties.find} />
         </form>
         <ListTable
           rows={users}
-          empty={players.length === 0 && (subject === undefined ? t.unresolved : t.nobody)}
+          empty={players.length === 0 && (subject === undefined ? t.unresolved : penalties.nothingFound)}
           columns={[
             [
               t.columns.user,
@@ -70,9 +65,9 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
               ),
               'list-words',
             ],
-            [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+            [account.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
             [
-              t.columns.discord,
+              discord.title,
               ({ discordId, discordUsername }) =>
                 discordId === null ? (
                   <span class="hint">{t.noDiscord}</span>
@@ -83,7 +78,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
             ],
             [t.columns.penalties, (user) => <PenaltyCount player={user} visit={visit} />],
             [
-              t.columns.flags,
+              t.flags,
               (user) => (
                 <>
                   {user.blockedAt && <span class="state state-revoked">{t.block.badge}</span>}
@@ -107,7 +102,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
             rows={players}
             columns={[
               [
-                t.columns.player,
+                penalties.columns.player,
                 (player) => (
                   <span>
                     <a href={pathOfPlayer(player)}>
@@ -125,7 +120,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
                 ),
                 'list-words',
               ],
-              [t.columns.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
+              [account.steamId, ({ steamId64 }) => <code>{steamId64}</code>],
               [t.columns.penalties, (player) => <PenaltyCount player={player} visit={visit} />],
               [
                 t.columns.seen,

@@ -73,11 +73,11 @@ function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[
 
 /** The list of webhooks, and the form to add one. */
 export const showWebhooks: Show = async ({ db, site }, visit) => {
-  const t = textsOf(visit.locale).webhooks;
+  const { webhooks: t, moderation, errors } = textsOf(visit.locale);
   const webhooks = await listWebhooks(db);
   return (
     <Frame site={site} visit={visit} cards={['webhooks']} tab="webhooks">
-      <Card id="webhooks" title={t.title} icon="link" notice={visit.notice}>
+      <Card id="webhooks" title={moderation.tabs.webhooks} icon="link" notice={visit.notice}>
         <p class="lead">{t.lead}</p>
         <ListTable
           rows={webhooks}
@@ -100,7 +100,7 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
         {webhooks.length < MAX_WEBHOOKS ? (
           <AddForm visit={visit} />
         ) : (
-          <p class="hint">{textsOf(visit.locale).errors['webhook-limit']}</p>
+          <p class="hint">{errors['webhook-limit']}</p>
         )}
       </Card>
     </Frame>
@@ -115,14 +115,14 @@ function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
         name="url"
         id="webhook-url"
         type="url"
-        label={t.url}
+        label={t.columns.url}
         hint={t.urlHint}
         required
         maxlength={MAX_WEBHOOK_URL_LENGTH}
         value={visit.form.get('url')}
       />
       <fieldset class="flags">
-        <legend>{t.types}</legend>
+        <legend>{t.columns.types}</legend>
         {STORED_EVENT_TYPES.map((type) => (
           <label class="check">
             <input

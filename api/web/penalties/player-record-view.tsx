@@ -29,8 +29,6 @@ type RecordProps = {
   visit: Visit;
   /** The path of the page that shows the record, without query. */
   path: string;
-  /** Sentences for a player without any penalties, and for one without active penalties. */
-  words: { clean: string; noneActive: string };
   /** The page of a penalty, on pages of those who may open it. */
   pathOfPenalty?: PathOfPenalty;
   /** Linked below the active penalties. */
@@ -48,15 +46,15 @@ export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit
 
 /** A page of a player's record: active penalties first, then ended ones. */
 export function PlayerRecordView(props: RecordProps): JSX.Element {
-  const { record, visit, path, words, pathOfPenalty, appealUrl } = props;
+  const { record, visit, path, pathOfPenalty, appealUrl } = props;
   const t = textsOf(visit.locale).penalties;
   const activeRows = record.rows.filter(({ status }) => status === 'ACTIVE');
   const endedRows = record.rows.filter(({ status }) => status !== 'ACTIVE');
   const isAnythingActive = Object.values(record.active).some((count) => count > 0);
   return (
     <>
-      {record.total === 0 && <p class="empty">{words.clean}</p>}
-      {record.total > 0 && !isAnythingActive && <p class="lead">{words.noneActive}</p>}
+      {record.total === 0 && <p class="empty">{t.clean}</p>}
+      {record.total > 0 && !isAnythingActive && <p class="lead">{t.noneActive}</p>}
       {activeRows.length > 0 && (
         <ul class="penalties">
           {activeRows.map((penalty) => (

@@ -53,14 +53,14 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
         { types: type && [type], status, playerSteamId: steamId64 },
         { page, perPage: PENALTIES_PER_PAGE, now },
       );
-  const t = textsOf(visit.locale).penalties;
+  const { penalties: t, shell } = textsOf(visit.locale);
   const { columns } = t;
   return (
-    <Layout site={site} visit={visit} title={t.ofPlayer}>
+    <Layout site={site} visit={visit} title={shell.nav.penalties}>
       <section class="card" aria-labelledby="list">
         <div class="card-head">
           <Icon name="shield" />
-          <h1 id="list">{t.ofPlayer}</h1>
+          <h1 id="list">{shell.nav.penalties}</h1>
           {candidates.length === 0 && <span class="card-aside">{t.count(total)}</span>}
         </div>
         <form method="get" action={PATH} class="search search-filtered">

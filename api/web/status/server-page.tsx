@@ -53,7 +53,7 @@ export function ServerPage(props: ServerPageProps): JSX.Element {
     >
       <div data-live data-lost={texts.status.lostConnection}>
         <p class="trail">
-          <a href="/">{texts.status.allServers}</a>
+          <a href="/">{texts.penalties.allServers}</a>
         </p>
         <ServerHead server={server} visit={visit} />
         <div class="stack">
@@ -155,7 +155,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
 
 /** The current players, highest score first. */
 function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
-  const t = textsOf(visit.locale).server;
+  const { server: t, penalties } = textsOf(visit.locale);
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
   const unnamed = server.playersCount - server.players.length;
   if (server.players.length === 0) return <p class="empty">{unnamed > 0 ? t.namesUnknown : t.nobody}</p>;
@@ -167,7 +167,7 @@ function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JS
         <table class="players">
           <thead>
             <tr>
-              <th scope="col">{t.player}</th>
+              <th scope="col">{penalties.columns.player}</th>
               {hasTimes && <th scope="col">{t.time}</th>}
               <th scope="col">{t.score}</th>
             </tr>
@@ -308,7 +308,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
             {t.details}
           </a>
           <a class="button button-quiet" href="/">
-            {texts.status.allServers}
+            {texts.penalties.allServers}
           </a>
         </p>
       </section>

@@ -83,7 +83,7 @@ export function LastSeen({ server, visit }: ServerProps): JSX.Element {
 
 /** The server's address with a copy button, and the connect button while it is online. */
 export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const { status: t, connect } = textsOf(visit.locale);
   const id = `address-${server.slug}`;
   return (
     <div class="connect-row">
@@ -96,7 +96,7 @@ export function ConnectRow({ server, visit }: ServerProps): JSX.Element {
           class="button button-primary button-small"
           href={`/connect/${encodeURIComponent(server.slug)}`}
           data-steam={steamAddressOf(server)}
-          aria-label={t.connectTo(isolate(server.name))}
+          aria-label={connect.title(isolate(server.name))}
         >
           {t.connect}
         </a>

@@ -34,7 +34,7 @@ const ADD_COMMAND =
 
 /** The status page: every server of the community. */
 export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Element {
-  const t = textsOf(visit.locale).status;
+  const { status: t, penalties } = textsOf(visit.locale);
   const online = servers.filter(({ server }) => server.isOnline);
   const playing = online.reduce((sum, { server }) => sum + server.playersCount, 0);
   const [busiest] = servers.toSorted((a, b) => b.server.playersCount - a.server.playersCount);
@@ -57,7 +57,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
         ) : (
           <>
             <Overview site={site} visit={visit} servers={servers} playing={playing} />
-            <h2 class="sr-only">{t.list}</h2>
+            <h2 class="sr-only">{penalties.allServers}</h2>
             <ul class="servers">
               {servers.map(({ server, history }) => (
                 <ServerCard server={server} history={history} visit={visit} />

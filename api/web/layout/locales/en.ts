@@ -95,8 +95,6 @@ export const en = {
       vipcore: 'VIPCore',
       discord: 'Discord role',
     },
-    /** Before a date. */
-    until: 'until',
     onThisPage: 'On this page',
   },
 
@@ -106,7 +104,6 @@ export const en = {
     lead: 'A token lets a program use the protected part of the API on your behalf. Treat it like a password.',
     count: (live: number, most: number) => `${live} of ${most} in use`,
     none: 'You have no tokens yet. Create one to make your first request.',
-    noneYet: 'You have no tokens.',
     forAdmins: 'Only administrators can create API tokens here.',
     name: 'Name',
     nameHint: 'What it is for, e.g. “stats website”',
@@ -127,10 +124,7 @@ export const en = {
     },
     allScopes: 'Everything',
     create: 'Create token',
-    full: (most: number) =>
-      `You have ${most} active tokens, which is the maximum. Revoke one you no longer need to make room.`,
     columns: {
-      name: 'Name',
       token: 'Token',
       scopes: 'May read',
       created: 'Created',
@@ -138,8 +132,7 @@ export const en = {
       expires: 'Expires',
     },
     endsWith: 'ends in',
-    neverUsed: 'Never',
-    noExpiry: 'Never',
+    never: 'Never',
     revoke: 'Revoke',
     revokeNamed: (name: string) => `Revoke ${name}`,
     createdTitle: 'Your new token',
@@ -189,7 +182,6 @@ export const en = {
     current: 'This one',
     end: 'End',
     endNamed: (device: string, signedIn: string) => `End the session: ${device}, signed in ${signedIn}`,
-    signOut: 'Sign out',
     signOutEverywhere: 'Sign out everywhere',
   },
 
@@ -207,10 +199,7 @@ export const en = {
   /** Penalties on the account page, the moderation pages and the public list. */
   penalties: {
     own: 'Your penalties',
-    ofPlayer: 'Penalties',
-    ownClean: 'You have no penalties.',
     clean: 'No penalties.',
-    ownNoneActive: 'You have no active penalties.',
     noneActive: 'No active penalties.',
     count: (total: number) => plural('en', total, { one: 'penalty', other: 'penalties' }),
     types: {
@@ -343,12 +332,10 @@ export const en = {
     } satisfies Record<RoundSoundFailure, string>,
     moderation: {
       count: (count: number) => `Sounds: ${count}`,
-      none: 'Nobody has a sound yet.',
-      noneOfPlayer: 'No sound.',
-      columns: { player: 'Player', title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
+      none: 'No sounds.',
+      columns: { title: 'Title', state: 'State', listen: 'Listen', since: 'Since' },
       failed: 'Failed',
       kept: 'Kept, not played',
-      remove: 'Remove',
       removeNamed: (title: string) => `Remove ${title}`,
       removeTitle: 'Remove this sound?',
       removeLead: (title: string, player: string) =>
@@ -367,11 +354,9 @@ export const en = {
       webhooks: 'Webhooks',
       audit: 'Audit log',
     },
-    search: 'Search',
     searchHint:
       'SteamID in any notation, profile address, Discord name or ID, or a current or former nickname',
     found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
-    nobody: 'No results.',
     anyAction: 'Any action',
     day: 'Day (UTC)',
     anyFlag: 'Any',
@@ -380,18 +365,13 @@ export const en = {
     noAccount: 'This player has never signed in.',
     playersWithoutAccount: 'Players without an account',
     columns: {
-      player: 'Player',
       penalties: 'Penalties',
       seen: 'Last seen',
       user: 'User',
-      steamId: 'SteamID64',
-      discord: 'Discord',
-      flags: 'Flags',
       tokens: 'Tokens',
       joined: 'Joined',
     },
     noDiscord: 'not linked',
-    tokensOf: 'API tokens',
     noTokens: 'No tokens.',
     tokenState: { live: 'active', expired: 'expired', revoked: 'revoked' },
     state: 'State',
@@ -400,8 +380,6 @@ export const en = {
       isAdmin: 'Admin: can open these pages and revoke any token',
       isOwner: 'Owner: can change these flags',
       isModerator: 'Moderator: can read penalties and players’ records here',
-      hasSvip: 'SVIP',
-      isServiceplus: 'Premium',
     },
     laterFlags: 'They will have these flags when they sign in.',
     byHand: 'A ticked box gives the flag by hand. What other sources give stays.',
@@ -412,7 +390,6 @@ export const en = {
     block: {
       title: 'Block from this site',
       lead: 'Tokens and sessions stop working at once; signing in and uploading are refused. The sound stays.',
-      reason: 'Reason',
       reasonHint: 'Shown to the user when they try to sign in.',
       block: 'Block from this site',
       since: 'Blocked since',
@@ -446,11 +423,6 @@ export const en = {
       discordAvatar: 'Discord avatar',
       penalties: 'penalties',
       hidesDiscord: 'hides Discord',
-      isAdmin: 'Admin',
-      isOwner: 'Owner',
-      isModerator: 'Moderator',
-      hasSvip: 'SVIP',
-      isServiceplus: 'Premium',
       source: 'source',
       types: 'events',
       reason: 'reason',
@@ -472,7 +444,6 @@ export const en = {
       'discord-member': 'Discord member',
     },
     erasedPlayer: 'erased player',
-    noEntries: 'Nothing has been recorded yet.',
     actions: {
       'user.created': 'created an account',
       'user.signed-in': 'signed in',
@@ -578,7 +549,6 @@ export const en = {
       hint: (most: number) =>
         `At most ${most} characters. Only moderators and admins of this site see notes. They are personal data: the player gets text and time in the download of their own data, without your name, and erasing the player deletes them.`,
       add: 'Add note',
-      delete: 'Delete',
       deleteNumbered: (id: number) => `Delete note ${id}`,
       deleteTitle: 'Delete this note?',
     },
@@ -586,7 +556,6 @@ export const en = {
 
   /** Webhooks, for administrators. */
   webhooks: {
-    title: 'Webhooks',
     lead: 'Each of these addresses is notified whenever a penalty changes. Messages are signed (Standard Webhooks).',
     none: 'No webhooks yet.',
     columns: { url: 'Address', types: 'Events', state: 'State', added: 'Added' },
@@ -606,10 +575,8 @@ export const en = {
       next: (at: string) => `next attempt: ${at}`,
       reasons: { failing: 'failed for 24 hours', gone: 'the address responded 410 (gone)' },
     },
-    url: 'Address',
     urlHint:
       'An https address on the internet. Other networks must be allowed by the operator (WEBHOOK_ALLOW).',
-    types: 'Events',
     add: 'Add webhook',
     addedTitle: 'Webhook added',
     addedLead: 'This address will be notified from now on. The receiver needs the secret to verify messages.',
@@ -661,7 +628,6 @@ export const en = {
       }),
     allOffline: 'All servers are offline',
     numbers: { players: 'Players now', online: 'Servers online', peak: '24-hour peak' },
-    list: 'All servers',
     updated: 'Updated',
     updatesAutomatically: 'Updates automatically',
     lostConnection: 'Connection lost, trying again. You see the last known state.',
@@ -682,15 +648,12 @@ export const en = {
     peakOf: (peak: number) => `24-hour peak: ${peak}`,
     noHistory: 'No history yet',
     connect: 'Connect',
-    connectTo: (name: string) => `Connect to ${name}`,
     address: (name: string) => `address of ${name}`,
-    allServers: 'All servers',
   },
 
   /** The page of one server. */
   server: {
     playersNow: 'Players now',
-    player: 'Player',
     score: 'Score',
     time: 'Time here',
     nobody: 'Nobody is playing right now.',
@@ -816,7 +779,6 @@ export const en = {
     'no-forms': 'This page does not receive forms. Nothing has changed.',
     'token-name': 'Give the token a name of 1 to 64 characters.',
     'token-scopes': 'Tick at least one thing that the token may read.',
-    'tokens-for-admins': 'Only administrators can create API tokens here. No token was created.',
     'token-limit':
       'You already have the maximum number of active tokens. Revoke one you no longer need first.',
     'webhook-discord':

@@ -62,7 +62,7 @@ describe('the member’s own penalties', () => {
   });
 
   test('are none for a clean player', async () => {
-    expect(await readCard()).toBe('Your penalties You have no penalties.');
+    expect(await readCard()).toBe('Your penalties No penalties.');
   });
 
   test('start with those in force: until when, why, by whom and where', async () => {
@@ -123,7 +123,7 @@ describe('the member’s own penalties', () => {
       },
     ]);
     expect(await readCard()).toBe(
-      'Your penalties 2 penalties You have no active penalties. Ended penalties ' +
+      'Your penalties 2 penalties No active penalties. Ended penalties ' +
         'Penalty Reason Issued by Server Issued Ended ' +
         'Mute 1 hour Spam Ala All servers 20 days ago Expired 1 hour ago ' +
         'Ban permanent Wallhack Ala All servers 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',

@@ -14,7 +14,10 @@ test('TOKENS_FOR=admins: members are told, in place of the form, and refused', a
   expect(card.text).toContain('Only administrators can create API tokens here.');
   expect(card.text).not.toContain('action="/account/tokens"');
   const refused = await member.post('/account/tokens', create);
-  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('No token was created.')]);
+  expect([refused.status, refused.text]).toEqual([
+    403,
+    expect.stringContaining('You do not have permission to do this.'),
+  ]);
   expect(await db.select().from(apiTokens)).toBeEmpty();
 });
 

@@ -180,7 +180,9 @@ describe('creating a token', () => {
       await makeToken(`Token ${count}`);
     }
     await makeToken('short', new Date(Date.now() + DAY_MS));
-    expect((await browser.get('/account')).text).toContain('You have 10 active tokens');
+    expect((await browser.get('/account')).text).toContain(
+      'You already have the maximum number of active tokens.',
+    );
     const refused = await browser.post('/account/tokens', { name: 'eleventh' });
     expect(refused.status).toBe(409);
     expect(refused.text).toContain('Revoke one you no longer need first');

@@ -109,12 +109,12 @@ describe('the audit log', () => {
     const granted = (await admin.get('/account/moderation/audit')).text;
     expect(granted).toContain('<span class="hint">configuration</span>');
     expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
-    expect(granted).toContain('Admin: yes · Owner: yes');
+    expect(granted).toContain('Owner: yes · Admin: yes');
     await saveOwners([OWNER]);
-    expect((await admin.get('/account/moderation/audit')).text).toContain('Admin: no · Owner: no');
+    expect((await admin.get('/account/moderation/audit')).text).toContain('Owner: no · Admin: no');
     const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
     expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
-    expect(polish.text).toContain('Admin: nie · Właściciel: nie');
+    expect(polish.text).toContain('Właściciel: nie · Admin: nie');
     await admin.get('/account?lang=en');
   });
 

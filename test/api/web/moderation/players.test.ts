@@ -100,7 +100,7 @@ describe('the page of a player', () => {
     expect(page.status).toBe(200);
     expect(textOf(page.text)).toContain('This player has never signed in.');
     expect(card(page.text, 'penalties')).toContain('Banned permanently #3 Reason Wallhack');
-    expect(card(page.text, 'sounds')).toContain('No sound.');
+    expect(card(page.text, 'sounds')).toContain('No sounds.');
     expect([card(page.text, 'tokens'), card(page.text, 'flags')]).toEqual(['', '']);
     const endsAt = new Date('2030-01-02T03:04:05Z');
     await db
@@ -121,7 +121,7 @@ describe('the page of a player', () => {
     ] as const) {
       const page = await admin.get(`/account/moderation/users/${id}`);
       expect([id, page.status]).toEqual([id, status]);
-      expect(card(page.text, 'sounds')).not.toContain('No sound.');
+      expect(card(page.text, 'sounds')).not.toContain('No sounds.');
     }
   });
 
