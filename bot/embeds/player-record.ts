@@ -36,7 +36,7 @@ export type SteamBansView =
 export type RecordFilter = { type?: PenaltyType | undefined; status?: PenaltyStatus | undefined };
 
 /** One page of a player's penalties. */
-export type RecordView = Omit<PlayerRecord, 'rows' | 'activeRows' | 'playerName'> & {
+type RecordView = Omit<PlayerRecord, 'rows' | 'activeRows' | 'playerName'> & {
   playerName: string;
   steamId: SteamId64;
   /** Whether they have an account here. */

@@ -14,8 +14,8 @@ import { localizationOf } from '../locales/localization.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../moderators.ts';
 import { parseCustomId } from './custom-id.ts';
 
-export type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
-export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
+type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
+type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 /** Interactions that get a message as their response; they can be deferred. */
 export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 

@@ -51,7 +51,7 @@ const CHECK_MS = 5000;
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
  * from it once they are deleted at Discord.
  */
-export type LiveStatus = {
+type LiveStatus = {
   /** Called whenever the bot has logged in; the first call counts. */
   start: () => void;
   /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
