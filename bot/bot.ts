@@ -113,11 +113,7 @@ export function createBot(deps: BotDeps): Bot {
       feeds.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
-      registering ??= registerAtStart(parts, {
-        guildId,
-        signal: stopping.signal,
-        onRegistered: setIds,
-      });
+      registering ??= registerAtStart(parts, stopping.signal).then(setIds);
     },
   });
   const presence = createPresence({ ...parts, show: connection.showStatus });

@@ -9,23 +9,15 @@ import {
   type RESTPutAPIApplicationCommandsResult,
   Routes,
 } from 'discord.js';
-import type { Logger } from 'pino';
-import type { Db } from '../src/db/client.ts';
 import { InvalidInput } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import type { CommandIds } from './command-mentions.ts';
 import { COMMANDS } from './commands/commands.ts';
+import type { BotParts } from './parts.ts';
 import { isDiscordRefusal, readApplication, toDiscordFailure } from './rest.ts';
 
-type RegisterDeps = { rest: REST; db: Db };
-
-type RegisterOptions = {
-  /** The only guild with the commands; undefined: every guild of the bot. */
-  guildId: string | undefined;
-  /** Whether to register the commands even if nothing has changed. */
-  isForced?: boolean;
-};
+type RegisterDeps = Pick<BotParts, 'rest' | 'db' | 'guildId'>;
 
 export type Registration = {
   isChanged: boolean;
@@ -45,47 +37,44 @@ const PAUSES = { firstMs: 5000, maxMs: 600_000 };
 /**
  * Registers the commands when the bot starts, and keeps trying while Discord or the database is unreachable. A refusal
  * is final. Never rejects; `signal` ends it.
+ * @returns the ids of the slash commands; none if they could not be registered.
  */
 export async function registerAtStart(
-  deps: RegisterDeps & { log: Logger },
-  {
-    guildId,
-    signal,
-    onRegistered,
-  }: { guildId: string | undefined; signal: AbortSignal; onRegistered: (ids: CommandIds) => void },
-): Promise<void> {
+  deps: RegisterDeps & Pick<BotParts, 'log'>,
+  signal: AbortSignal,
+): Promise<CommandIds> {
   const { log } = deps;
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
-      const registration = await registerCommands(deps, { guildId });
-      const { isChanged, commands, scope, ids } = registration;
-      onRegistered(ids);
+      const { isChanged, commands, scope, ids } = await registerCommands(deps);
       log.info(
         { commands, scope },
         isChanged ? 'slash commands registered' : 'slash commands are registered already',
       );
-      return;
+      return ids;
     } catch (error) {
       const isFinal = error instanceof InvalidInput;
       log.warn(
         { err: error },
         `slash commands could not be registered${isFinal ? '' : ': retrying with growing pauses'}`,
       );
-      if (isFinal) return;
+      if (isFinal) return {};
     }
     // Rejects when the bot stops, which ends the loop.
     await pause(retryPauseMs(failures, PAUSES), undefined, { signal }).catch(() => undefined);
   }
+  return {};
 }
 
 /**
  * Replaces all registered commands in one request, if the definitions have changed since the last registration. Those in
  * the previous scope (global or a guild) are removed, or each command would appear twice.
+ * @param isForced replaces them even if nothing has changed.
  * @throws {InvalidInput} when Discord rejects the token or the commands · {Unavailable} when it cannot be reached.
  */
 export async function registerCommands(
-  { rest, db }: RegisterDeps,
-  { guildId, isForced = false }: RegisterOptions,
+  { rest, db, guildId }: RegisterDeps,
+  { isForced = false } = {},
 ): Promise<Registration> {
   try {
     const { applicationId } = await readApplication(rest);

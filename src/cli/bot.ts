@@ -13,8 +13,7 @@ export function addBotCommands(program: Command, session: Session): void {
       const { rest, settings } = await openDiscord(session);
       const { guildId } = settings;
       const { db } = await session.database();
-      const registration = await registerCommands({ rest, db }, { guildId, isForced: true });
-      const { commands, scope } = registration;
+      const { commands, scope } = await registerCommands({ rest, db, guildId }, { isForced: true });
       const where = guildId === undefined ? 'globally' : `in guild ${scope}`;
       session.print({ commands, scope }, `Registered ${commands} commands ${where}`);
     });

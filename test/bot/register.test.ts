@@ -20,24 +20,24 @@ beforeEach(async () => {
 });
 
 test('registers all commands in one request, once, and again only when forced', async () => {
-  const first = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  const first = await registerCommands({ rest: rest(), db, guildId: undefined });
   const ids = Object.fromEntries(
     ['server', 'ban-check', 'lookup', 'feed'].map((name) => [name, fake.commandId(name)]),
   );
   expect(first).toEqual({ isChanged: true, commands: 5, scope: 'global', ids } as Registration);
-  expect(await registerCommands({ rest: rest(), db }, { guildId: undefined })).toEqual({
+  expect(await registerCommands({ rest: rest(), db, guildId: undefined })).toEqual({
     ...first,
     isChanged: false,
   });
   expect(puts()).toHaveLength(1);
   expect(
-    (await registerCommands({ rest: rest(), db }, { guildId: undefined, isForced: true })).isChanged,
+    (await registerCommands({ rest: rest(), db, guildId: undefined }, { isForced: true })).isChanged,
   ).toBe(true);
   expect(puts()).toHaveLength(2);
 });
 
 test('names, options and descriptions are localised; permissions are a default only', async () => {
-  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  await registerCommands({ rest: rest(), db, guildId: undefined });
   const commands = fake.commands.get('global') ?? [];
   expect(
     commands.map((command) => ({
@@ -133,39 +133,37 @@ test('names, options and descriptions are localised; permissions are a default o
 });
 
 test('in one guild without what only global commands take, and removes the global ones', async () => {
-  await registerCommands({ rest: rest(), db }, { guildId: undefined });
-  await registerCommands({ rest: rest(), db }, { guildId: GUILD });
+  await registerCommands({ rest: rest(), db, guildId: undefined });
+  await registerCommands({ rest: rest(), db, guildId: GUILD });
   expect(fake.commands.get('global')).toEqual([]);
   expect(fake.commands.get(GUILD)?.every((command) => command.contexts === undefined)).toBe(true);
-  await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  await registerCommands({ rest: rest(), db, guildId: undefined });
   expect(fake.commands.get(GUILD)).toEqual([]);
 });
 
 test('keeps the commands where they are when Discord refuses them in another guild', async () => {
-  const { ids } = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  const { ids } = await registerCommands({ rest: rest(), db, guildId: undefined });
   fake.state.guildAccess = false;
-  await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow('Missing Access');
-  const again = await registerCommands({ rest: rest(), db }, { guildId: undefined });
+  await expect(registerCommands({ rest: rest(), db, guildId: GUILD })).rejects.toThrow('Missing Access');
+  const again = await registerCommands({ rest: rest(), db, guildId: undefined });
   expect(again.ids).toEqual(ids);
   expect(fake.commands.get('global')).toHaveLength(5);
 });
 
 test('logs the reason when Discord refuses, and when it is unreachable', async () => {
   fake.state.guildAccess = false;
-  await expect(registerCommands({ rest: rest(), db }, { guildId: GUILD })).rejects.toThrow(
+  await expect(registerCommands({ rest: rest(), db, guildId: GUILD })).rejects.toThrow(
     'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
   );
   await expect(
-    registerCommands(
-      { rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db },
-      { guildId: undefined },
-    ),
+    registerCommands({ rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db, guildId: undefined }),
   ).rejects.toThrow('Discord rejected DISCORD_TOKEN');
   await expect(
-    registerCommands(
-      { rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }), db },
-      { guildId: undefined },
-    ),
+    registerCommands({
+      rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }),
+      db,
+      guildId: undefined,
+    }),
   ).rejects.toThrow('Discord cannot be reached');
 });
 
@@ -174,10 +172,7 @@ test('at the start keeps trying while Discord is unreachable, until the bot stop
   const lines: { msg: string }[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const away = createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' });
-  const registering = registerAtStart(
-    { rest: away, db, log },
-    { guildId: undefined, signal: stopping.signal, onRegistered: () => undefined },
-  );
+  const registering = registerAtStart({ rest: away, db, guildId: undefined, log }, stopping.signal);
   await waitFor(() => lines.length === 1);
   expect(lines[0]?.msg).toBe('slash commands could not be registered: retrying with growing pauses');
   stopping.abort();
@@ -190,9 +185,6 @@ test('at the start gives up when Discord refuses', async () => {
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const refused = createRest({ apiUrl: fake.apiUrl, token: 'wrong' });
   const { signal } = new AbortController();
-  await registerAtStart(
-    { rest: refused, db, log },
-    { guildId: undefined, signal, onRegistered: () => undefined },
-  );
+  await registerAtStart({ rest: refused, db, guildId: undefined, log }, signal);
   expect(lines.map(({ msg }) => msg)).toEqual(['slash commands could not be registered']);
 });
