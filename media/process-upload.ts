@@ -70,7 +70,8 @@ class Superseded extends Error {
   override name = 'Superseded';
 }
 
-type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; isStopping: () => boolean };
+/** Its signal aborts when the worker stops. */
+type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; signal: AbortSignal };
 
 /** Finishes a claimed upload, or returns it to the queue. Throws only when the database is unreachable. */
 export async function processUpload(
@@ -175,7 +176,7 @@ async function settleFailure(
   const { db, folders, log } = deps;
   const fields = { steamId64: sound.steamId64, sound: sound.id };
   const fieldsWithError = { ...fields, err: error };
-  if (context.isStopping() && !(error instanceof SoundRefused && error.cause === undefined)) {
+  if (context.signal.aborted && !(error instanceof SoundRefused && error.cause === undefined)) {
     // As if it had not been claimed.
     await saveClaimedSound(db, sound, { status: 'queued', claimMs: null, attempts: sound.attempts - 1 });
     return undefined;

@@ -25,8 +25,6 @@ export function createRoundSoundWorker(
 ): RoundSoundWorker {
   const { db, folders, log } = deps;
   const { idleMs = 15_000, graceMs = 5000, leaseMs = 15_000 } = options;
-  const stopping = new AbortController();
-  const context = { ...options, leaseMs, isStopping: () => stopping.signal.aborted };
   let reconciledAt = Number.NEGATIVE_INFINITY;
   let loop: Loop | undefined;
 
@@ -47,7 +45,7 @@ export function createRoundSoundWorker(
       await reconcileIfDue();
       const sound = await claimQueuedSound(db, { leaseMs });
       if (!sound) return;
-      await processUpload(deps, context, sound);
+      await processUpload(deps, { ...options, leaseMs, signal }, sound);
     }
   }
 
@@ -64,7 +62,6 @@ export function createRoundSoundWorker(
       loop?.wake();
     },
     async stop() {
-      stopping.abort();
       loop?.stop();
       const timer = setTimeout(() => void deps.ffmpeg.close(), graceMs);
       await loop?.ended;
