@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
-import { type MessageView, rowsOf } from './embeds/message.ts';
+import { type MessageView, noticeMessage, rowsOf } from './embeds/message.ts';
+import type { BotParts } from './parts.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
@@ -61,16 +62,21 @@ export async function editMessage(
   }
 }
 
-/** Sends a message to a user. @throws DiscordAPIError when they accept none from the bot. */
+/** Sends a short text to a user. Logs it when that fails, such as when they accept no messages from the bot. */
 export async function sendDirectMessage(
-  messenger: Messenger,
+  messenger: Messenger & Pick<BotParts, 'log'>,
   userId: string,
-  message: MessageView,
+  text: string,
 ): Promise<void> {
-  const { rest, signal } = messenger;
+  const { rest, signal, log } = messenger;
   const body = { recipient_id: userId };
-  const channel = await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) });
-  await postMessage(messenger, readId(channel), { message });
+  try {
+    const channel = await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) });
+    await postMessage(messenger, readId(channel), { message: noticeMessage(text) });
+  } catch (error) {
+    if (signal?.aborted) return;
+    log.warn({ userId, text, err: error }, 'a user could not be notified by direct message');
+  }
 }
 
 /** Whether an edit failed because the message is deleted, or belongs to the bot's former application. */

@@ -8,7 +8,6 @@ import {
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import { noticeMessage } from '../embeds/message.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { isChannelGone, isPostingForbidden, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
@@ -140,20 +139,11 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       return postpone(feed, error);
     }
     if (startedBy === UNKNOWN_DISCORD_ID) return;
-    try {
-      const { texts } = localizationOf(locale);
-      const { feed: words } = texts;
-      const channel = channelMention(channelId);
-      const why = words[reason](deps.mention('feed start', texts));
-      const text = words.switchedOff({ subject, channel, reason: why });
-      await sendDirectMessage(stepDeps, startedBy, noticeMessage(text));
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn(
-        { ...fields, err: error },
-        'the person who started the feed could not be notified by direct message',
-      );
-    }
+    const { texts } = localizationOf(locale);
+    const { feed: words } = texts;
+    const why = words[reason](deps.mention('feed start', texts));
+    const text = words.switchedOff({ subject, channel: channelMention(channelId), reason: why });
+    await sendDirectMessage(stepDeps, startedBy, text);
   }
 
   const stopListening = servers.onChange(() => {

@@ -137,7 +137,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       const isForbidden = isPostingForbidden(error);
       message.refusals = isForbidden ? message.refusals + 1 : 0;
       if (isMessageGone(error) || isChannelGone(error) || (isForbidden && message.refusals >= MAX_REFUSALS)) {
-        if (isForbidden) await tellForbidden(row);
+        if (isForbidden) await tellForbidden(row).catch(() => undefined);
         await forget(row, error.message).catch(() => undefined);
         return;
       }
@@ -152,18 +152,9 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
 
   /** Tells the person who pinned a message that the bot may no longer edit it. */
   async function tellForbidden({ messageId, channelId, locale }: Row): Promise<void> {
-    try {
-      const userId = await findWhoPinned(db, messageId);
-      if (userId === undefined) return;
-      const { texts } = localizationOf(locale);
-      const text = texts.server.updatesForbidden(channelMention(channelId));
-      await sendDirectMessage(messenger, userId, noticeMessage(text));
-    } catch (error) {
-      log.warn(
-        { err: error, messageId },
-        'the person who pinned a live status message could not be notified',
-      );
-    }
+    const userId = await findWhoPinned(db, messageId);
+    const text = localizationOf(locale).texts.server.updatesForbidden(channelMention(channelId));
+    if (userId !== undefined) await sendDirectMessage(messenger, userId, text);
   }
 
   async function forget({ messageId, channelId }: Row, reason: string): Promise<void> {
