@@ -46,14 +46,17 @@ export function createEmbeddedFfmpeg(): Ffmpeg {
       clearTimeout(idleTimer);
       engine ??= startEngine();
       const { worker, ended } = engine;
-      const result = await runInWorker(worker, toTask(job, { files, limits }), limits.wallMs).catch(
-        async (error: unknown) => {
-          discard();
-          // Until it ends, the worker may still write, and a closed file's descriptor may be reused for another file.
-          await ended;
-          throw error;
-        },
-      );
+      const task = {
+        args: toArguments(job),
+        files: files.map(({ name, handle }) => ({ name, descriptor: handle.fd })),
+        fileBytes: limits.fileBytes,
+      };
+      const result = await runInWorker(worker, task, limits.wallMs).catch(async (error: unknown) => {
+        discard();
+        // Until it ends, the worker may still write, and a closed file's descriptor may be reused for another file.
+        await ended;
+        throw error;
+      });
       if (result.failure === 'crashed') discard();
       else idleTimer = setTimeout(discard, IDLE_MS).unref();
       throwFailure(result);
@@ -126,14 +129,7 @@ async function openFiles({ directory, input, output, sideOutputs = [] }: FfmpegJ
   }
 }
 
-function toTask(
-  { input, output }: FfmpegJob,
-  { files, limits }: { files: readonly OpenFile[]; limits: FfmpegLimits },
-): EmbeddedTask {
+function toArguments({ input, output }: FfmpegJob): string[] {
   const target = output.name === undefined ? ['-f', 'null', '-'] : [output.name];
-  return {
-    args: [...input.options, '-i', input.name, ...output.options, ...target],
-    files: files.map(({ name, handle }) => ({ name, descriptor: handle.fd })),
-    fileBytes: limits.fileBytes,
-  };
+  return [...input.options, '-i', input.name, ...output.options, ...target];
 }
