@@ -1,13 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { Unavailable } from '../../../src/domain/errors.ts';
 import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
 import { type SteamId64, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
-import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
+import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { Facts } from '../layout/facts.tsx';
 import { Badges } from '../layout/flags.tsx';
 import { formatRelative } from '../layout/locales/locale.ts';
@@ -95,10 +94,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
 
 /** What Steam responds; undefined while it is slow or does not respond. */
 function inTime<T>(response: Promise<T>): Promise<T | undefined> {
-  return withTimeLimit(response, STEAM_WAIT_MS).catch((error: unknown) => {
-    if (error instanceof TimeLimitExceeded || error instanceof Unavailable) return undefined;
-    throw error;
-  });
+  return withTimeLimit(response, STEAM_WAIT_MS).catch(() => undefined);
 }
 
 /** A user's Discord account, unless it is hidden from the visitor. */
