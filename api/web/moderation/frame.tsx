@@ -38,18 +38,14 @@ type FrameProps = {
   /** As in `Layout`. */
   cards?: readonly string[];
   tab: Tab;
-  /** Of the page in the browser's tab; that of the list by default. */
+  /** Of a page that belongs to the list of the tab. */
   title?: string;
-  /** The link to the list that the page belongs to. */
-  back?: PageLink;
   children?: Child;
 };
 
-type PageLink = { href: string; label: string };
-
 /** The layout of all moderation pages, with the tabs that the visitor may open. */
 export function Frame(props: FrameProps): JSX.Element {
-  const { site, visit, cards = [], tab, title, back, children } = props;
+  const { site, visit, cards = [], tab, title, children } = props;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
   const visibleTabs = isAdministrator(visit.user) ? TABS : RECORD_TABS;
   return (
@@ -68,9 +64,9 @@ export function Frame(props: FrameProps): JSX.Element {
           </ul>
         </nav>
       </div>
-      {back && (
+      {title !== undefined && (
         <p>
-          <a href={back.href}>← {back.label}</a>
+          <a href={pathOfTab(tab)}>← {tabs[tab]}</a>
         </p>
       )}
       {children}

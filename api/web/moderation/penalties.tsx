@@ -280,9 +280,8 @@ export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
     serverId: penalty.serverId,
     serverName: server && shownNameOf(server),
   });
-  const back = { href: pathOfTab('penalties'), label: words.back };
   return (
-    <Frame site={site} visit={visit} tab="penalties" title={title} back={back}>
+    <Frame site={site} visit={visit} tab="penalties" title={title}>
       <Card id="penalty" title={title} icon="shield">
         <p class="lead">
           <PenaltyStatusText penalty={penalty} visit={visit} />

@@ -10,7 +10,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
+import { Frame, type ModerationDeps, type Show } from './frame.tsx';
 import { pathOfPenalty } from './penalties.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
 import { ProfileCard } from './player-profile.tsx';
@@ -25,7 +25,7 @@ import { BlockCard, FlagsCard, UserTokensCard } from './user-rights.tsx';
 export const showPlayer: Show = async (deps, visit, params) => {
   const steamId64 = parsePlayerId(params.steamid64);
   const { db, site } = deps;
-  const { moderation, records, penalties: t } = textsOf(visit.locale);
+  const { moderation, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
   const [user, record, given] = await Promise.all([
     findUserBySteamId(db, steamId64),
@@ -38,14 +38,9 @@ export const showPlayer: Show = async (deps, visit, params) => {
       site={site}
       visit={visit}
       cards={['notes', 'sounds', 'tokens', 'flags', 'block']}
+      // Moderators have no list of users.
       tab={isAdmin ? 'users' : 'penalties'}
       title={name}
-      back={
-        // Moderators have no list of users.
-        isAdmin
-          ? { href: pathOfTab('users'), label: moderation.back }
-          : { href: pathOfTab('penalties'), label: records.penalty.back }
-      }
     >
       <ProfileCard deps={deps} steamId64={steamId64} name={name} user={user} visit={visit} />
       <Card

@@ -183,7 +183,6 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
       cards={['webhook', 'deliveries']}
       tab="webhooks"
       title={t.titleOf(webhook.id)}
-      back={{ href: PATH, label: t.back }}
     >
       <Card id="webhook" title={t.titleOf(webhook.id)} icon="link" notice={visit.notice}>
         <Facts

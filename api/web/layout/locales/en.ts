@@ -386,7 +386,6 @@ export const en = {
     ownOwner: 'You cannot remove your own owner flag; another owner can.',
     ownersOnly: 'Only owners can change flags.',
     save: 'Save flags',
-    back: 'All users',
     block: {
       title: 'Block from this site',
       lead: 'Tokens and sessions stop working at once; signing in and uploading are refused. The sound stays.',
@@ -523,7 +522,6 @@ export const en = {
       source: 'Source',
       noSource: 'None',
       removed: 'No longer there',
-      back: 'All penalties',
     },
     adminsLead: 'Penalties issued in the last 7 · 30 · 90 days, and how many of them have been lifted since.',
     all: 'All',
@@ -583,7 +581,6 @@ export const en = {
     shownOnce: 'Copy the secret now. It is not shown again.',
     secret: 'Webhook secret',
     done: 'Done',
-    back: 'All webhooks',
     titleOf: (id: number) => `Webhook ${id}`,
     test: 'Send a test',
     retry: 'Try again now',

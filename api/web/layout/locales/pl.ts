@@ -349,7 +349,6 @@ export const pl: Texts = {
     ownOwner: 'Nie możesz odebrać sobie flagi właściciela. Może to zrobić inny właściciel.',
     ownersOnly: 'Flagi mogą zmieniać tylko właściciele.',
     save: 'Zapisz flagi',
-    back: 'Wszyscy użytkownicy',
     block: {
       title: 'Blokada na tej stronie',
       lead: 'Tokeny i sesje natychmiast przestaną działać, a logowanie i przesyłanie plików zostaną odrzucone. Dźwięk pozostanie.',
@@ -481,7 +480,6 @@ export const pl: Texts = {
       source: 'Źródło',
       noSource: 'Brak',
       removed: 'Już tam nie istnieje',
-      back: 'Wszystkie kary',
     },
     adminsLead: 'Kary nałożone w ciągu ostatnich 7 · 30 · 90 dni oraz liczba tych, które zostały już zdjęte.',
     all: 'Razem',
@@ -549,7 +547,6 @@ export const pl: Texts = {
     shownOnce: 'Skopiuj sekret teraz. Nie zostanie pokazany ponownie.',
     secret: 'Sekret webhooka',
     done: 'Gotowe',
-    back: 'Wszystkie webhooki',
     titleOf: (id) => `Webhook ${id}`,
     test: 'Wyślij test',
     retry: 'Spróbuj ponownie teraz',
