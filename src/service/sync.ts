@@ -75,26 +75,24 @@ export async function startSync({
       Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
   });
 
-  const retention = startRetention({ db, leaders, log });
-  onStopPart('retention', retention.stop);
+  onStopPart('retention', startRetention({ db, leaders, log }).stop);
 
   const deps = { db, log, metrics: mirrorMetrics, now };
-  const mirrors: { part: Part; rounds: Rounds }[] = [];
+  const lead = (part: Part, rounds: Rounds) => {
+    health.set(part, rounds.health);
+    onStopPart(part, leaders.run(part, rounds.lead).stop);
+  };
   for (const { system, settings } of mirrored) {
     const { url } = settings;
     if (url === undefined) continue;
     checkUrl(`${system.kind.toUpperCase()}_URL`, url);
     const rounds = createMirror({ ...deps, databaseUrl: database.url }, system, { ...settings, url });
-    mirrors.push({ part: `mirror_${system.kind}`, rounds });
+    lead(`mirror_${system.kind}`, rounds);
   }
   const { url: vipUrl, flags } = config.vipcore;
   if (vipUrl !== undefined) {
     checkUrl('VIPCORE_URL', vipUrl);
-    mirrors.push({ part: 'mirror_vipcore', rounds: createVipMirror(deps, { url: vipUrl, flags }) });
-  }
-  for (const { part, rounds } of mirrors) {
-    health.set(part, rounds.health);
-    onStopPart(part, leaders.run(part, rounds.lead).stop);
+    lead('mirror_vipcore', createVipMirror(deps, { url: vipUrl, flags }));
   }
 }
 
