@@ -9,7 +9,7 @@ import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { count, namedObject, strictObject, successModel, TimestampModel } from '../models.ts';
 import { integerParameter } from '../parameters.ts';
-import { SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
+import { SERVER_NOT_FOUND, SLUG_PARAMETER } from './servers.ts';
 
 const DEFAULT_HOURS = 24;
 /** A year: samples are kept no longer. */

@@ -1,4 +1,7 @@
+import { NotFound } from '../../../src/domain/errors.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
+import { defineFailure } from '../../http/failures.ts';
+import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import type { BodyCache } from '../body-cache.ts';
 import {
@@ -9,7 +12,30 @@ import {
   ServerListModel,
   ServerResponseModel,
 } from './server-models.ts';
-import { SERVER_ID_PARAMETER, SERVER_NOT_FOUND, SLUG_PARAMETER } from './server-parameters.ts';
+
+export const SERVER_NOT_FOUND = defineFailure(
+  'ServerNotFound',
+  'There is no such server.',
+  () => new NotFound('Server not found'),
+);
+
+export const SLUG_PARAMETER = {
+  in: 'path',
+  name: 'server',
+  description: 'The slug, never the id.',
+  example: 'only-mirage-1',
+  parse: (text: string | undefined) => text ?? '',
+} as const satisfies Parameter<string>;
+
+/** Undefined for an invalid id, which no server has. */
+const SERVER_ID_PARAMETER = {
+  in: 'path',
+  name: 'server',
+  description: 'The numeric id, never the slug.',
+  schema: { type: 'integer', minimum: 1 },
+  example: 3,
+  parse: (text = '') => (/^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : undefined),
+} as const satisfies Parameter<number | undefined>;
 
 /** `bodies`: rebuilt when the list changes; shared by both bases. */
 type Deps = { serverList: ServerList; bodies: BodyCache; now: () => Date };
