@@ -33,13 +33,11 @@ export function refuseNearMisses(
   if (filters.length === 0) return;
   const names = new Set(parameters.map(({ name }) => name));
   for (const key of new Set(keys)) {
-    const meant = names.has(key) ? undefined : (findOther(key, others) ?? findMeant(foldName(key), filters));
+    if (names.has(key)) continue;
+    const other = others.find(({ aliases }) => aliases.includes(key));
+    const meant = other ?? findMeant(foldName(key), filters);
     if (meant) throw misspelled(key, meant.name);
   }
-}
-
-function findOther(key: string, others: readonly OtherKeys[]): Named | undefined {
-  return others.find(({ aliases }) => aliases.includes(key));
 }
 
 /** The filter that a key is probably meant for. */

@@ -1,5 +1,5 @@
 import { type OtherKeys, refuseNearMisses } from './near-misses.ts';
-import { requireShortQuery, splitQuery } from './query.ts';
+import { isQueryTooLong, QUERY_TOO_LONG, splitQuery } from './query.ts';
 
 /** One parameter of a route, used by its handler and by the OpenAPI document alike. */
 export type Parameter<Value = unknown> = {
@@ -60,7 +60,7 @@ export function parseParameters<P extends Parameters>(
   const values: Record<string, unknown> = {};
   let query: URLSearchParams | undefined;
   const lastOf = (name: string) => {
-    requireShortQuery(request.url);
+    if (isQueryTooLong(request.url)) throw QUERY_TOO_LONG.error();
     query ??= splitQuery(request.url);
     return query.getAll(name).at(-1) || undefined;
   };

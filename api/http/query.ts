@@ -21,8 +21,3 @@ export const QUERY_TOO_LONG = defineFailure(
   `The query has more than ${MAX_QUERY_LENGTH} characters.`,
   () => new InvalidInput(`The query is too long: use at most ${MAX_QUERY_LENGTH} characters`),
 );
-
-/** @throws {InvalidInput} when the query of an address has more than 8,192 characters. */
-export function requireShortQuery(address: string): void {
-  if (isQueryTooLong(address)) throw QUERY_TOO_LONG.error();
-}
