@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { InvalidInput } from '../../domain/errors.ts';
 import type { ImportSummary } from '../import-report.ts';
 import {
@@ -32,17 +33,9 @@ export async function importNdjson(
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;
-    async function* countBytes() {
-      for await (const chunk of chunks) {
-        bytesRead += chunk.length;
-        yield chunk;
-      }
-    }
-    async function* readPages() {
-      for await (const lines of readLines(countBytes())) {
-        yield lines.filter((line) => line.text?.trim() !== '');
-      }
-    }
+    const pages = readLines(chunks, (bytes) => {
+      bytesRead += bytes;
+    });
     const parser: ItemParser<Line> = {
       table: 'line',
       idsOf: (line) => [String(line.number)],
@@ -51,7 +44,7 @@ export async function importNdjson(
         return parseNdjsonLine(text, warn);
       },
     };
-    await importPages(run, readPages(), parser, () => totalBytes && bytesRead / totalBytes);
+    await importPages(run, pages, parser, () => totalBytes && bytesRead / totalBytes);
   });
 }
 
@@ -63,13 +56,20 @@ const MAX_LINE_BYTES = 1_048_576;
 
 const NEWLINE = 10;
 
-/** Splits bytes into batches of lines at LF or CRLF; a byte order mark at the beginning is removed. */
-async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
+/**
+ * Splits bytes into batches of lines at LF or CRLF. Blank lines, and a byte order mark at the beginning, are left out.
+ * @param onChunk called with the size of each chunk.
+ */
+async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  onChunk: (bytes: number) => void,
+): AsyncGenerator<Line[]> {
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
   let number = 0;
   let batch: Line[] = [];
   for await (const chunk of chunks) {
+    onChunk(chunk.length);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       endLine(chunk.subarray(start, end));
@@ -90,19 +90,11 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Lin
 
   function endLine(rest: Uint8Array): void {
     number += 1;
-    const isTooLong = pendingBytes + rest.length > MAX_LINE_BYTES;
-    batch.push({ number, text: isTooLong ? undefined : decode(Buffer.concat([...pending, rest])) });
+    const bytes = Buffer.concat([...pending, rest]);
+    const isText = pendingBytes + rest.length <= MAX_LINE_BYTES && isUtf8(bytes);
+    const text = isText ? bytes.toString().replace(/^\ufeff|\r$/g, '') : undefined;
+    if (text?.trim() !== '') batch.push({ number, text });
     pending = [];
     pendingBytes = 0;
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes).replace(/\r$/, '');
-  } catch {
-    return undefined;
   }
 }
