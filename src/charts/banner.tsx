@@ -1,8 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { mapNameOf, type ServerView } from '../live/server-view.ts';
-import { Curve } from './plot.tsx';
+import { Curve, toDayPlot } from './plot.tsx';
 import { drawPng, type MeasureText } from './raster.ts';
-import { mergeSteps, type Series } from './series.ts';
+import type { Series } from './series.ts';
 import { fitText, toDrawable } from './text.ts';
 
 /** Named as in URLs; the first is the default. */
@@ -37,8 +37,6 @@ const STYLE = `
   .plot-area { fill: ${INK.good}; fill-opacity: 0.22 }
   .plot-line { fill: none; stroke: ${INK.good}; stroke-width: 1.5 }
 `;
-const DAY_MS = 86_400_000;
-const STEP_SECONDS = 1800;
 
 /** Draws the state of a server for forums. The only word is "offline", so that it needs no translation. @returns a PNG. */
 export function drawBanner(banner: BannerPicture): Promise<Uint8Array<ArrayBuffer>> {
@@ -117,13 +115,11 @@ type Box = { left: number; top: number; width: number; height: number };
 
 function History({ server, history, now, left, top, ...size }: BannerPicture & Box): JSX.Element | null {
   if (!history) return null;
-  const series = mergeSteps(history, STEP_SECONDS);
-  const peak = Math.max(0, ...series.points.map(({ playersMaximum }) => playersMaximum));
-  const from = new Date(now.getTime() - DAY_MS);
-  const plot = { from, to: now, top: Math.max(server.maxPlayers, peak, 4), grain: 0.25, ...size };
+  const peak = Math.max(0, ...history.points.map(({ playersMaximum }) => playersMaximum));
+  const axes = { to: now, top: Math.max(server.maxPlayers, peak, 4), grain: 0.25 };
   return (
     <g transform={`translate(${left} ${top})`}>
-      <Curve series={series} plot={plot} />
+      <Curve {...toDayPlot(history, { ...axes, ...size })} />
       <rect y={size.height} width={size.width} height="1" fill={INK.line} />
     </g>
   );

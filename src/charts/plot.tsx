@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { type Series, splitIntoStretches } from './series.ts';
+import { mergeSteps, type Series, splitIntoStretches } from './series.ts';
 
 /** The axes of a chart, time from left to right and players from 0 at the bottom to `top`, and its size. */
 export type Plot = {
@@ -13,6 +13,15 @@ export type Plot = {
 };
 
 type PlotProps = { series: Series; plot: Plot };
+
+const DAY_MS = 86_400_000;
+const HALF_AN_HOUR_SECONDS = 1800;
+
+/** The last day of a series on a small plot, in half hours: finer detail is not visible at its size. */
+export function toDayPlot(series: Series, { to, ...axes }: Omit<Plot, 'from'>): PlotProps {
+  const from = new Date(to.getTime() - DAY_MS);
+  return { series: mergeSteps(series, HALF_AN_HOUR_SECONDS), plot: { ...axes, from, to } };
+}
 
 /** Padding for the line width at the top and bottom. */
 const MARGIN = 2;

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { Curve, Level, OfflineAreas, type Plot } from '../../../src/charts/plot.tsx';
+import { Curve, Level, OfflineAreas, type Plot, toDayPlot } from '../../../src/charts/plot.tsx';
 import { averagePlayersOf, mergeSteps, type Series } from '../../../src/charts/series.ts';
 import type { Language } from '../../../src/domain/language.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
@@ -145,8 +145,6 @@ function peakOf(points: Series['points']): number {
 
 const countFormat = perLanguage((tag) => new Intl.NumberFormat(tag, { maximumFractionDigits: 1 }));
 
-/** One point per half hour: finer detail is not visible at this size. */
-const SPARKLINE_STEP_SECONDS = 1800;
 const SPARKLINE_WIDTH = 240;
 const SPARKLINE_HEIGHT = 44;
 
@@ -160,16 +158,7 @@ type SparklineProps = {
 
 /** A small chart of the last day; hidden from screen readers, since text next to it has the key figures. */
 export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
-  const props = {
-    series: mergeSteps(series, SPARKLINE_STEP_SECONDS),
-    plot: {
-      from: new Date(until.getTime() - DAY_MS),
-      to: until,
-      top,
-      width: SPARKLINE_WIDTH,
-      height: SPARKLINE_HEIGHT,
-    },
-  };
+  const plot = toDayPlot(series, { to: until, top, width: SPARKLINE_WIDTH, height: SPARKLINE_HEIGHT });
   return (
     <svg
       class="sparkline"
@@ -178,8 +167,8 @@ export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
       aria-hidden="true"
       focusable="false"
     >
-      <OfflineAreas {...props} />
-      <Curve {...props} />
+      <OfflineAreas {...plot} />
+      <Curve {...plot} />
     </svg>
   );
 }
