@@ -175,14 +175,8 @@ async function requestJson(
   }
   if (status === 429 || status >= 500) throw new Unavailable(`Discord responded ${status} to ${path}`);
   if (status !== 200 || text === undefined) throw new LinkRefused('code');
-  return readObject(text);
-}
-
-function readObject(text: string): Record<string, unknown> {
-  if (text === '') return {};
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
+    return { ...JSON.parse(text || '{}') };
   } catch (cause) {
     throw new LinkRefused('account', { cause });
   }

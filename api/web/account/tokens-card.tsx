@@ -135,7 +135,7 @@ async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit
       throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
     });
   if (token === undefined) return redirect(visit, HERE, 'token-already-created');
-  return respondWithPage(<CreatedPage site={site} visit={visit} {...{ name, token, scopes, expiresAt }} />);
+  return respondWithPage(<CreatedPage site={site} visit={visit} {...{ name, token, expiresAt }} />);
 }
 
 /**
@@ -170,23 +170,14 @@ type CreatedProps = {
   visit: MemberVisit;
   name: string;
   token: string;
-  scopes: readonly TokenScope[];
   expiresAt: Date | null;
 };
 
 /** Shows a new token, which is displayed only once, and a command to try it. */
-function CreatedPage({ site, visit, name, token, scopes, expiresAt }: CreatedProps): JSX.Element {
+function CreatedPage({ site, visit, name, token, expiresAt }: CreatedProps): JSX.Element {
   const t = textsOf(visit.locale).tokens;
-  const requests = {
-    penalties: '/penalties?per_page=5',
-    lookup: `/users/lookup?steamid64=${visit.user.steamId64}`,
-    events: '/events',
-    servers: '/servers',
-  } satisfies Record<TokenScope, string>;
-  const scope = (['penalties', 'lookup', 'events'] as const).find((one) => scopes.includes(one)) ?? 'servers';
-  // An event stream is printed as it comes.
-  const options = scope === 'events' ? '-N ' : '';
-  const command = `curl ${options}-H "Authorization: Bearer ${token}" "${site.publicUrl}/api/v1${requests[scope]}"`;
+  // Allowed with any scope.
+  const command = `curl -H "Authorization: Bearer ${token}" "${site.publicUrl}/api/v1/token"`;
   return (
     <Layout site={site} visit={visit} title={t.createdTitle}>
       <section class="card narrow" aria-labelledby="created">

@@ -54,7 +54,7 @@ export async function openSession(
   const session = await findSession(db, hashOf(id), now);
   if (!session) return undefined;
   if (now.getTime() - session.seenAt.getTime() < EXTEND_AFTER_MS) return { session };
-  const expiresAt = earlier(endOf(now), lastEndOf(session));
+  const expiresAt = new Date(Math.min(endOf(now).getTime(), lastEndOf(session).getTime()));
   try {
     await extendSession(db, session.idHash, { expiresAt, now });
   } catch (error) {
@@ -91,20 +91,13 @@ function endOf(now: Date): Date {
   return new Date(now.getTime() + SESSION_SECONDS * 1000);
 }
 
-function earlier(one: Date, other: Date): Date {
-  return one < other ? one : other;
-}
-
-/** Browser and operating system that identify a session in the user's list: `Firefox`, `Windows`. */
-type Device = { browser: string | null; system: string | null };
-
 const MAX_USER_AGENT_LENGTH = 512;
 /** Known names only: for unknown browsers and systems the library returns text from the header, which is not stored. */
 const BROWSERS: ReadonlySet<string> = new Set(Object.values(Bowser.BROWSER_MAP));
 const SYSTEMS: ReadonlySet<string> = new Set(Object.values(Bowser.OS_MAP));
 
-/** Reads browser and operating system from `User-Agent`; null for those that it does not name. */
-function readDevice({ headers }: { headers: Headers }): Device {
+/** Reads browser and operating system from `User-Agent`, such as `Firefox`, `Windows`; null for those that it does not name. */
+function readDevice({ headers }: Request): { browser: string | null; system: string | null } {
   const agent = headers.get('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH);
   if (!agent) return { browser: null, system: null };
   const { browser, os } = Bowser.parse(agent);

@@ -6,24 +6,19 @@ import type { Signer } from '../request/signing.ts';
 /** The flows that redirect a visitor to another site: signing in on Steam, linking on Discord. */
 type AttemptName = 'sign-in' | 'discord-link';
 
-type AttemptOptions = {
-  /** A secret of this browser: another one cannot finish the attempt. */
-  boundTo: string;
-  now: Date;
-};
-
 /** How long an attempt is valid. */
 export const ATTEMPT_SECONDS = 600;
 
 /**
  * Starts an attempt. The server stores nothing until the visitor returns, so that starting many attempts takes no storage.
+ * @param options.boundTo a secret of this browser: another one cannot finish the attempt.
  * @param options.carried data that the callback gets back from the state.
  * @returns a signed state, which the other site sends back as the query parameter `state`.
  */
 export function startAttempt(
   signer: Signer,
   name: AttemptName,
-  { boundTo, now, carried = '' }: AttemptOptions & { carried?: string | undefined },
+  { boundTo, now, carried = '' }: { boundTo: string; now: Date; carried?: string | undefined },
 ): string {
   const nonce = randomBytes(16).toString('base64url');
   const value = `${nonce}.${now.getTime().toString(36)}.${Buffer.from(carried).toString('base64url')}`;
@@ -38,12 +33,12 @@ export async function finishAttempt(
   { db, signer }: { db: Db; signer: Signer },
   name: AttemptName,
   state: string,
-  { boundTo, now }: AttemptOptions,
+  { boundTo, now }: { boundTo: string | undefined; now: Date },
 ): Promise<{ carried: string } | undefined> {
   const [nonce, startedAt = '', carried = '', signature = '', ...rest] = state.split('.');
   const isOurs = signer.isSigned(`attempt ${name}`, `${nonce}.${startedAt}.${carried}.${boundTo}`, signature);
   const expiresAt = new Date(Number.parseInt(startedAt, 36) + ATTEMPT_SECONDS * 1000);
-  if (rest.length > 0 || !isOurs || !(expiresAt > now)) return undefined;
+  if (boundTo === undefined || rest.length > 0 || !isOurs || !(expiresAt > now)) return undefined;
   const isFirst = await claimNonce(db, `${name}:${nonce}`, expiresAt);
   return isFirst ? { carried: Buffer.from(carried, 'base64url').toString() } : undefined;
 }

@@ -119,11 +119,8 @@ export function startSignIn(deps: SignInDeps, visit: Visit): Response {
  */
 export async function finishSignIn(deps: SignInDeps, visit: Visit): Promise<Response> {
   const state = visit.url.searchParams.get('state') ?? '';
-  const boundTo = readBrowser(deps, visit);
-  const attempt =
-    boundTo === undefined
-      ? undefined
-      : await finishAttempt(deps, 'sign-in', state, { boundTo, now: visit.now });
+  const options = { boundTo: readBrowser(deps, visit), now: visit.now };
+  const attempt = await finishAttempt(deps, 'sign-in', state, options);
   // They signed in meanwhile, in another tab.
   if (attempt === undefined && visit.session) return deps.redirect(visit, '/account');
   if (attempt === undefined) throw new PageError('sign-in-refused', 400);
