@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
 import { FRAMES_PER_MP3_FRAME } from './formats.ts';
-import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm } from './pcm.ts';
+import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm, toFrames } from './pcm.ts';
 import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';
 import { decideTrim, findFirstSound, isTrimCertain, type Trim, trimFilters } from './trim.ts';
-import { toFrames } from './units.ts';
 
 const DECODED_NAME = 'decoded.f32';
 const SEARCHED_NAME = 'searched.f32';

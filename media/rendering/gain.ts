@@ -1,5 +1,4 @@
-import type { Loudness } from './loudness.ts';
-import { toRatio } from './units.ts';
+import { type Loudness, toRatio } from './loudness.ts';
 
 /** How much gain a rendition gets, and which results are accepted. */
 

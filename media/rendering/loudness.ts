@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import { type PcmFormat, pcmOptions } from './pcm.ts';
+import { type PcmFormat, pcmOptions, toFrames } from './pcm.ts';
 import { runOnOwn } from './run-ffmpeg.ts';
-import { toDecibels, toFrames } from './units.ts';
 
 /** Loudness as in ITU-R BS.1770-4 and EBU R 128. */
 export type Loudness = { integratedLufs: number; truePeakDbtp: number };
@@ -69,4 +68,13 @@ async function readLast(path: string): Promise<number> {
   const [, value] = /.*=(.*)\s*$/.exec(await readFile(path, 'utf8')) ?? [];
   if (value === undefined) throw new Error(`ffmpeg measured nothing: ${path} is empty`);
   return Number(value);
+}
+
+/** Decibels as a ratio of amplitudes. */
+export function toRatio(decibels: number): number {
+  return 10 ** (decibels / 20);
+}
+
+function toDecibels(ratio: number): number {
+  return 20 * Math.log10(ratio);
 }

@@ -17,6 +17,11 @@ export type PcmScan = {
   invalidSamples: number;
 };
 
+/** The nearest whole number of frames. */
+export function toFrames(seconds: number, sampleRate: number): number {
+  return Math.round(seconds * sampleRate);
+}
+
 /** The options with which ffmpeg reads or writes this format. */
 export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
   return ['-f', 'f32le', '-ar', String(sampleRate), '-ac', String(channels)];

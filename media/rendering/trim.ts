@@ -1,5 +1,5 @@
-import { computePeak, DECODED_FORMAT, FRAMES_PER_BLOCK, type PcmScan } from './pcm.ts';
-import { toFrames, toRatio } from './units.ts';
+import { toRatio } from './loudness.ts';
+import { computePeak, DECODED_FORMAT, FRAMES_PER_BLOCK, type PcmScan, toFrames } from './pcm.ts';
 
 /** Trimming: silence at both ends is removed, pauses inside stay, and the end is cut at the maximum length. */
 

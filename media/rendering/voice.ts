@@ -2,8 +2,7 @@ import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { encodeUntilRight } from './encode.ts';
 import { mp3Input, SOUND_NAME, VOICE_FORMAT } from './formats.ts';
 import { type Loudness, measureLoudness } from './loudness.ts';
-import { DECODED_FORMAT } from './pcm.ts';
-import { toFrames } from './units.ts';
+import { DECODED_FORMAT, toFrames } from './pcm.ts';
 
 /** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
 const ONE_OF_TWO_CHANNELS_LU = 3.01;
