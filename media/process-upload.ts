@@ -18,10 +18,9 @@ import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError, type Log } from './ffmpeg/ffmpeg.ts';
-import { SOUND_NAME, VOICE_NAME } from './rendering/formats.ts';
-import { renderSound } from './rendering/render.ts';
+import { renderSound, SOUND_NAME } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';
-import { renderVoice } from './rendering/voice.ts';
+import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
 import {
   copyAsPartial,
   findUnmoved,

@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import { FRAMES_PER_MP3_FRAME } from './formats.ts';
+import { FRAMES_PER_MP3_FRAME } from './encode.ts';
 import { computePeak, DECODED_FORMAT, type PcmScan, pcmOptions, scanPcm, toFrames } from './pcm.ts';
 import { QUIET, runOnUpload, SoundRefused } from './run-ffmpeg.ts';
 import type { Demuxer } from './sniff.ts';

@@ -1,24 +1,33 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Ffmpeg, FfmpegJob } from '../ffmpeg/ffmpeg.ts';
-import { FRAMES_PER_MP3_FRAME, type Mp3Format, mp3Input } from './formats.ts';
 import {
   correctGain,
   type GainPlan,
+  type GainTask,
   gainFilters,
   isBetterLoudness,
   isRightLoudness,
   planGain,
 } from './gain.ts';
 import { type Loudness, measureLoudness } from './loudness.ts';
-import { scanPcm, toWaveform } from './pcm.ts';
-import { runOnOwn, SoundRefused } from './run-ffmpeg.ts';
+import { type PcmFormat, scanPcm, toWaveform } from './pcm.ts';
+import { QUIET, runOnOwn, SoundRefused } from './run-ffmpeg.ts';
 
 const ATTEMPT_NAME = 'attempt.mp3';
 const VERIFIED_NAME = 'verified.f32';
 
 const WAVEFORM_BARS = 160;
 const MAX_CORRECTIONS = 3;
+
+/** Fixed by MPEG-1 Audio Layer III. */
+export const FRAMES_PER_MP3_FRAME = 1152;
+
+/** An MP3 of constant bit rate. */
+export type Mp3Format = PcmFormat & {
+  fileName: string;
+  bitRateKbps: number;
+} & Pick<GainTask, 'encoderLossDb' | 'limiterCeilingDb' | 'maxReductionDb'>;
 
 type EncodeRequest = {
   input: FfmpegJob['input'];
@@ -80,6 +89,11 @@ async function measureAttempt(
   if (scan.frames + FRAMES_PER_MP3_FRAME < frames) throw new Error('an encoded sound is not whole');
   const durationMs = Math.round((scan.frames * 1000) / format.sampleRate);
   return { ...loudness, durationMs, waveform: toWaveform(scan.blockPeaks, WAVEFORM_BARS) };
+}
+
+/** The input of a job that reads an MP3. */
+export function mp3Input(name: string): FfmpegJob['input'] {
+  return { name, options: [...QUIET, '-f', 'mp3'] };
 }
 
 /** Deterministic: without tags or anything else that differs between runs. */

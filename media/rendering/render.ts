@@ -2,13 +2,22 @@ import { join } from 'node:path';
 import { type SoundStart, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
 import { DECODED_INPUT, decodeUpload } from './decode.ts';
-import { encodeUntilRight } from './encode.ts';
-import { SOUND_FORMAT } from './formats.ts';
+import { encodeUntilRight, type Mp3Format } from './encode.ts';
 import { SILENT_LUFS } from './gain.ts';
 import { measureLoudness } from './loudness.ts';
 import { DECODED_FORMAT } from './pcm.ts';
 import { SoundRefused } from './run-ffmpeg.ts';
 import { sniffAudioFile } from './sniff.ts';
+
+export const SOUND_NAME = 'sound.mp3';
+const SOUND_FORMAT: Mp3Format = {
+  ...DECODED_FORMAT,
+  fileName: SOUND_NAME,
+  bitRateKbps: 192,
+  encoderLossDb: 0.264,
+  limiterCeilingDb: -1.5,
+  maxReductionDb: 6,
+};
 
 export type RenderedSound = {
   durationMs: number;

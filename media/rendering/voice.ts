@@ -1,8 +1,20 @@
 import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts';
-import { encodeUntilRight } from './encode.ts';
-import { mp3Input, SOUND_NAME, VOICE_FORMAT } from './formats.ts';
+import { encodeUntilRight, type Mp3Format, mp3Input } from './encode.ts';
 import { type Loudness, measureLoudness } from './loudness.ts';
 import { DECODED_FORMAT, toFrames } from './pcm.ts';
+import { SOUND_NAME } from './render.ts';
+
+export const VOICE_NAME = 'voice.mp3';
+const VOICE_FORMAT: Mp3Format = {
+  fileName: VOICE_NAME,
+  sampleRate: 48_000,
+  channels: 1,
+  bitRateKbps: 96,
+  encoderLossDb: 0.4,
+  limiterCeilingDb: -2,
+  // One channel replaces two, so peaks rise by 3 dB, and the sound may have been limited already.
+  maxReductionDb: 15,
+};
 
 /** One of two equal channels is this much quieter than both: BS.1770 adds the power of the channels. */
 const ONE_OF_TWO_CHANNELS_LU = 3.01;

@@ -1,8 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { SOUND_NAME } from '../../../media/rendering/formats.ts';
-import { type RenderedSound, renderSound } from '../../../media/rendering/render.ts';
+import { type RenderedSound, renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
 import { anAudio, joinBytes, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';

@@ -1,7 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { SOUND_NAME } from '../../../media/rendering/formats.ts';
-import { renderSound } from '../../../media/rendering/render.ts';
+import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
 import type { SoundStart } from '../../../src/domain/round-sound.ts';
 import { type Audio, anAudio, joinBytes, sequence, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';

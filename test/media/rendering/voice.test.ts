@@ -1,9 +1,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { SOUND_NAME, VOICE_NAME } from '../../../media/rendering/formats.ts';
-import { renderSound } from '../../../media/rendering/render.ts';
-import { renderVoice } from '../../../media/rendering/voice.ts';
+import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
+import { renderVoice, VOICE_NAME } from '../../../media/rendering/voice.ts';
 import {
   type Audio,
   anAudio,
