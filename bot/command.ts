@@ -121,15 +121,11 @@ export type Command = {
 
 export type HandlePress = (deps: CommandDeps, invoker: Invoker, press: ComponentPress) => CommandResponse;
 
-type Explain = (texts: Texts, mention: MentionCommand) => string | MessageView;
-
 /** A refused command: tells the invoker why, in their language, visible only to them. */
 export class Refusal extends Error {
   override name = 'Refusal';
-  readonly explain: Explain;
 
-  constructor(explain: Explain) {
+  constructor(readonly explain: (texts: Texts, mention: MentionCommand) => string | MessageView) {
     super('refused');
-    this.explain = explain;
   }
 }

@@ -26,7 +26,7 @@ import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { escapeText, joinLines } from '../text.ts';
-import { completeServer, findServer } from './server-choice.ts';
+import { completeServer, findServer } from './server.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 const MAX_PLAYERS = 255;

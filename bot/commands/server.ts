@@ -1,6 +1,8 @@
 import { SlashCommandBuilder } from 'discord.js';
+import { foldText } from '../../src/domain/text/fold-text.ts';
 import { type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
+  type Choice,
   type Command,
   type CommandDeps,
   type CommandResponse,
@@ -8,12 +10,14 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
+import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
-import { listViews, serverList } from '../embeds/server-list.ts';
+import { listViews, serverChoice, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
+import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
-import { completeServer, findServer } from './server-choice.ts';
+import { escapeText } from '../text.ts';
 
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command = {
@@ -116,4 +120,27 @@ function requireServer({ servers }: CommandDeps, arg: string | undefined): Serve
   const status = id === undefined ? undefined : servers.findById(id);
   if (status) return toServerView(status);
   throw new Refusal(({ server }) => server.noLongerListed);
+}
+
+/** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
+export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {
+  const part = foldText(typed.trim());
+  return listViews(deps)
+    .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
+    .map((server) => serverChoice(server, texts))
+    .filter(({ value }) => value.length <= LIMITS.choiceText)
+    .slice(0, LIMITS.choices);
+}
+
+/**
+ * A server by its slug or exact name; the text can be anything, since autocomplete only suggests.
+ * @throws {Refusal} when there is none.
+ */
+export function findServer({ servers }: CommandDeps, text: string): ServerView {
+  const status =
+    servers.findBySlug(text) ??
+    servers.findBySlug(text.toLowerCase()) ??
+    servers.current().find(({ server }) => foldText(server.name) === foldText(text));
+  if (status) return toServerView(status);
+  throw new Refusal(({ refusals }) => refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' })));
 }
