@@ -37,27 +37,24 @@ export function createSteamApi({
   fetch: fetchUrl = fetch,
   timeoutMs = 2500,
 }: Options): SteamApi {
-  async function send(method: string, query: string, limitMs: number): Promise<unknown> {
-    if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
-    const url = `${apiUrl}/${method}/?key=${encodeURIComponent(apiKey)}&${query}`;
-    try {
-      // A redirect would carry the key to another address.
-      const response = await fetchUrl(url, { redirect: 'manual', signal: AbortSignal.timeout(limitMs) });
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const text = await readBoundedText(response, MAX_BODY_BYTES);
-      if (text === undefined) throw new Error(`a body of more than ${MAX_BODY_BYTES} bytes`);
-      return JSON.parse(text);
-    } catch (error) {
-      // The error of a failed fetch may quote the URL with the key: its message is cleaned, and it is not kept as cause.
-      const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
-      throw new Unavailable(`Steam did not respond to ${method}: ${reason}`);
-    }
-  }
-
   return {
     hasKey: apiKey !== undefined,
-    call: (method, parameters, options = {}) =>
-      send(method, new URLSearchParams(parameters).toString(), options.timeoutMs ?? timeoutMs),
+    async call(method, parameters, { timeoutMs: limitMs = timeoutMs } = {}) {
+      if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
+      const url = `${apiUrl}/${method}/?${new URLSearchParams({ key: apiKey, ...parameters })}`;
+      try {
+        // A redirect would carry the key to another address.
+        const response = await fetchUrl(url, { redirect: 'manual', signal: AbortSignal.timeout(limitMs) });
+        if (!response.ok) throw new Error(`status ${response.status}`);
+        const text = await readBoundedText(response, MAX_BODY_BYTES);
+        if (text === undefined) throw new Error(`a body of more than ${MAX_BODY_BYTES} bytes`);
+        return JSON.parse(text);
+      } catch (error) {
+        // The error of a failed fetch may quote the URL with the key: its message is cleaned, and it is not kept as cause.
+        const reason = error instanceof Error ? error.message.replaceAll(apiKey, '…') : 'unknown';
+        throw new Unavailable(`Steam did not respond to ${method}: ${reason}`);
+      }
+    },
   };
 }
 
