@@ -109,8 +109,7 @@ export function createSession(
     close: async () => {
       // An interrupted command may still be opening the database, or waiting for another process.
       closing.abort();
-      await database?.catch(() => undefined);
-      await databaseAddress?.catch(() => undefined);
+      await Promise.allSettled([database, databaseAddress]);
       for (const close of closers.splice(0).reverse()) await close();
     },
   };

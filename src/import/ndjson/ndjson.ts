@@ -10,8 +10,6 @@ import {
 } from '../import-run.ts';
 import { parseNdjsonLine } from './rows.ts';
 
-const NDJSON_SOURCE = 'ndjson';
-
 const BATCH_LINES = 10_000;
 
 type NdjsonOptions = ImportOptions & {
@@ -29,7 +27,7 @@ type NdjsonOptions = ImportOptions & {
  */
 export async function importNdjson(
   deps: ImportDeps,
-  { chunks, totalBytes, source = NDJSON_SOURCE, ...options }: NdjsonOptions,
+  { chunks, totalBytes, source = 'ndjson', ...options }: NdjsonOptions,
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;

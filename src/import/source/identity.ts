@@ -39,7 +39,7 @@ export async function claimSource(
   { isDryRun, replaces }: { isDryRun: boolean; replaces: boolean },
 ): Promise<void> {
   const savedSource = await findPenaltySource(db, source.name);
-  if (savedSource && isSame(savedSource, source)) return;
+  if (Bun.deepEquals(savedSource, source)) return;
   if (savedSource && !replaces) {
     if (await hasPenaltiesOf(db, source.name)) {
       throw new OtherSource(describe(savedSource), describe(source), source.name);
@@ -48,10 +48,6 @@ export async function claimSource(
     if (!isDryRun) await forgetPenaltySource(db, source.name);
   }
   if (!isDryRun) await savePenaltySource(db, source);
-}
-
-function isSame(one: PenaltySource, other: PenaltySource): boolean {
-  return one.kind === other.kind && one.address === other.address && one.prefix === other.prefix;
 }
 
 /** What the systems are called. */
