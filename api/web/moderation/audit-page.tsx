@@ -86,9 +86,7 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
   );
 };
 
-type ActorProps = { actor: AuditEntry['actor']; visit: MemberVisit };
-
-function ActorLink({ actor, visit }: ActorProps): JSX.Element {
+function ActorLink({ actor, visit }: { actor: AuditEntry['actor']; visit: MemberVisit }): JSX.Element {
   if (typeof actor === 'object') return <PlayerLink {...actor} visit={visit} />;
   return <span class="hint">{textsOf(visit.locale).moderation.actors[actor ?? 'operator']}</span>;
 }

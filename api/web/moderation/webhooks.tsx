@@ -98,7 +98,35 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
           ]}
         />
         {webhooks.length < MAX_WEBHOOKS ? (
-          <AddForm visit={visit} />
+          <PostForm visit={visit} action={`${PATH}#webhooks`} isSentOnce class="create create-stacked">
+            <TextField
+              name="url"
+              id="webhook-url"
+              type="url"
+              label={t.columns.url}
+              hint={t.urlHint}
+              required
+              maxlength={MAX_WEBHOOK_URL_LENGTH}
+              value={visit.form.get('url')}
+            />
+            <fieldset class="flags">
+              <legend>{t.columns.types}</legend>
+              {STORED_EVENT_TYPES.map((type) => (
+                <label class="check">
+                  <input
+                    type="checkbox"
+                    name={type}
+                    checked={visit.problem === undefined || visit.form.has(type)}
+                  />
+                  <span>{t.typeNames[type]}</span>
+                </label>
+              ))}
+            </fieldset>
+            <button class="button button-primary" type="submit">
+              <Icon name="link" />
+              {t.add}
+            </button>
+          </PostForm>
         ) : (
           <p class="hint">{errors['webhook-limit']}</p>
         )}
@@ -106,41 +134,6 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
     </Frame>
   );
 };
-
-function AddForm({ visit }: { visit: MemberVisit }): JSX.Element {
-  const t = textsOf(visit.locale).webhooks;
-  return (
-    <PostForm visit={visit} action={`${PATH}#webhooks`} isSentOnce class="create create-stacked">
-      <TextField
-        name="url"
-        id="webhook-url"
-        type="url"
-        label={t.columns.url}
-        hint={t.urlHint}
-        required
-        maxlength={MAX_WEBHOOK_URL_LENGTH}
-        value={visit.form.get('url')}
-      />
-      <fieldset class="flags">
-        <legend>{t.columns.types}</legend>
-        {STORED_EVENT_TYPES.map((type) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name={type}
-              checked={visit.problem === undefined || visit.form.has(type)}
-            />
-            <span>{t.typeNames[type]}</span>
-          </label>
-        ))}
-      </fieldset>
-      <button class="button button-primary" type="submit">
-        <Icon name="link" />
-        {t.add}
-      </button>
-    </PostForm>
-  );
-}
 
 type AddedProps = { site: Site; visit: MemberVisit; webhook: SigningWebhook };
 

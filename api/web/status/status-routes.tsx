@@ -47,7 +47,17 @@ export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
   });
   return [
     { path: '/', prepare: () => (visit) => showStatus(deps, visit) },
-    ofServer('/servers/:slug', (visit, server) => showServer(deps, visit, server)),
+    ofServer('/servers/:slug', async (visit, server) => {
+      const [day, week, month, maps] = await Promise.all([
+        ifAvailable(deps.readHistory(server.id, 24)),
+        ifAvailable(deps.readHistory(server.id, 168)),
+        ifAvailable(deps.readHistory(server.id, 720)),
+        ifAvailable(deps.readMaps(server.id, DAYS_OF_MAPS)),
+      ]);
+      return (
+        <ServerPage site={site} visit={visit} server={server} histories={{ day, week, month }} maps={maps} />
+      );
+    }),
     ofServer('/connect/:slug', async (visit, server) => (
       <ConnectPage site={site} visit={visit} server={server} />
     )),
@@ -95,22 +105,6 @@ async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Prom
     (a, b) => Number(b.server.isOnline) - Number(a.server.isOnline) || a.position - b.position,
   );
   return <StatusPage site={deps.site} visit={visit} servers={inOrder} />;
-}
-
-async function showServer(
-  deps: StatusDeps & { site: Site },
-  visit: Visit,
-  server: ServerView,
-): Promise<JSX.Element> {
-  const [day, week, month, maps] = await Promise.all([
-    ifAvailable(deps.readHistory(server.id, 24)),
-    ifAvailable(deps.readHistory(server.id, 168)),
-    ifAvailable(deps.readHistory(server.id, 720)),
-    ifAvailable(deps.readMaps(server.id, DAYS_OF_MAPS)),
-  ]);
-  return (
-    <ServerPage site={deps.site} visit={visit} server={server} histories={{ day, week, month }} maps={maps} />
-  );
 }
 
 /** Undefined when the database is unavailable or too slow: the page is then shown without this data. */
