@@ -112,13 +112,11 @@ export async function deleteImportedPenalties(
   keys: readonly SourceKey[],
 ): Promise<void> {
   if (keys.length === 0) return;
-  await retryVictim(() =>
-    session.begin(
-      (tx) => tx`
-        delete from penalties where source = ${source} and (source_table, source_id) in (
-          select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
-        )`,
-    ),
+  await retryVictim(
+    () => session`
+      delete from penalties where source = ${source} and (source_table, source_id) in (
+        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
+      )`,
   );
 }
 
@@ -157,14 +155,12 @@ export async function markGonePenalties(
       )`;
     const [counted] = isDryRun
       ? await session`select count(*) as gone from penalties where ${isMissed()}`
-      : await retryVictim(() =>
-          session.begin(
-            (tx) => tx`
-              with marked as (
-                update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
-              )
-              select count(*) as gone from marked`,
-          ),
+      : await retryVictim(
+          () => session`
+            with marked as (
+              update penalties set gone_at = ${now.toISOString()}::text::timestamptz where ${isMissed()} returning 1
+            )
+            select count(*) as gone from marked`,
         );
     goneCount += Number(counted?.gone);
     after = upTo;
