@@ -57,14 +57,9 @@ export type PageOptions = {
  * otherwise all rows of the filter are read in the index, which takes up to a second for a million rows.
  */
 export function listPenalties(db: Reads, filter: PenaltyFilter, options: PageOptions): Promise<PenaltyPage> {
-  return isCountedByTallies(filter, options)
-    ? listByTallies(db, filter, options)
-    : listByRows(db, filter, options);
-}
-
-/** There are no tallies of a player, who has few rows. */
-function isCountedByTallies(filter: PenaltyFilter, { sort }: PageOptions): boolean {
-  return filter.playerSteamId === undefined && !readsManyRows(filter, sort);
+  // There are no tallies of a player, who has few rows.
+  const isCounted = filter.playerSteamId === undefined && !readsManyRows(filter, options.sort);
+  return isCounted ? listByTallies(db, filter, options) : listByRows(db, filter, options);
 }
 
 /** What tallies and the index of a player's rows do not serve. */
