@@ -84,19 +84,6 @@ export async function recordAudit(db: Db, { actor, action, subject, details = {}
     .values({ ...columns, action, subject, details: { ...details, ...discordMember } });
 }
 
-/** The same for many entries of an actor who is no user. */
-export async function recordAudits(
-  db: Db,
-  entries: readonly (NewEntry & { actor: AuditActor })[],
-): Promise<void> {
-  for (let from = 0; from < entries.length; from += ENTRIES_PER_INSERT) {
-    await db.insert(auditLog).values(entries.slice(from, from + ENTRIES_PER_INSERT));
-  }
-}
-
-/** PostgreSQL takes 65,535 parameters in a statement. */
-const ENTRIES_PER_INSERT = 5000;
-
 /** The actor's columns. A Discord id is stored only if no user is linked to it. */
 async function identify(db: Db, actor: Actor) {
   if (actor === 'operator') return { actorUserId: null, actor: null };

@@ -12,7 +12,7 @@ import {
   type UserFlagColumn,
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { recordAudits } from '../audit-log.ts';
+import { recordAudit } from '../audit-log.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
 
 /** Where somebody has a flag from, and until when; `endsAt` null: until the source no longer gives it. */
@@ -119,15 +119,10 @@ async function recordChanges(
       byPerson.set(steamId64, { ...byPerson.get(steamId64), [USER_FLAGS[flag]]: value });
     }
   }
-  await recordAudits(
-    tx,
-    [...byPerson].map(([subject, details]) => ({
-      actor: 'configuration',
-      action: 'user.flags-set',
-      subject,
-      details: { ...details, ...(source !== 'configuration' && { source }) },
-    })),
-  );
+  for (const [subject, flags] of byPerson) {
+    const details = { ...flags, ...(source !== 'configuration' && { source }) };
+    await recordAudit(tx, { actor: 'configuration', action: 'user.flags-set', subject, details });
+  }
 }
 
 /** Ends the flags of systems that are no longer configured. */
