@@ -1,5 +1,5 @@
 import { and, eq, gt, lt, lte, sql } from 'drizzle-orm';
-import { type Db, prepareOnce } from '../db/client.ts';
+import type { Db } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/accounts.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
@@ -22,22 +22,18 @@ export async function findSteamBans(
   steamId64: SteamId64,
   { checkedAfter }: { checkedAfter: Date },
 ): Promise<SteamBans | undefined> {
-  const [row] = await checked(db).execute({ steamId64, checkedAfter: checkedAfter.toISOString() });
-  return row;
-}
-
-const checked = prepareOnce('checked_steam_bans', (db) =>
-  db
+  const [row] = await db
     .select()
     .from(steamBans)
     .where(
       and(
-        eq(steamBans.steamId64, sql.placeholder('steamId64')),
-        gt(steamBans.checkedAt, sql`${sql.placeholder('checkedAfter')}::timestamptz`),
+        eq(steamBans.steamId64, steamId64),
+        gt(steamBans.checkedAt, checkedAfter),
         lte(steamBans.checkedAt, LATEST_CHECK),
       ),
-    ),
-);
+    );
+  return row;
+}
 
 /** Saves Steam's bans of some players, each listed once; without players who were erased during the call. */
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {

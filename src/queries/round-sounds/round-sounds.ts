@@ -25,7 +25,12 @@ export async function listReadySounds(
   db: Db,
   audience: SoundAudience = 'everyone',
 ): Promise<ReadyRoundSound[]> {
-  const rows = await readySounds(db).execute();
+  const { id, steamId64, title, sha256 } = roundSounds;
+  const rows = await db
+    .select({ id, steamId64, title, sha256, rights })
+    .from(roundSounds)
+    .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
+    .where(eq(roundSounds.status, 'ready'));
   return rows.map(({ rights, ...sound }) => ({
     ...sound,
     isServed: mayHaveSound(audience, rights ?? undefined),
@@ -39,20 +44,6 @@ const rights = {
   isAdmin: users.isAdmin,
   isOwner: users.isOwner,
 };
-
-const readySounds = prepareOnce('ready_sounds', (db) =>
-  db
-    .select({
-      id: roundSounds.id,
-      steamId64: roundSounds.steamId64,
-      title: roundSounds.title,
-      sha256: roundSounds.sha256,
-      rights,
-    })
-    .from(roundSounds)
-    .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
-    .where(eq(roundSounds.status, 'ready')),
-);
 
 /** A published sound for game servers; hashes and sizes are those of the published files. */
 export type PublishedRoundSound = {

@@ -35,7 +35,7 @@ export async function findUser(
 
 /** The user with this SteamID64: they signed in, or an operator created them. */
 export async function findUserBySteamId(db: Reads, steamId64: SteamId64): Promise<User | undefined> {
-  const [user] = await bySteamId(db).execute({ id: steamId64 });
+  const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
   return user;
 }
 
@@ -113,26 +113,12 @@ function userIdOf(actor: Actor): number | undefined {
   return typeof actor === 'object' && 'userId' in actor ? actor.userId : undefined;
 }
 
-const bySteamId = prepareOnce('user_by_steamid', (db) =>
-  db
-    .select()
-    .from(users)
-    .where(eq(users.steamId64, sql.placeholder('id'))),
-);
-
 /** The user that a Discord account is linked to; undefined also for an invalid Discord id. */
 export async function findUserByDiscordId(db: Reads, discordId: string): Promise<User | undefined> {
   if (!isDiscordId(discordId)) return undefined;
-  const [user] = await byDiscordId(db).execute({ id: discordId });
+  const [user] = await db.select().from(users).where(eq(users.discordId, discordId));
   return user;
 }
-
-const byDiscordId = prepareOnce('user_by_discord_id', (db) =>
-  db
-    .select()
-    .from(users)
-    .where(eq(users.discordId, sql.placeholder('id'))),
-);
 
 /** The users with these SteamIDs, and whether an active ban exists at `now`; in no order. */
 export async function listUsersBySteamId(
