@@ -16,7 +16,6 @@ import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
-import type { Texts } from '../layout/locales/en.ts';
 import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
@@ -77,7 +76,27 @@ export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEs
         data-failed={t.uploadFailed}
         data-refused-by-proxy={t.refusedByProxy}
       >
-        <FileField label={ready ? t.replace : t.choose} t={t} />
+        {/*
+         * The browser's own file button uses the browser's language. With scripts enabled the label therefore serves as the
+         * button and the script shows the file name; the input remains for keyboards and screen readers.
+         */}
+        <div class="field file-field">
+          <input
+            id="sound-file"
+            name="file"
+            type="file"
+            accept={ACCEPTED_FILES}
+            required
+            aria-describedby="sound-file-name"
+          />
+          <label for="sound-file" class="file-button">
+            <Icon name="sound" />
+            {ready ? t.replace : t.choose}
+          </label>
+          <span id="sound-file-name" class="file-name hint" dir="auto" data-file-name>
+            {t.noFile}
+          </span>
+        </div>
         <div
           class="field sound-start"
           data-sound-start
@@ -119,33 +138,6 @@ export async function RoundSoundCard({ deps, visit }: CardProps): Promise<HtmlEs
       </PostForm>
       <script type="module" src={deps.site.assets.url('round-sound.js')}></script>
     </Card>
-  );
-}
-
-/**
- * The field for the file to upload. The browser's own file button uses the browser's language. With scripts enabled the
- * label therefore serves as the button and the script shows the file name; the input remains for keyboards and screen
- * readers.
- */
-function FileField({ label, t }: { label: string; t: Texts['roundSound'] }): JSX.Element {
-  return (
-    <div class="field file-field">
-      <input
-        id="sound-file"
-        name="file"
-        type="file"
-        accept={ACCEPTED_FILES}
-        required
-        aria-describedby="sound-file-name"
-      />
-      <label for="sound-file" class="file-button">
-        <Icon name="sound" />
-        {label}
-      </label>
-      <span id="sound-file-name" class="file-name hint" dir="auto" data-file-name>
-        {t.noFile}
-      </span>
-    </div>
   );
 }
 
@@ -317,21 +309,16 @@ export async function removeSoundOf(
   }
 }
 
-/** Stores the file that a request uploads, unless the session has ended by the time it has arrived. */
-type ReceiveUpload = (visit: MemberVisit, identifyAgain: IdentifyAgain) => Promise<void>;
-
 /**
- * Creates a function that stores an uploaded file while it is being received. The CSRF token is sent in the header, or
- * as a field before or after the file. Each user may run one upload at a time, and all of them sixteen; further ones are
- * refused with 503.
+ * Creates a function that stores an uploaded file while it is being received, unless the session has ended by the time it
+ * has arrived. The CSRF token is sent in the header, or as a field before or after the file. Each user may run one upload
+ * at a time, and all of them sixteen; further ones are refused with 503.
  */
-function createReceiver({
-  signer,
-  sounds: { limits, storeUpload },
-}: Pick<AccountDeps, 'signer' | 'sounds'>): ReceiveUpload {
+function createReceiver({ signer, sounds }: AccountDeps) {
+  const { limits, storeUpload } = sounds;
   const { maxUploadBytes } = limits;
   const uploadingUserIds = new Set<number>();
-  return async ({ request, session, user, form }, identifyAgain) => {
+  return async ({ request, session, user, form }: MemberVisit, identifyAgain: IdentifyAgain) => {
     if (!mayHaveSound(limits.audience, user)) throw new PageError('sound-not-allowed', 403);
     const token = request.headers.get(CSRF_HEADER);
     const requireToken = (field: string | undefined) =>

@@ -68,6 +68,7 @@ type PlainBarProps = {
 export function PlainBar(props: PlainBarProps): JSX.Element {
   const { site, locale, pathname, moderationPath, children } = props;
   const t = textsOf(locale).shell.nav;
+  const logo = site.logo.url();
   const links = [
     { href: '/', text: t.servers, isHere: /^\/(?:$|servers\/|connect\/)/ },
     ...(site.arePenaltiesPublic ? [{ href: '/penalties', text: t.penalties, isHere: /^\/penalties/ }] : []),
@@ -80,7 +81,11 @@ export function PlainBar(props: PlainBarProps): JSX.Element {
     <header class="bar">
       <div class="bar-inner">
         <a class="brand" href="/">
-          <Mark site={site} />
+          {logo === undefined ? (
+            <Icon name="mark" />
+          ) : (
+            <img class="brand-logo" src={logo} alt="" width="32" height="32" />
+          )}
           <span dir="auto">{site.name}</span>
         </a>
         <nav aria-label={t.label}>
@@ -105,13 +110,6 @@ export function PlainBar(props: PlainBarProps): JSX.Element {
       </div>
     </header>
   );
-}
-
-/** The community's logo, or the default icon. */
-function Mark({ site }: { site: Community }): JSX.Element {
-  const logo = site.logo.url();
-  if (logo === undefined) return <Icon name="mark" />;
-  return <img class="brand-logo" src={logo} alt="" width="32" height="32" />;
 }
 
 /** `page` for the link to the current page, `true` for a link to a page above it. */
