@@ -10,15 +10,21 @@ export type ListPlace = {
   card?: string;
 };
 
+/** Far more than the filters of any page. A made-up query with thousands would make every link of a page dear. */
+const MAX_PARAMETERS = 32;
+
 /** The address of a list with changed parameters in its query; empty ones are left out. */
 export function addressWith(
   { url }: Pick<Visit, 'url'>,
   changes: Record<string, string | number | undefined>,
   { path = url.pathname, card }: ListPlace = {},
 ): string {
-  const query = new URLSearchParams(url.searchParams);
-  for (const [name, value] of Object.entries(changes)) query.set(name, String(value ?? ''));
-  for (const [name, value] of [...query]) if (value === '') query.delete(name);
+  const parameters = url.searchParams.entries().take(MAX_PARAMETERS);
+  const query = new URLSearchParams([...parameters.filter(([, value]) => value !== '')]);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined) query.delete(name);
+    else query.set(name, String(value));
+  }
   return [path, query.size > 0 && `?${query}`, card !== undefined && `#${card}`].filter(Boolean).join('');
 }
 

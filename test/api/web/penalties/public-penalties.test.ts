@@ -157,4 +157,12 @@ describe('the public list of penalties', () => {
     expect(await listRows('?type=silence&page=2')).toHaveLength(5);
     expect((await openBrowser(open.origin).get('/penalties?page=2000000000')).status).toBe(200);
   });
+
+  test('keeps a repeated filter beside an empty one, and little of a made-up query', async () => {
+    const repeated = await openBrowser(open.origin).get('/penalties?type=silence&type=&status=&type=ban');
+    expect(repeated.text).toContain('href="/penalties?type=silence&amp;type=ban&amp;page=2"');
+    const madeUp = Array.from({ length: 1000 }, (_, number) => `x${number}=1`).join('&');
+    const { text } = await openBrowser(open.origin).get(`/penalties?type=silence&${madeUp}`);
+    expect(/rel="next" href="([^"]*)"/.exec(text)?.[1]?.length).toBeLessThan(500);
+  });
 });
