@@ -62,6 +62,8 @@ document.addEventListener('click', (event) => {
   const id = target.closest('[popovertarget]')?.getAttribute('popovertarget');
   const dialog = id ? document.getElementById(id) : target;
   if (!(dialog instanceof HTMLDialogElement)) return;
+  // One that was opened before this script was there stays a popover.
+  if (CSS.supports('selector(:popover-open)') && dialog.matches(':popover-open')) return;
   event.preventDefault();
   // A click on the dialog itself is one beside its content.
   if (dialog.open) dialog.close();

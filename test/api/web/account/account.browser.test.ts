@@ -97,6 +97,26 @@ describeInChromium('the account page in Chromium', () => {
     await context.close();
   });
 
+  test('closes a question that was opened before the script was there', async () => {
+    const { context, page, complaints } = await open(aSteamId(505));
+    await signIn(page);
+    const { promise: clicked, resolve: load } = Promise.withResolvers<void>();
+    await page.route('**/pages.*.js', async (route) => {
+      await clicked;
+      await route.continue();
+    });
+    await page.goto(`${origin}/account`, { waitUntil: 'commit' });
+    await page.click('#data [aria-haspopup="dialog"]');
+    const cancel = page.locator('dialog:popover-open button[type="button"]');
+    await cancel.waitFor();
+    load();
+    await page.waitForSelector('[data-copy]:not([hidden])');
+    await cancel.click();
+    await page.waitForSelector('dialog:popover-open', { state: 'detached' });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   test('shows a refused form where it was, with what was entered', async () => {
     const { context, page } = await open(aSteamId(504), { viewport: { width: 390, height: 800 } });
     await signIn(page);
