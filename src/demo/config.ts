@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../runtime/config.ts';
-import { ROLES } from '../runtime/roles.ts';
+import { type Config, ROLES } from '../runtime/config.ts';
 
 /** The settings of the demo: all roles, on its own data, without the service's database and sources. */
 export function toDemoConfig(config: Config): Config {

@@ -36,3 +36,9 @@ function isLanguage(code: string): code is Language {
 export function tryParseLanguage(text: string | null | undefined): Language | undefined {
   return typeof text === 'string' && isLanguage(text) ? text : undefined;
 }
+
+/** A format of `Intl` for each language, created once: to create one takes longer than to use it a hundred times. */
+export function perLanguage<T>(create: (tag: string) => T): (language: Language) => T {
+  const created = new Map<Language, T>();
+  return (language) => created.getOrInsertComputed(language, () => create(LANGUAGES[language].intl));
+}

@@ -31,11 +31,16 @@ import {
   type Variables,
   withoutPassword,
 } from './environment.ts';
-import { ROLES, type Role } from './roles.ts';
 
 const SITE_NAME = /^(?=.*[\p{L}\p{N}])\P{Cc}{1,64}$/u;
 /** Discord's limit for the address of a link button. */
 const LINK = /^.{1,512}$/s;
+/**
+ * The parts a process can run; several processes may share the work. What must run once (`poller`, `bot`, and of `sync` all
+ * but the marking of expired penalties) runs in the leading process, see `openLeaders`.
+ */
+export const ROLES = ['api', 'bot', 'poller', 'media', 'sync'] as const;
+export type Role = (typeof ROLES)[number];
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting of the service, frozen. */

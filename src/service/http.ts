@@ -1,7 +1,6 @@
 import { createApi } from '../../api/app.ts';
 import { createTokenChecker, type OpenResponse } from '../../api/http/authentication.ts';
 import { namesLoopback } from '../../api/http/host.ts';
-import { createBodyCache } from '../../api/v1/body-cache.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
 import { serverEvents, soundEvents } from '../../api/v1/events/unstored-events.ts';
@@ -10,6 +9,7 @@ import {
   EXPORTS_PER_HOUR,
   type PenaltyExports,
 } from '../../api/v1/penalties/penalty-export.ts';
+import { createBodyCache } from '../../api/v1/servers/servers.ts';
 import packageJson from '../../package.json';
 import { tryParseSoundFileName, UNFINISHED_STATUSES } from '../domain/round-sound.ts';
 import { createLiveQuery, type LiveQuery } from '../live/live-query.ts';

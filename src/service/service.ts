@@ -5,10 +5,9 @@ import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db
 import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
-import type { Config } from '../runtime/config.ts';
+import type { Config, Role } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import type { Role } from '../runtime/roles.ts';
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts';
 import { startBot } from './bot.ts';
 import { type Context, openContext } from './context.ts';

@@ -1,9 +1,9 @@
 import { NotFound } from '../../../src/domain/errors.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
+import { type EncodedBody, encodeJson } from '../../http/encoding.ts';
 import { defineFailure } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
-import type { BodyCache } from '../body-cache.ts';
 import {
   PlayerListModel,
   presentPlayerList,
@@ -36,6 +36,25 @@ const SERVER_ID_PARAMETER = {
   example: 3,
   parse: (text = '') => (/^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : undefined),
 } as const satisfies Parameter<number | undefined>;
+
+/** The cached body of a key, built on a miss. */
+type BodyCache = (key: string, build: () => unknown) => EncodedBody;
+
+/** Caches bodies until the list of servers changes. @param onLookup called for each lookup. */
+export function createBodyCache(serverList: ServerList, onLookup: (isHit: boolean) => void): BodyCache {
+  let bodies = new Map<string, EncodedBody>();
+  serverList.onChange(() => {
+    bodies = new Map();
+  });
+  return (key, build) => {
+    const cached = bodies.get(key);
+    onLookup(cached !== undefined);
+    if (cached) return cached;
+    const body = encodeJson(build());
+    bodies.set(key, body);
+    return body;
+  };
+}
 
 /** `bodies`: rebuilt when the list changes; shared by both bases. */
 type Deps = { serverList: ServerList; bodies: BodyCache; now: () => Date };

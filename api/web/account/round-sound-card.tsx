@@ -1,12 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { NotFound } from '../../../src/domain/errors.ts';
-import type { Language } from '../../../src/domain/language.ts';
+import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { mayHaveSound, type SoundGroup } from '../../../src/domain/rights/sound-audience.ts';
 import { LATEST_START_MS, UNFINISHED_STATUSES } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { perLanguage } from '../../../src/domain/text/per-language.ts';
 import {
   findRoundSounds,
   type RoundSound,

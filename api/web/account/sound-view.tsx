@@ -1,7 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Language } from '../../../src/domain/language.ts';
+import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { soundFileName, soundVersion } from '../../../src/domain/round-sound.ts';
-import { perLanguage } from '../../../src/domain/text/per-language.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import type { Visit } from '../request/visit.ts';

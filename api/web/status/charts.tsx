@@ -1,9 +1,8 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Curve, Level, OfflineAreas, type Plot, toDayPlot } from '../../../src/charts/plot.tsx';
 import { averagePlayersOf, mergeSteps, type Series } from '../../../src/charts/series.ts';
-import type { Language } from '../../../src/domain/language.ts';
+import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { perLanguage } from '../../../src/domain/text/per-language.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';

@@ -1,5 +1,4 @@
-import type { Language } from '../language.ts';
-import { perLanguage } from './per-language.ts';
+import { type Language, perLanguage } from '../language.ts';
 
 const MINUTES_IN = { years: 525_600, days: 1440, hours: 60, minutes: 1 } as const;
 

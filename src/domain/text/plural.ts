@@ -1,5 +1,4 @@
-import type { Language } from '../language.ts';
-import { perLanguage } from './per-language.ts';
+import { type Language, perLanguage } from '../language.ts';
 
 /** The forms of a noun by the plural categories of its language (CLDR); a missing one is `other`. */
 export type NounForms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };

@@ -3,9 +3,9 @@ import {
   DEFAULT_LANGUAGE,
   type Language,
   listLanguages,
+  perLanguage,
   tryParseLanguage,
 } from '../../../../src/domain/language.ts';
-import { perLanguage } from '../../../../src/domain/text/per-language.ts';
 import { type NounForms, pluralForm } from '../../../../src/domain/text/plural.ts';
 
 /**
