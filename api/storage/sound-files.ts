@@ -14,10 +14,8 @@ export type SoundFile = {
   modifiedAt: Date;
 };
 
-export type SoundFiles = {
-  /** @returns undefined when the folder has no regular file of this name. */
-  read: (name: string) => Promise<SoundFile | undefined>;
-};
+/** @returns undefined when the folder has no regular file of this name. */
+type ReadSound = (name: string) => Promise<SoundFile | undefined>;
 
 /** Some 250 sounds of ten seconds; a sound of a minute is 1.4 MB. */
 const CACHED_BYTES = 64 * 1024 * 1024;
@@ -25,7 +23,7 @@ const CACHED_BYTES = 64 * 1024 * 1024;
 const NO_FILE_CODES = new Set(['ENOENT', 'ELOOP']);
 
 /** Reads and hashes each version of a file once while it is cached; every request checks whether the file was replaced. */
-export function createSoundFiles(folder: string): SoundFiles {
+export function createSoundReader(folder: string): ReadSound {
   const cache = new LRUCache<string, SoundFile, string>({
     maxSize: CACHED_BYTES,
     // lru-cache rejects a size of 0.
@@ -34,20 +32,18 @@ export function createSoundFiles(folder: string): SoundFiles {
     ignoreFetchAbort: true,
     fetchMethod: (_version, _stale, { context: path }) => readSoundFile(path),
   });
-  return {
-    read: async (name) => {
-      const path = join(folder, name);
-      try {
-        const stats = await lstat(path, { bigint: true });
-        if (!stats.isFile()) return undefined;
-        // A replaced file has another inode, an overwritten one another time or size.
-        const version = [path, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
-        return await cache.fetch(version, { context: path });
-      } catch (error) {
-        if (NO_FILE_CODES.has(errorCode(error))) return undefined;
-        throw error;
-      }
-    },
+  return async (name) => {
+    const path = join(folder, name);
+    try {
+      const stats = await lstat(path, { bigint: true });
+      if (!stats.isFile()) return undefined;
+      // A replaced file has another inode, an overwritten one another time or size.
+      const version = [path, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
+      return await cache.fetch(version, { context: path });
+    } catch (error) {
+      if (NO_FILE_CODES.has(errorCode(error))) return undefined;
+      throw error;
+    }
   };
 }
 

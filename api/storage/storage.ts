@@ -4,7 +4,7 @@ import { isOtherVersion, isRangeOfSame, isUnchanged } from '../http/conditional.
 import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
 import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
-import { createSoundFiles, type SoundFile, type SoundFiles } from './sound-files.ts';
+import { createSoundReader, type SoundFile } from './sound-files.ts';
 
 type StorageDeps = {
   /** `STORAGE_DIR/roundsound` */
@@ -12,8 +12,6 @@ type StorageDeps = {
   /** Whether a file may be served: its player may have lost the right to a sound. By default always. */
   isServed?: (fileName: string) => boolean;
 };
-
-type Sources = Required<Pick<StorageDeps, 'isServed'>> & { files: SoundFiles };
 
 const METHODS = 'GET, HEAD, OPTIONS';
 const HEADERS = {
@@ -30,20 +28,19 @@ const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 /** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin. */
 export function storage({ soundFolder, isServed = () => true }: StorageDeps) {
   const path = '/storage/roundsound/:file';
-  const sources: Sources = { isServed, files: createSoundFiles(soundFolder) };
+  const readSound = createSoundReader(soundFolder);
   // One route for all methods: beside a GET route with a parameter, Elysia ignores one for HEAD, and answers HEAD with
   // the length of the GET handler's body.
-  return new Elysia({ name: 'storage' }).all(path, ({ request, params }) => {
+  return new Elysia({ name: 'storage' }).all(path, async ({ request, params: { file: name } }) => {
     const { method } = request;
     if (method === 'OPTIONS') return respondToPreflight();
     if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
-    return respondWithSound(sources, params.file, request);
+    const isFound = tryParseSoundFileName(name) !== undefined && isServed(name);
+    return respondWithSound(isFound ? await readSound(name) : undefined, request);
   });
 }
 
-async function respondWithSound(sources: Sources, name: string, request: Request): Promise<Response> {
-  const isKnown = tryParseSoundFileName(name) !== undefined && sources.isServed(name);
-  const file = isKnown ? await sources.files.read(name) : undefined;
+function respondWithSound(file: SoundFile | undefined, request: Request): Response {
   if (!file) return refuse({ status: 404, message: 'Not found' });
   const { blob } = file;
   const headers = headersOf(file, splitQuery(request.url).get('v'));

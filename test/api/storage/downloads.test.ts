@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createSoundFiles } from '../../../api/storage/sound-files.ts';
+import { createSoundReader } from '../../../api/storage/sound-files.ts';
 import { storage } from '../../../api/storage/storage.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
@@ -47,7 +47,7 @@ test('downloads that nobody reads share the bytes, and keep nobody waiting', asy
 });
 
 test('a sound that many ask for at once is read once', async () => {
-  const { read } = createSoundFiles(folder.path);
+  const read = createSoundReader(folder.path);
   const sounds = await Promise.all(Array.from({ length: 100 }, () => read('76561198000000002.mp3')));
   expect(sounds[0]?.blob.size).toBe(1000);
   expect(new Set(sounds).size).toBe(1);
