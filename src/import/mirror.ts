@@ -41,7 +41,7 @@ const PAGE_ROWS = 1000;
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
 
 /** Bounds memory, since a broken source may have every row set aside. */
-const MAX_LOGGED = 1000;
+const MAX_ROWS_LOGGED = 1000;
 const NO_ADMINS = 'admins';
 const LOST_ERASURES =
   'erased people are not recognised, since the secret that identifies them is lost: the mirror may name them again';
@@ -69,7 +69,7 @@ export function createMirror(
   const logged = new Set<string>();
 
   function isNew(key: string): boolean {
-    if (logged.has(key) || logged.size >= MAX_LOGGED) return false;
+    if (logged.has(key)) return false;
     logged.add(key);
     return true;
   }
@@ -135,7 +135,7 @@ export function createMirror(
   function logReport(kind: ReportKind, row: RowReport): void {
     // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
     if (kind === 'warning' && row.table !== system.servers.name) return;
-    if (isNew(Object.values(row).join(' '))) log.warn(row, messages[kind]);
+    if (logged.size < MAX_ROWS_LOGGED && isNew(Object.values(row).join(' '))) log.warn(row, messages[kind]);
   }
 
   function report(

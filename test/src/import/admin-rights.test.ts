@@ -90,6 +90,18 @@ describe('a mirror', () => {
     expect(await listFlags()).toEqual(all.filter((line) => !line.startsWith(aSteamId(12))));
   });
 
+  test('says that admins cannot be read, however many rows were set aside before', async () => {
+    const { url, run } = createFile();
+    run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)
+      insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created)
+      select 'BOT', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00' from n`);
+    run('drop table sa_admins');
+    const { mirror } = startMirror(url, { ...(flags && { flags }) });
+    await waitFor(() => mirror.health().lastRoundAt);
+    expect(warnings().filter((line) => line.includes('set aside'))).toHaveLength(1000);
+    expect(warnings()).toContain('admins of CS2-SimpleAdmin cannot be read: their flags stay as they are');
+  });
+
   test('gives no flags without a mapping', async () => {
     const { url, run } = createFile();
     run(
