@@ -707,7 +707,6 @@ export const en = {
     details: 'Players and charts',
   },
 
-  /** The page shown in place of a server that is not listed. */
   /** The outcome of the last action, shown once on the next page. */
   notices: {
     'sign-in-first': 'Please sign in to see that page.',
