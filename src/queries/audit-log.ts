@@ -84,6 +84,17 @@ export async function recordAudit(db: Db, { actor, action, subject, details = {}
     .values({ ...columns, action, subject, details: { ...details, ...discordMember } });
 }
 
+/** Writes many entries of actors who are no users, in one statement. */
+export async function recordAudits(
+  db: Db,
+  entries: readonly (NewEntry & { actor: AuditActor; details: object })[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  await db.execute(sql`insert into ${auditLog} (actor, action, subject, details)
+    select * from jsonb_to_recordset(${JSON.stringify(entries)}::text::jsonb)
+      as entries (actor text, action text, subject text, details jsonb)`);
+}
+
 /** The actor's columns. A Discord id is stored only if no user is linked to it. */
 async function identify(db: Db, actor: Actor) {
   if (actor === 'operator') return { actorUserId: null, actor: null };

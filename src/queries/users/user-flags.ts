@@ -12,7 +12,7 @@ import {
   type UserFlagColumn,
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
-import { recordAudit } from '../audit-log.ts';
+import { recordAudits } from '../audit-log.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
 
 /** Where somebody has a flag from, and until when; `endsAt` null: until the source no longer gives it. */
@@ -119,10 +119,13 @@ async function recordChanges(
       byPerson.set(steamId64, { ...byPerson.get(steamId64), [USER_FLAGS[flag]]: value });
     }
   }
-  for (const [subject, flags] of byPerson) {
-    const details = { ...flags, ...(source !== 'configuration' && { source }) };
-    await recordAudit(tx, { actor: 'configuration', action: 'user.flags-set', subject, details });
-  }
+  const entries = [...byPerson].map(([subject, flags]) => ({
+    actor: 'configuration' as const,
+    action: 'user.flags-set' as const,
+    subject,
+    details: { ...flags, ...(source !== 'configuration' && { source }) },
+  }));
+  await recordAudits(tx, entries);
 }
 
 /** Ends the flags of systems that are no longer configured. */

@@ -23,7 +23,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { startTestService } from '../../../support/service/service.ts';
 
-const { db, url } = await createTestDatabase();
+const { db, url, connection } = await createTestDatabase();
 const PLAYER = aSteamId(1);
 const NOW = new Date('2026-11-25T12:00:00Z');
 const SOON = new Date('2026-11-25T12:00:01Z');
@@ -257,4 +257,24 @@ describe('OWNER_STEAMIDS', () => {
       anEntry(NAMED, NOBODY),
     ]);
   });
+});
+
+test('a round that changes many people writes their entries in one statement', async () => {
+  await connection.unsafe(`create table audit_statements (entries bigint);
+    create function count_entries() returns trigger language plpgsql as $$ begin
+      insert into public.audit_statements select count(*) from written; return null;
+    end $$;
+    create trigger counts_entries after insert on audit_log referencing new table as written
+      for each statement execute function count_entries()`);
+  const people = Array.from({ length: 300 }, (_, index) => aSteamId(index + 1));
+  const grants = people.map((steamId64) => ({ steamId64, flag: 'has_svip' as const, endsAt: null }));
+  await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: NOW }));
+  expect(await connection`select * from audit_statements`).toMatchObject([{ entries: '300' }]);
+  expect(await db.select().from(auditLog).where(eq(auditLog.subject, PLAYER))).toMatchObject([
+    {
+      actor: 'configuration',
+      action: 'user.flags-set',
+      details: { hasSvip: true, source: 'vipcore' },
+    },
+  ]);
 });
