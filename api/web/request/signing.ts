@@ -1,4 +1,11 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 import type { Db } from '../../../src/db/client.ts';
 import { findOrSaveSetting } from '../../../src/queries/settings.ts';
 
@@ -11,15 +18,43 @@ export type Signer = {
   sign: (purpose: string, value: string) => string;
   /** Compares in constant time. */
   isSigned: (purpose: string, value: string, signature: string) => boolean;
+  /** Encrypts a value, in base64url with a random start, so that nobody else can read or change it. */
+  seal: (purpose: string, value: string) => string;
+  /** Decrypts a sealed value; undefined for one that was not sealed for this purpose. */
+  open: (purpose: string, sealed: string) => string | undefined;
 };
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
 
 /** @param secret `SESSION_SECRET`, or the generated one in the database. */
 export function createSigner(secret: string): Signer {
+  const keyOf = (purpose: string) => createHmac('sha256', secret).update(purpose).digest();
   const sign = (purpose: string, value: string) =>
-    createHmac('sha256', createHmac('sha256', secret).update(purpose).digest())
-      .update(value)
-      .digest('base64url');
-  return { sign, isSigned: (purpose, value, signature) => isEqual(sign(purpose, value), signature) };
+    createHmac('sha256', keyOf(purpose)).update(value).digest('base64url');
+  return {
+    sign,
+    isSigned: (purpose, value, signature) => isEqual(sign(purpose, value), signature),
+    seal: (purpose, value) => {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keyOf(purpose), iv);
+      const encrypted = [cipher.update(value), cipher.final()];
+      return Buffer.concat([iv, cipher.getAuthTag(), ...encrypted]).toString('base64url');
+    },
+    open: (purpose, sealed) => {
+      const bytes = Buffer.from(sealed, 'base64url');
+      const start = IV_BYTES + TAG_BYTES;
+      try {
+        const iv = bytes.subarray(0, IV_BYTES);
+        const options = { authTagLength: TAG_BYTES };
+        const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), iv, options);
+        decipher.setAuthTag(bytes.subarray(IV_BYTES, start));
+        return Buffer.concat([decipher.update(bytes.subarray(start)), decipher.final()]).toString();
+      } catch {
+        return undefined;
+      }
+    },
+  };
 }
 
 /** `SESSION_SECRET`, or one generated at the first start and stored in the database, so that all processes share it. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Db } from '../../../src/db/client.ts';
 import { claimNonce } from '../../../src/queries/users/sessions.ts';
 import type { Signer } from '../request/signing.ts';
@@ -13,21 +13,20 @@ export const ATTEMPT_SECONDS = 600;
  * Starts an attempt. The server stores nothing until the visitor returns, so that starting many attempts takes no storage.
  * @param options.boundTo a secret of this browser: another one cannot finish the attempt.
  * @param options.carried data that the callback gets back from the state.
- * @returns a signed state, which the other site sends back as the query parameter `state`.
+ * @returns a sealed state, which the other site sends back as the query parameter `state`.
  */
 export function startAttempt(
   signer: Signer,
   name: AttemptName,
   { boundTo, now, carried = '' }: { boundTo: string; now: Date; carried?: string | undefined },
 ): string {
-  const nonce = randomBytes(16).toString('base64url');
-  const value = `${nonce}.${now.getTime().toString(36)}.${Buffer.from(carried).toString('base64url')}`;
-  return `${value}.${signer.sign(`attempt ${name}`, `${value}.${boundTo}`)}`;
+  const expiresAtMs = now.getTime() + ATTEMPT_SECONDS * 1000;
+  return signer.seal(`attempt ${name} ${boundTo}`, `${randomUUID()} ${expiresAtMs} ${carried}`);
 }
 
 /**
  * Finishes the attempt with this state and returns its data. The state is invalidated by this call, whatever happens next.
- * @returns undefined when the state has expired, is not signed by us, bound to something else, or already used.
+ * @returns undefined when the state has expired, is not sealed by us, bound to something else, or already used.
  */
 export async function finishAttempt(
   { db, signer }: { db: Db; signer: Signer },
@@ -35,12 +34,12 @@ export async function finishAttempt(
   state: string,
   { boundTo, now }: { boundTo: string | undefined; now: Date },
 ): Promise<{ carried: string } | undefined> {
-  const [nonce, startedAt = '', carried = '', signature = '', ...rest] = state.split('.');
-  const isOurs = signer.isSigned(`attempt ${name}`, `${nonce}.${startedAt}.${carried}.${boundTo}`, signature);
-  const expiresAt = new Date(Number.parseInt(startedAt, 36) + ATTEMPT_SECONDS * 1000);
-  if (boundTo === undefined || rest.length > 0 || !isOurs || !(expiresAt > now)) return undefined;
+  const opened = boundTo === undefined ? undefined : signer.open(`attempt ${name} ${boundTo}`, state);
+  const [nonce, expiresAtMs, carried = ''] = opened?.split(' ') ?? [];
+  const expiresAt = new Date(Number(expiresAtMs));
+  if (!(expiresAt > now)) return undefined;
   const isFirst = await claimNonce(db, `${name}:${nonce}`, expiresAt);
-  return isFirst ? { carried: Buffer.from(carried, 'base64url').toString() } : undefined;
+  return isFirst ? { carried } : undefined;
 }
 
 /** The PKCE verifier of a state, 43 characters; derived, so that it does not have to be stored. */

@@ -107,6 +107,16 @@ describe('signing in', () => {
     expect(await db.select().from(sessions).where(eq(sessions.userId, id))).toHaveLength(1);
   });
 
+  test('does not tell Steam which page is opened afterwards', async () => {
+    const next = '/account/moderation?q=76561198000000001';
+    const { location } = await openBrowser(site.origin).get(
+      `/account/sign-in?${new URLSearchParams({ next })}`,
+    );
+    const returnTo = new URL(location ?? '').searchParams.get('openid.return_to') ?? '';
+    const parts = new URL(returnTo).searchParams.get('state')?.split('.') ?? [];
+    expect(parts.map((part) => Buffer.from(part, 'base64url').toString()).join()).not.toContain('7656');
+  });
+
   test('in one tab is not ended by a forged return in another (login CSRF)', async () => {
     const browser = openBrowser(site.origin);
     const provider = await browser.follow(await browser.get('/account/sign-in'));
