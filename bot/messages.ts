@@ -75,7 +75,7 @@ export async function sendDirectMessage(
     await postMessage(messenger, readId(channel), { message: noticeMessage(text) });
   } catch (error) {
     if (signal?.aborted) return;
-    log.warn({ userId, text, err: error }, 'a user could not be notified by direct message');
+    log.warn({ text, err: error }, 'a user could not be notified by direct message');
   }
 }
 

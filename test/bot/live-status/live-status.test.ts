@@ -210,6 +210,19 @@ describe('a live status message', () => {
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
   });
 
+  test('ends without the id of the person who pinned it in the log, whom nobody could tell', async () => {
+    await restart({ timings: { liveIntervalMs: 10 } });
+    const { posted } = await pin();
+    failEdits(posted?.id ?? '', refuse(403, 50_013), 5);
+    fake.fail({ matches: /^POST \/users\/@me\/channels/, response: refuse(403, 50_007) });
+    await addPlayer();
+    const isAboutMessage = ({ msg }: { msg: string }) =>
+      msg.includes('could not be notified by direct message');
+    const line = await waitFor(() => harness.lines.find(isAboutMessage));
+    // The service's own logger writes no bodies of requests.
+    expect(JSON.stringify({ ...line, err: undefined })).not.toContain(moderator.user.id);
+  });
+
   test('that could not be stored is removed, since nothing would update it', async () => {
     await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
     const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
