@@ -3,10 +3,14 @@ import { NotFound } from '../../domain/errors.ts';
 import type { StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { tryParseMessageId } from '../../domain/webhook.ts';
-import { recordAudit } from '../../queries/audit-log.ts';
 import { listStoredEvents, readEventLog } from '../../queries/penalties/events.ts';
 import { saveDeliveries } from '../../queries/webhooks/webhook-deliveries.ts';
-import { createWebhook, loadWebhook, nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import {
+  createWebhook,
+  loadWebhook,
+  recordManualDelivery,
+  type SigningWebhook,
+} from '../../queries/webhooks/webhooks.ts';
 import type { EndpointRules } from './endpoint.ts';
 import { eventMessage, type Message, type Sent, sendMessage, testMessage } from './message.ts';
 import type { Post } from './post.ts';
@@ -37,7 +41,7 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
     message: Message,
     entry: { action: 'webhook.tested' | 'webhook.resent'; actor: Actor },
   ): Promise<Sent> {
-    await recordAudit(db, { ...entry, subject: nameOf(webhook), details: { messageId: message.id } });
+    await recordManualDelivery(db, webhook, { ...entry, messageId: message.id });
     const delivery = await sendMessage(post, webhook, message, { now });
     await saveDeliveries(db, webhook.id, [delivery]);
     return delivery;

@@ -111,6 +111,15 @@ export async function enableWebhook(db: Db, id: number, { actor }: { actor: Acto
   });
 }
 
+/** Records a message that somebody sent from a page or the CLI in the audit log. */
+export async function recordManualDelivery(
+  db: Db,
+  webhook: Pick<Webhook, 'id' | 'url'>,
+  { messageId, ...entry }: { action: 'webhook.tested' | 'webhook.resent'; messageId: string; actor: Actor },
+): Promise<void> {
+  await recordAudit(db, { ...entry, subject: nameOf(webhook), details: { messageId } });
+}
+
 /** The number of webhooks that are failing, and of those that are switched off. */
 export async function countWebhooks(db: Db): Promise<{ failing: number; switchedOff: number }> {
   const [row] = await db
