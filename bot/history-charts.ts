@@ -24,8 +24,8 @@ const MAX_CACHED_CHARTS = 200;
 const MIN_POINTS = 2;
 
 /**
- * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart that
- * cannot be drawn is logged and omitted, as is one of too few points: the card is useful without it.
+ * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart of
+ * too few points is omitted; so is one that cannot be drawn, which is logged: the card is useful without it.
  */
 export function createHistoryCharts({
   readHistory,

@@ -69,7 +69,7 @@ class Superseded extends Error {
   override name = 'Superseded';
 }
 
-/** Its signal aborts when the worker stops. */
+/** `signal` aborts when the worker stops. */
 type WorkContext = RoundSoundWorkerOptions & { leaseMs: number; signal: AbortSignal };
 
 /** Finishes a claimed upload, or returns it to the queue. Throws only when the database is unreachable. */
@@ -176,7 +176,7 @@ async function settleFailure(
   const fields = { steamId64: sound.steamId64, sound: sound.id };
   const fieldsWithError = { ...fields, err: error };
   if (context.signal.aborted && !(error instanceof SoundRefused && error.cause === undefined)) {
-    // As if it had not been claimed.
+    // The worker was stopped: this attempt does not count.
     await saveClaimedSound(db, sound, { status: 'queued', claimMs: null, attempts: sound.attempts - 1 });
     return undefined;
   }

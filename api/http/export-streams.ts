@@ -14,7 +14,7 @@ type Exported = {
   close: () => Promise<void>;
 };
 
-/** Whose export it is; without `tokenId` they are signed in. */
+/** Who runs an export; without `tokenId`, somebody who is signed in. */
 type Owner = { id: number; tokenId?: number };
 
 /** The exports of one kind that this process sends. */
@@ -30,43 +30,43 @@ export type Exports = {
     open: () => Promise<Exported>,
     check?: () => Promise<void>,
   ) => Promise<ReadableStream<Uint8Array>>;
-  /** Those that a token began. */
+  /** The running exports that were begun with a token. */
   listOpen: () => OpenResponse[];
-  /** Aborts all of them, so that the clients see that they are incomplete. */
+  /** Aborts all exports, so that clients see that they are incomplete. */
   stop: () => void;
 };
 
-/** @param errors for a second export of one owner, and for one more than the process sends at once. */
+/** @param errors `second`: the owner has a running export; `tooMany`: the process sends as many as it may. */
 export function createExports(errors: { second: () => Error; tooMany: () => Error }): Exports {
-  /** Whose export runs or is being opened. */
+  /** The owners whose export runs or is being opened. */
   const ownerIds = new Set<number>();
   const running = new Map<(reason: string) => void, Owner>();
 
   function send({ chunks, close }: Exported, owner: Owner): ReadableStream<Uint8Array> {
-    let read: ReturnType<typeof setTimeout> | undefined;
-    let controllerOf: ReadableStreamDefaultController<Uint8Array> | undefined;
+    let readTimer: ReturnType<typeof setTimeout> | undefined;
+    let streamController: ReadableStreamDefaultController<Uint8Array> | undefined;
     // Not withTimeLimit: both limits have to abort the response.
-    const whole = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
+    const wholeTimer = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
 
     function end(): void {
       if (!running.delete(abort)) return;
       ownerIds.delete(owner.id);
-      clearTimeout(read);
-      clearTimeout(whole);
+      clearTimeout(readTimer);
+      clearTimeout(wholeTimer);
       close().catch(() => undefined);
     }
 
     function abort(reason: string): void {
       if (!running.has(abort)) return;
       end();
-      controllerOf?.error(new Error(reason));
+      streamController?.error(new Error(reason));
     }
 
     async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-      read = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
+      readTimer = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
       try {
         const { done, value } = await chunks.next();
-        clearTimeout(read);
+        clearTimeout(readTimer);
         if (!running.has(abort)) return;
         if (!done) return controller.enqueue(value);
         controller.close();
@@ -78,7 +78,7 @@ export function createExports(errors: { second: () => Error; tooMany: () => Erro
 
     running.set(abort, owner);
     const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      controllerOf = controller;
+      streamController = controller;
     };
     return new ReadableStream({ start, pull, cancel: end }, { highWaterMark: 1 });
   }

@@ -146,8 +146,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
   };
 
   /**
-   * Looks up a token. One that is not cached may be made up: each of those that is costs its address a lookup, and counts as
-   * one while it is pending, so that a burst stays within the limit too.
+   * Looks up a token. Tokens that are not cached may be made up: each made-up one counts against the limit of its address, and
+   * so does each pending lookup, so that a burst stays within the limit too.
    */
   async function lookUpToken(
     hash: string | undefined,

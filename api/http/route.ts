@@ -72,7 +72,7 @@ export type Incoming = {
 type ProtectedContext = {
   token: ApiToken;
   now: Date;
-  /** Nothing of a stream will be read, see `unreadStream`. */
+  /** Whether the request is HEAD: the body of a stream is not read then, see `unreadStream`. */
   isHead: boolean;
   /** When the request began, by `performance.now()`. */
   sinceMs: number;

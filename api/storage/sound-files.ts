@@ -28,7 +28,7 @@ export function createSoundReader(folder: string): ReadSound {
     maxSize: CACHED_BYTES,
     // lru-cache rejects a size of 0.
     sizeCalculation: ({ blob }) => Math.max(blob.size, 1),
-    // One that is evicted while it is read is sent nevertheless.
+    // A file that is evicted while it is read is still sent.
     ignoreFetchAbort: true,
     fetchMethod: (_version, _stale, { context: path }) => readSoundFile(path),
   });

@@ -29,7 +29,7 @@ export async function deliver(
 
 /**
  * Shows a notice only to the invoker, in place of a response.
- * @param kind of that response; it says how the interaction was deferred, if it was.
+ * @param kind that of the response, by which the interaction was deferred, if it was.
  */
 export async function notify(
   interaction: DeferrableInteraction,

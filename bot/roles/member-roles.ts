@@ -52,7 +52,7 @@ type Settings = {
 /** Wake-ups within this time cause one round. */
 const GATHER_MS = 1000;
 /** How many people are listed at once. */
-const LISTED = 500;
+const MAX_LISTED = 500;
 
 /**
  * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link.
@@ -96,11 +96,11 @@ export function createMemberRoles(
         readBefore: sweptAt > startedAt ? sweptAt : startedAt,
         seen: notedIds,
         now: now(),
-        limit: LISTED,
+        limit: MAX_LISTED,
       });
       // Others who sent interactions are not linked.
       const dueIds = new Set(dueMembers.map(({ discordId }) => discordId));
-      if (dueMembers.length < LISTED) for (const id of notedIds) if (!dueIds.has(id)) notes.delete(id);
+      if (dueMembers.length < MAX_LISTED) for (const id of notedIds) if (!dueIds.has(id)) notes.delete(id);
       // New links and changes, of which bans come and end without a notification, do not wait for a long sweep.
       const listAgainMs = performance.now() + intervalMs;
       for (const member of dueMembers) {
@@ -135,18 +135,18 @@ export function createMemberRoles(
     const readAt = note?.at ?? now();
     const state = note ? note.state : await findMember(discordId, signal);
     const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
-    // These flags are about to be saved, whether or not another source gives them already.
+    // Roles for the flags that are saved below: `wanted` may not include them yet.
     const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
     const wantedRoles = [...new Set([...wanted, ...byFlags.map(({ roleId }) => roleId)])];
     const changes = compareRoles(wantedRoles, state);
     const isDone = changes.give.length + changes.take.length === 0;
-    /** What to remember once roles were given and taken; those that cannot be given now are still to be taken some day. */
+    /** The roles to store after the changes; those that the bot cannot change now stay stored, to be taken later. */
     const rolesAfter = () => [...wantedRoles.filter(isGivable), ...others()];
     const member = {
       discordId,
       steamId64,
       grants,
-      // Whatever happens from now on, the given roles are taken when the account is unlinked.
+      // Stored before they are given, so that unlinking takes them even if this process dies in between.
       roles: isDone ? rolesAfter() : [...new Set([...wantedRoles, ...roles])],
       readAt: isDone ? readAt : null,
     };

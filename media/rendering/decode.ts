@@ -29,7 +29,7 @@ export const DECODED_INPUT: FfmpegJob['input'] = {
 };
 
 /** The kept part of {@link DECODED_INPUT}: the filters that cut it out, its length, and its largest sample; 1 is full scale. */
-type Kept = { filters: string[]; frames: number; peak: number };
+type KeptPart = { filters: string[]; frames: number; peak: number };
 
 /** Where the kept part is in decoded audio. */
 type Cut = { scan: PcmScan; trim: Trim };
@@ -45,7 +45,11 @@ type DecodeOptions = {
  * Decodes an upload as {@link DECODED_INPUT}, and decides which part of it is kept.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} for any other failure of ffmpeg.
  */
-export async function decodeUpload(ffmpeg: Ffmpeg, directory: string, options: DecodeOptions): Promise<Kept> {
+export async function decodeUpload(
+  ffmpeg: Ffmpeg,
+  directory: string,
+  options: DecodeOptions,
+): Promise<KeptPart> {
   const { start, ...others } = options;
   const { scan, trim } = start?.startMs
     ? await decodeFromStart(ffmpeg, directory, { ...others, start })

@@ -31,9 +31,9 @@ export type Mp3Format = PcmFormat & {
 
 type EncodeRequest = {
   input: FfmpegJob['input'];
-  /** Filters that make what is encoded of the input. */
+  /** Filters applied to the input before the gain. */
   filters: readonly string[];
-  /** The loudness after these. */
+  /** The loudness after these filters. */
   source: Loudness;
   /** Length of the result at its sample rate. */
   frames: number;

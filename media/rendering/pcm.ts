@@ -28,8 +28,8 @@ export function pcmOptions({ sampleRate, channels }: PcmFormat): string[] {
 }
 
 /**
- * Reads frames in small steps, so that the event loop is not blocked. All steps but the last are whole blocks. The samples
- * are those of a buffer that the next step overwrites.
+ * Reads frames in small steps, so that the event loop is not blocked. All steps but the last are whole blocks. Each step
+ * overwrites the samples of the one before.
  */
 async function* readPcm(
   path: string,

@@ -21,7 +21,7 @@ const ONE_OF_TWO_CHANNELS_LU = 3.01;
 /** If averaging loses more than this, the channels cancel each other out, and the louder channel is used instead. */
 const MAX_AVERAGING_LOSS_LU = 6;
 
-/** One channel in place of two. */
+/** Filters that mix stereo to mono. */
 export const MIX_FILTERS = {
   average: 'pan=mono|c0=0.5*c0+0.5*c1',
   left: 'pan=mono|c0=c0',
@@ -57,7 +57,7 @@ export async function renderVoice(
   });
 }
 
-/** Which filter makes one channel of two, and the loudness of that. */
+/** Chooses the filter that mixes stereo to mono. @returns the filter, and the loudness of its output. */
 async function chooseMix(
   measure: (filter: string) => Promise<Loudness>,
   soundLufs: number,

@@ -1,6 +1,6 @@
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 
-/** The columns of a table by their headings: what each cell is. */
+/** The columns of a table: the content of a cell, by the column's heading. */
 export type Columns<Row> = Record<string, (row: Row) => string | number>;
 
 /** Formats rows as a table; returns `none` when there are no rows. */

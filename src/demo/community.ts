@@ -86,7 +86,7 @@ export async function fillHistory(db: Db, now: Date): Promise<void> {
   }
 }
 
-/** From one moment to before another, in steps; all in milliseconds. */
+/** The times from `from` until before `until`, `step` apart; all in milliseconds. */
 function timesBetween(from: number, until: number, step: number): Date[] {
   const count = Math.max(0, Math.ceil((until - from) / step));
   return Array.from({ length: count }, (_, index) => new Date(from + index * step));
@@ -113,7 +113,7 @@ const DEMO_USERS = 60;
 const FIRST_DISCORD_ID = 1_999_000_000_000_000_000n;
 
 /**
- * Users with every combination of flags, which are the bits of their position, and others without flags. Some have no
+ * Users with every combination of flags (the bits of a user's position), and others without flags. Some have no
  * Discord account. None has a picture: browsers would ask Discord for made-up ones.
  */
 function createUsers(now: Date): (typeof users.$inferInsert)[] {

@@ -10,7 +10,7 @@ export function chance(share: number): boolean {
 
 /** @throws when there is nothing to pick from. */
 export function pick<T>(from: readonly T[]): T {
-  const picked = from[below(from.length)];
-  if (picked === undefined) throw new Error('nothing to pick from');
-  return picked;
+  const element = from[below(from.length)];
+  if (element === undefined) throw new Error('nothing to pick from');
+  return element;
 }

@@ -37,8 +37,8 @@ export function tryParseLanguage(text: string | null | undefined): Language | un
   return typeof text === 'string' && isLanguage(text) ? text : undefined;
 }
 
-/** A format of `Intl` for each language, created once: to create one takes longer than to use it a hundred times. */
+/** A format of `Intl` for each language, created once: creating one takes longer than using it a hundred times. */
 export function perLanguage<T>(create: (tag: string) => T): (language: Language) => T {
-  const created = new Map<Language, T>();
-  return (language) => created.getOrInsertComputed(language, () => create(LANGUAGES[language].intl));
+  const formats = new Map<Language, T>();
+  return (language) => formats.getOrInsertComputed(language, () => create(LANGUAGES[language].intl));
 }

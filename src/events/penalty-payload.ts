@@ -40,7 +40,7 @@ export function presentMute(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { type: penalty.type });
 }
 
-/** The record of changes, which has `lifted` beyond that of `/penalties`; exports make the same in SQL. */
+/** The record of changes: that of `/penalties`, with `lifted`. Exports build the same record in SQL. */
 export function presentWithLift(penalty: Penalty): PenaltyRecord {
   return toRecord(penalty, { penalty_type: penalty.type, lifted: presentLift(penalty) });
 }

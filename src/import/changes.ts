@@ -145,11 +145,11 @@ async function lookUpActive(reading: Reading, activeCursor: number): Promise<num
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */
 async function importActive(reading: Reading, active: SourceTable, after: number): Promise<number> {
   const { database, table, pageRows } = reading;
-  let compared = 0;
+  let rowsCompared = 0;
   for await (const page of readSourcePages(database, active, { key: table.key, after, pageRows })) {
     await importRows(reading, page);
-    compared += page.length;
-    if (compared >= ACTIVE_WINDOW) return Number(page.at(-1)?.id);
+    rowsCompared += page.length;
+    if (rowsCompared >= ACTIVE_WINDOW) return Number(page.at(-1)?.id);
   }
   return 0;
 }

@@ -65,12 +65,12 @@ export function createMirror(
     'set aside': `a row of ${name} was set aside`,
     outdated: `a row of ${name} can no longer be read: its penalty stays as it was`,
   };
-  /** What has been logged once, since each round meets it again. */
-  const logged = new Set<string>();
+  /** What has been logged already: each round meets it again. */
+  const loggedKeys = new Set<string>();
 
   function isNew(key: string): boolean {
-    if (logged.has(key)) return false;
-    logged.add(key);
+    if (loggedKeys.has(key)) return false;
+    loggedKeys.add(key);
     return true;
   }
 
@@ -126,7 +126,7 @@ export function createMirror(
       return;
     }
     signal.throwIfAborted();
-    logged.delete(NO_ADMINS);
+    loggedKeys.delete(NO_ADMINS);
     const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
     const changes = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
     if (changes.given + changes.taken > 0) log.info(changes, `flags of ${name} changed`);
@@ -135,7 +135,8 @@ export function createMirror(
   function logReport(kind: ReportKind, row: RowReport): void {
     // Warnings about penalties are too many to log; one about a server is something that an operator can correct.
     if (kind === 'warning' && row.table !== system.servers.name) return;
-    if (logged.size < MAX_ROWS_LOGGED && isNew(Object.values(row).join(' '))) log.warn(row, messages[kind]);
+    if (loggedKeys.size < MAX_ROWS_LOGGED && isNew(Object.values(row).join(' ')))
+      log.warn(row, messages[kind]);
   }
 
   function report(
@@ -146,7 +147,7 @@ export function createMirror(
       // Between two sweeps, only some of the rows are counted.
       if (isSweep && isNew(assumption)) log.warn({ rows }, `rows of ${name} ${assumption}`);
     }
-    if (lostErasures === 0) logged.delete(LOST_ERASURES);
+    if (lostErasures === 0) loggedKeys.delete(LOST_ERASURES);
     else if (isNew(LOST_ERASURES)) log.error({ lostErasures }, LOST_ERASURES);
     for (const [change, rows] of Object.entries({ added, changed, gone })) {
       metrics.countRows({ system: kind, change }, rows);

@@ -45,9 +45,9 @@ export async function readVips(
 ): Promise<FlagGrant<SteamId64>[]> {
   const rows = await database.select('select account_id, `group` as vip_group, expires from vip_users');
   return rows.flatMap(({ account_id, vip_group, expires }) => {
-    // Steam's own number of the account.
+    // Steam's account id.
     const steamId64 = tryParseSteamId(`[U:1:${account_id}]`);
-    // 0 is for ever; without a value nobody knows.
+    // 0: permanent. Without a value, the end is unknown, and the row is skipped.
     const endsAt = expires ? tryParse(() => parseUnixSeconds(expires) ?? null) : undefined;
     const group = vip_group?.trim();
     if (!steamId64 || endsAt === undefined || !group) return [];

@@ -26,7 +26,7 @@ const MAX_DATAGRAMS = 256;
 
 export type A2sResponses = {
   info: A2sInfo;
-  /** None if the server does not send them, or not as it should: it is online without them. */
+  /** Empty if the server sends no list or an invalid one: it counts as online all the same. */
   players: A2sPlayer[];
   /** The shortest round trip in milliseconds, at least 1, since 0 means offline. */
   pingMs: number;

@@ -26,7 +26,7 @@ const HERE = '/account#discord';
 export function DiscordCard({ deps, visit }: CardProps): JSX.Element {
   const t = textsOf(visit.locale).discord;
   const { user } = visit;
-  // An existing link is shown also when linking is not configured, without the button to link again.
+  // While linking is not configured, an existing link is still shown, but not the button to link again.
   const canLink = deps.discord !== undefined;
   const isLinked = user.discordId !== null;
   return (

@@ -11,7 +11,7 @@ import type { MemberVisit } from '../request/visit.ts';
 
 type TokenTableProps = {
   tokens: ApiToken[];
-  /** What is said without any. */
+  /** The text when there are none. */
   empty: string;
   visit: MemberVisit;
   /** Where revoking a token is posted to. */

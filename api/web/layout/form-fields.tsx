@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 
 type TextFieldProps = JSX.IntrinsicElements['input'] & {
   name: string;
-  /** The name by default. */
+  /** Defaults to the name. */
   id?: string;
   label: string;
   /** What to enter. */
@@ -26,7 +26,7 @@ export function TextField({ name, id = name, label, hint, ...input }: TextFieldP
 
 type SelectProps = {
   name: string;
-  /** The name by default. */
+  /** Defaults to the name. */
   id?: string;
   label: string;
   /** Values and their labels, in order. */

@@ -15,7 +15,7 @@ type ListTableProps<Row> = {
   rows: readonly Row[];
   /** The first one is the heading of each row. */
   columns: readonly Column<Row>[];
-  /** What is said without rows; nothing by default. */
+  /** The text in place of a table without rows; none by default. */
   empty?: string | false | undefined;
   /** Whether phones show a row as two lines with the first four columns. */
   isDense?: boolean;

@@ -2,15 +2,15 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Visit } from '../request/visit.ts';
 import { textsOf } from './locales/texts.ts';
 
-/** A list of a page. */
+/** Where a list is shown. */
 export type ListPlace = {
-  /** The path of the page; that of the visit by default. */
+  /** The path of the page; defaults to that of the visit. */
   path?: string;
   /** The id of the list's card; none at the top of the page. */
   card?: string;
 };
 
-/** Far more than the filters of any page. A made-up query with thousands would make every link of a page dear. */
+/** Far more than any page has filters: thousands in a made-up query would make every link of the page expensive. */
 const MAX_PARAMETERS = 32;
 
 /** The address of a list with changed parameters in its query; empty ones are left out. */

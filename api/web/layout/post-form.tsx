@@ -7,13 +7,13 @@ import { Icon, type IconName } from './icons.tsx';
 
 type PostFormProps = JSX.IntrinsicElements['form'] & {
   visit: Visit;
-  /** With the fragment of the card in which the form is shown again. */
+  /** The path, with the card as fragment in which a refused form is shown again. */
   action: string;
   /** Adds an id, so that the form is not processed twice; see `claimForm`. */
   isSentOnce?: boolean;
 };
 
-/** A form with the CSRF token, which begins with the reason when it was refused; further properties are the form's. */
+/** A form with the CSRF token. A refused form begins with the reason. Further properties are those of the element. */
 export function PostForm({ visit, isSentOnce = false, children, ...form }: PostFormProps): JSX.Element {
   const problem = form.action.split('#')[0] === visit.url.pathname ? visit.problem : undefined;
   return (

@@ -27,7 +27,7 @@ export function SearchButton({ label }: { label: string }): JSX.Element {
   );
 }
 
-/** What the search understands is the hint. */
+/** `hint` says what the search understands. */
 type SearchFieldProps = { name: string; label: string; value: string; hint?: string };
 
 /** A text to search for, with its label. */

@@ -17,7 +17,7 @@ export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'loo
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
   };
 
-/** Responds to a request to a moderation page, with a page or otherwise. */
+/** Responds to a request to a moderation page: with HTML, or with another response such as a redirect. */
 export type Handler = (
   deps: ModerationDeps,
   visit: MemberVisit,
@@ -38,7 +38,7 @@ type FrameProps = {
   /** As in `Layout`. */
   cards?: readonly string[];
   tab: Tab;
-  /** Of a page that belongs to the list of the tab. */
+  /** The title of a page below the tab's list; undefined: the list itself. */
   title?: string;
   children?: Child;
 };

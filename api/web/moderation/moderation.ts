@@ -13,7 +13,7 @@ import { block, revokeToken, saveFlags, unblock } from './user-rights.tsx';
 import { showUsers } from './users-page.tsx';
 import { addWebhook, enable, remove, resend, sendTest, showWebhook, showWebhooks } from './webhooks.tsx';
 
-/** Paths after `/account/moderation`, and the page with the form of a POST that may refuse what was entered. */
+/** A route below `/account/moderation`. `showAgain` shows the form again when the POST refuses what was entered. */
 type Route = [method: 'GET' | 'POST', path: string, handle: Handler, showAgain?: Show];
 
 const USER = '/users/:steamid64';

@@ -149,7 +149,7 @@ async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
 
 type Filter = ReturnType<typeof readFilter>;
 
-/** The filters as they were entered; empty texts do not filter. Players and admins by part of a name, SteamID or address. */
+/** The filters as they were entered; empty texts do not filter. */
 function readFilter(parameters: URLSearchParams) {
   const types = parameters.getAll('type').flatMap((list) => list.split(','));
   const server = parameters.get('server_id');
@@ -178,7 +178,7 @@ function findProblem(
 }
 
 type RecordProps = Pick<NamedPlayer, 'steamId64' | 'name'> & {
-  /** The name of one who was not found by name. */
+  /** The name to show for a player who was not found by name. */
   otherName: string | undefined;
   visit: MemberVisit;
 };
@@ -195,7 +195,7 @@ function RecordLink({ steamId64, otherName = '', name = otherName, visit }: Reco
 
 type FormProps = { filter: Filter; servers: readonly PenaltyServer[]; visit: MemberVisit };
 
-/** Player and admin are always shown, the other filters in a part that opens without scripts, and is open if one is set. */
+/** The filters by player and admin, and the others in a section that can be opened, and is open if one of them is set. */
 function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
   const { records, penalties: t } = textsOf(visit.locale);
   const { types, status, serverId, createdFrom, createdTo, reason, sort } = filter;

@@ -72,7 +72,7 @@ function placeOf({ url }: MemberVisit, steamId64: SteamId64): string {
 
 type SoundTableProps = {
   sounds: RoundSound[];
-  /** What is said without any. */
+  /** The text when there are none. */
   empty: string | false;
   /** The users among the players. */
   users: readonly User[];

@@ -90,7 +90,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
   };
 }
 
-/** Not public pages, which are cached for everybody, nor what a form leads to without a redirect. */
+/** Public pages show no notice, since they are cached for everybody; nor does the direct response to a form. */
 function showsNotice(request: Request, { pathname }: URL): boolean {
   return isRead(request) && pathname.startsWith('/account');
 }

@@ -34,8 +34,8 @@ export async function finishAttempt(
   state: string,
   { boundTo, now }: { boundTo: string | undefined; now: Date },
 ): Promise<{ carried: string } | undefined> {
-  const opened = boundTo === undefined ? undefined : signer.open(`attempt ${name} ${boundTo}`, state);
-  const [nonce, expiresAtMs, carried = ''] = opened?.split(' ') ?? [];
+  const content = boundTo === undefined ? undefined : signer.open(`attempt ${name} ${boundTo}`, state);
+  const [nonce, expiresAtMs, carried = ''] = content?.split(' ') ?? [];
   const expiresAt = new Date(Number(expiresAtMs));
   if (!(expiresAt > now)) return undefined;
   const isFirst = await claimNonce(db, `${name}:${nonce}`, expiresAt);

@@ -15,7 +15,7 @@ import type { Visit } from '../request/visit.ts';
 const DEMO_ROLES = ['owner', 'admin', 'moderator', 'member'] as const;
 type DemoRole = (typeof DEMO_ROLES)[number];
 
-/** What users whose account was deleted get with the next one. */
+/** The flags of users who sign in again after their account was deleted. */
 const FLAGS: Record<DemoRole, UserFlag[]> = {
   owner: ['is_owner', 'is_admin'],
   admin: ['is_admin'],

@@ -116,8 +116,8 @@ export const penalties = pgTable(
 );
 
 /**
- * The scope of a tally; `queries/penalties/tallies.ts` reads it, triggers and the recount (`0001_tallies.sql`) write it, and
- * also 4 for unknown players, which nothing reads: no filter names them.
+ * The scope of a tally, written by triggers and the recount (`0001_tallies.sql`), read by `queries/penalties/tallies.ts`.
+ * Scope 4, of unknown players, is written but never read, since no filter names such players.
  */
 export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3 } as const;
 export const TALLY_PERIODS = { ever: 0, month: 1, day: 2 } as const;

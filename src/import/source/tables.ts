@@ -83,7 +83,7 @@ export async function selectSourceRows(
 }
 
 /**
- * The rows of a table by their key, page after page.
+ * Reads the rows of a table in pages, ordered by a key.
  * @param options.key the column whose values order the rows, and which is read as `id`.
  * @param options.after reads rows after this key; all by default.
  */

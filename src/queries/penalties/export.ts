@@ -102,7 +102,7 @@ function recordsOf(filter: PenaltyFilter): SQL {
   ) as record`;
 }
 
-/** The record of `presentWithLift`, with the status at the placeholder `now`. */
+/** The record of `presentWithLift`, with the status as of the placeholder `now`. */
 const RECORD_COLUMNS = sql`
   ${penalties.type} as penalty_type, ${penalties.id} as id, ${penalties.playerName} as player_name,
   ${penalties.playerSteamId}::text as player_steamid, ${penalties.adminName} as admin_name,

@@ -39,7 +39,7 @@ export type PenaltyFilter = {
   reason?: string | undefined;
 };
 
-/** Of a part of a reason that is searched for, in characters. */
+/** The length of a text to search for in reasons, in characters. */
 export const REASON_LENGTH = { minimum: 3, maximum: 64 };
 
 /** The filters whose values are placeholders of their names. */

@@ -192,7 +192,7 @@ function scopeOf({ serverId, adminSteamId }: PenaltyFilter): number {
   return adminSteamId === undefined ? TALLY_SCOPES.all : TALLY_SCOPES.admin;
 }
 
-/** The tallies of one period of a filter's server, admin or of all. */
+/** Selects the tallies for a filter's server and admin by one kind of period. */
 function tallyCondition(filter: PenaltyFilter, period: keyof typeof TALLY_PERIODS): SQL {
   const { serverId, adminSteamId } = filter;
   return sql`${penaltyTallies.scope} = ${sql.raw(String(scopeOf(filter)))}

@@ -50,7 +50,7 @@ export async function openPersonExport(
     return true;
   });
   if (!isKnown) return undefined;
-  // Who is erased from here on is missing in the snapshot, and the entry no longer names them.
+  // A user erased from here on is missing from the snapshot, and the entry no longer names them.
   const { value: snapshot, close } = await openSnapshot(databaseUrl, async (session) => openDrizzle(session));
   return { chunks: encode(formatParts(readParts(snapshot, steamId64, now))), close };
 }

@@ -90,9 +90,9 @@ export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<v
 }
 
 /**
- * Merges samples of a server, the oldest first: of a limited number of days, since a backlog would take longer than a
- * statement may. `period_seconds` of an hour becomes the time that was polled, by which it counts in longer steps.
- * @returns the number of periods that the samples became.
+ * Merges a server's oldest samples, of a limited number of days: a whole backlog could exceed the time limit of a statement.
+ * The `period_seconds` of an hour is the time that was polled, which is its weight in longer steps.
+ * @returns the number of periods written.
  */
 async function mergeSamples(
   db: Db,

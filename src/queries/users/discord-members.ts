@@ -109,12 +109,12 @@ export async function saveMember(db: Db, member: ReadMember, now: Date): Promise
   const { discordId, steamId64, grants, roles, readAt } = member;
   return db.transaction(async (tx) => {
     await lockFlags(tx);
-    const linked = await tx
+    const linkedUsers = await tx
       .select({ id: users.id })
       .from(users)
       .where(and(eq(users.steamId64, steamId64), eq(users.discordId, discordId)))
       .for('no key update');
-    if (linked.length === 0) return false;
+    if (linkedUsers.length === 0) return false;
     await tx
       .insert(discordMembers)
       .values({ discordId, roles, readAt })

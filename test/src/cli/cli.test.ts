@@ -35,7 +35,7 @@ describe('the tool itself', () => {
     expect([version.code, version.stdout]).toEqual([0, `${packageJson.version}\n`]);
   });
 
-  test('help prints the help of the command named', async () => {
+  test('help prints the help of the named command', async () => {
     for (const path of [[], ['tokens']]) {
       const [help, option] = await Promise.all([cli(['help', ...path]), cli([...path, '--help'])]);
       expect([help.code, help.stderr, help.stdout]).toEqual([0, '', option.stdout]);

@@ -145,7 +145,7 @@ test('an import names the servers it added, and how they are listed', async () =
   );
 });
 
-test('penalties import says which rows it could read before', async () => {
+test('penalties import says how many unreadable rows an earlier import could read', async () => {
   const { schema, add, tables } = SYSTEMS['CS2-SimpleAdmin'];
   const url = `sqlite:${join(folder.path, 'outdated.sqlite')}`;
   const args = ['penalties', 'import', 'simpleadmin', '--url', url, '--source', 'outdated'];

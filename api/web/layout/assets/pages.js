@@ -55,17 +55,17 @@ for (const menu of document.querySelectorAll('[data-menu]')) {
   });
 }
 
-// Buttons open their dialogs as popovers without scripts, and as modal dialogs with this one.
+// Without scripts, buttons open their dialogs as popovers; with this script, as modal dialogs.
 document.addEventListener('click', (event) => {
   const { target } = event;
   if (!(target instanceof Element)) return;
   const id = target.closest('[popovertarget]')?.getAttribute('popovertarget');
   const dialog = id ? document.getElementById(id) : target;
   if (!(dialog instanceof HTMLDialogElement)) return;
-  // One that was opened before this script was there stays a popover.
+  // A dialog that was opened before this script had loaded stays a popover.
   if (CSS.supports('selector(:popover-open)') && dialog.matches(':popover-open')) return;
   event.preventDefault();
-  // A click on the dialog itself is one beside its content.
+  // The target of a click outside the content is the dialog itself.
   if (dialog.open) dialog.close();
   else dialog.showModal();
 });

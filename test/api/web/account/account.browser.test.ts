@@ -97,7 +97,7 @@ describeInChromium('the account page in Chromium', () => {
     await context.close();
   });
 
-  test('closes a question that was opened before the script was there', async () => {
+  test('closes a dialog that was opened before the script had loaded', async () => {
     const { context, page, complaints } = await open(aSteamId(505));
     await signIn(page);
     const { promise: clicked, resolve: load } = Promise.withResolvers<void>();

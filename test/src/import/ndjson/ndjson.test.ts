@@ -70,7 +70,7 @@ test('a line without a source_id is known by its content, and may change its sta
   expect(await importLines([ban, ban])).toMatchObject({ read: 2, changed: 1, unchanged: 1 });
 });
 
-test('a penalty that comes again in the file replaces itself', async () => {
+test('the last line of a penalty that occurs several times in a file counts', async () => {
   const first = { ...ban, source_id: 1, player_name: 'first' };
   const summary = await importLines([first, first, { ...first, player_name: 'second' }]);
   expect(summary).toMatchObject({ read: 3, added: 1, warnings: 0, setAside: 0 });

@@ -200,7 +200,7 @@ describe('work under way while somebody is erased', () => {
     await erase();
   });
 
-  test('a download of own data waits, and finds nothing', async () => {
+  test("a download of one's own data waits, and finds nothing", async () => {
     let erasing: Promise<unknown> = Promise.resolve();
     let exporting: Promise<unknown> = Promise.resolve();
     await connection.begin(async (holding) => {
