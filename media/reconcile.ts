@@ -42,17 +42,19 @@ export async function reconcileSounds(
   const uploadKeys = await readdir(folders.inbox);
   const { partials, published } = await listSoundFiles(folders);
   const sounds = new Map((await listRoundSounds(db)).map((sound) => [sound.uploadKey, sound]));
-  const unfinished = [...sounds.values()].filter(({ status }) => status !== 'ready' && status !== 'failed');
+  const unfinishedSounds = [...sounds.values()].filter(
+    ({ status }) => status !== 'ready' && status !== 'failed',
+  );
   for (const key of uploadKeys) {
     const path = join(folders.inbox, key);
     const sound = sounds.get(key);
     const isOver = sound
-      ? !unfinished.includes(sound)
+      ? !unfinishedSounds.includes(sound)
       : nowMs - ((await statIfFound(path))?.mtimeMs ?? 0) >= graceMs;
     if (isOver) await rm(path, { recursive: true, force: true });
   }
   for (const partial of partials) {
-    const isUnderWay = unfinished.some(({ id }) => id === partial.soundId);
+    const isUnderWay = unfinishedSounds.some(({ id }) => id === partial.soundId);
     if (!isUnderWay) await removePartial(folders, partial);
   }
   await markLostSounds(db, folders, log);
@@ -79,19 +81,19 @@ async function setAsideOrphan(
 }
 
 async function markLostSounds(db: Db, folders: SoundFolders, log: Log): Promise<void> {
-  const lost: ReadyRoundSound[] = [];
+  const lostSounds: ReadyRoundSound[] = [];
   for (const sound of await listReadySounds(db)) {
     const files = RENDITIONS.map((rendition) => isPublished(folders, sound.steamId64, rendition));
-    if ((await Promise.all(files)).includes(false)) lost.push(sound);
+    if ((await Promise.all(files)).includes(false)) lostSounds.push(sound);
   }
   const isMarked = await isFolderMarked(folders);
-  if (lost.length > 0 && !isMarked) {
-    const { length: count } = lost;
+  if (lostSounds.length > 0 && !isMarked) {
+    const { length: count } = lostSounds;
     log.error({ folder: folders.published, count }, 'published sounds are missing: is the folder mounted?');
     return;
   }
   if (!isMarked) await markFolder(folders);
-  for (const sound of lost) {
+  for (const sound of lostSounds) {
     await saveSoundLoss(db, sound.id);
     log.warn({ steamId64: sound.steamId64, sound: sound.id }, 'a file of a published sound is lost');
   }

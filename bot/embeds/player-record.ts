@@ -74,14 +74,16 @@ export function recordMessage(record: RecordView, options: Options): MessageView
   const { texts, pages, reader, appealUrl } = options;
   const { lead, steamId, active } = record;
   const amount = countPenalties(record);
-  const whole = describe(record, { ...options, divisor: 1 });
+  const fullText = describe(record, { ...options, divisor: 1 });
   return {
     embeds: [
       {
         author: { name: cut(toPlainLine(record.playerName, texts.user.unnamed), 64) },
         color: active.ban > 0 ? COLOURS.danger : lead ? COLOURS.warning : COLOURS.online,
         description:
-          whole.length <= LIMITS.embedDescription ? whole : describe(record, { ...options, divisor: 4 }),
+          fullText.length <= LIMITS.embedDescription
+            ? fullText
+            : describe(record, { ...options, divisor: 4 }),
         ...(amount > 0 && { footer: { text: texts.record.page(record) } }),
       },
     ],
@@ -112,7 +114,7 @@ function describe(record: RecordView, options: DescribeOptions): string {
   const title = lead ? `${severityEmoji(lead.type)} ${inForce(lead, options)}` : verdict;
   const lines = [
     heading(title, HeadingLevel.Three),
-    ...(lead ? [subtext(details(lead, options))] : []),
+    ...(lead ? [subtext(describeDetails(lead, options))] : []),
     ...others.flatMap((penalty) => entryLines(penalty, options)),
     ...(penalties.length === 0 && !isClean ? [words.nothingMatches] : []),
     '',
@@ -130,8 +132,8 @@ function entryLines(penalty: PenaltyView, options: DescribeOptions): string[] {
   const line =
     penalty.status === 'ACTIVE'
       ? inForce(penalty, options)
-      : `${types[penalty.type]}: ${reasonOf(penalty, options)} – ${over(penalty, options)}`;
-  return [`${emoji} ${line}`, subtext(details(penalty, options))];
+      : `${types[penalty.type]}: ${reasonOf(penalty, options)} – ${describeEnd(penalty, options)}`;
+  return [`${emoji} ${line}`, subtext(describeDetails(penalty, options))];
 }
 
 /** `Banned until 27 November 2026 (in 6 days): Wallhack` */
@@ -150,7 +152,7 @@ function inForceUntil(penalty: PenaltyView, { record: words }: Texts): string {
 }
 
 /** `expired 2 days ago`, `lifted 3 hours ago by Ola` */
-function over(penalty: PenaltyView, { texts, divisor }: DescribeOptions): string {
+function describeEnd(penalty: PenaltyView, { texts, divisor }: DescribeOptions): string {
   const { record: words } = texts;
   const { type, status, endsAt, liftedAt } = penalty;
   const at = status === 'UNBANNED' ? liftedAt : endsAt;
@@ -161,17 +163,17 @@ function over(penalty: PenaltyView, { texts, divisor }: DescribeOptions): string
 }
 
 /** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
-function details(penalty: PenaltyView, { texts, divisor, pages, reader }: DescribeOptions): string {
+function describeDetails(penalty: PenaltyView, { texts, divisor, pages, reader }: DescribeOptions): string {
   const { record: words } = texts;
   const { id, durationMinutes, serverName, createdAt, status } = penalty;
-  const lifted = status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: 200 / divisor }) : '';
+  const liftReason = status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: 200 / divisor }) : '';
   return [
     reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
     durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),
     adminOf(penalty, texts, 64 / divisor),
     serverName === undefined ? words.allServers : escapeText(serverName, { max: 128 / divisor }),
     relativeTime(createdAt),
-    ...(lifted === '' ? [] : [words.liftReason(lifted)]),
+    ...(liftReason === '' ? [] : [words.liftReason(liftReason)]),
   ].join(' · ');
 }
 

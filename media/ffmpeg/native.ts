@@ -186,9 +186,12 @@ async function probeConfinement(log: Log): Promise<Wrapper[]> {
       return succeeds(program, [...others, 'true']);
     }),
   );
-  const missing = WRAPPERS.filter((_, index) => !works[index]).map(({ name }) => name);
-  if (missing.length > 0)
-    log.warn({ missing }, 'ffmpeg runs with fewer restrictions: these programs are not available');
+  const missingPrograms = WRAPPERS.filter((_, index) => !works[index]).map(({ name }) => name);
+  if (missingPrograms.length > 0)
+    log.warn(
+      { missing: missingPrograms },
+      'ffmpeg runs with fewer restrictions: these programs are not available',
+    );
   return WRAPPERS.filter((_, index) => works[index]);
 }
 

@@ -186,16 +186,16 @@ function describeUser(user: User & { isBanned: boolean }, grants: readonly Given
 function describeRecord(
   steamId64: SteamId64,
   { rows, total, playerName }: PlayerRecord,
-  given: readonly GivenFlag[],
+  givenFlags: readonly GivenFlag[],
 ): string {
   const head = toLines([
     ['Name', playerName ?? '-'],
     ['SteamID64', steamId64],
     ['Profile', steamProfileUrl(steamId64)],
     ['Last sign-in', 'never: no account'],
-    ...given.map((each, index): [string, string] => [
+    ...givenFlags.map((flag, index): [string, string] => [
       index === 0 ? 'Flags then' : '',
-      describeGivenFlag(each),
+      describeGivenFlag(flag),
     ]),
     ['Penalties', String(total)],
   ]);

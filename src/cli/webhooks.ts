@@ -30,11 +30,11 @@ export function addWebhookCommands(program: Command, session: Session): void {
       `which events, separated by commas; all by default: ${STORED_EVENT_TYPES.join(', ')}`,
     )
     .action(async ({ url, types }: { url: string; types?: string }) => {
-      const chosen =
+      const eventTypes =
         types === undefined ? undefined : [...parseEventTypes(types, STORED_EVENT_TYPES, '--types')];
       const { db } = await session.database();
       const actions = await open(session);
-      const { id, secret, ...webhook } = await actions.add(db, { url, types: chosen, actor: 'operator' });
+      const { id, secret, ...webhook } = await actions.add(db, { url, types: eventTypes, actor: 'operator' });
       const words = `Added webhook ${id}. Its secret, shown only now:\n${secret}`;
       session.print({ id, url: webhook.url, types: webhook.types, secret }, words);
     });

@@ -120,8 +120,8 @@ export async function openTables(
 ): Promise<OpenTable[]> {
   const tables = (await system.findTables(database)).filter((table) => table !== undefined);
   if (tables.length === 0) {
-    const beginning = system.prefix === '' ? '' : `: their names would begin with ${system.prefix}`;
-    throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${beginning}`);
+    const hint = system.prefix === '' ? '' : `: their names would begin with ${system.prefix}`;
+    throw new InvalidInput(`the source has no tables of ${SYSTEM_NAMES[system.kind]}${hint}`);
   }
   const serverIds = await matchSourceServers(run, database, system.servers);
   return tables.map((table) => ({ ...table, parser: createParser(table, serverIds) }));

@@ -8,7 +8,7 @@ import {
 import { createStaleCache } from './stale-cache.ts';
 
 const FRESH_MS = 30_000;
-const KEPT = { staleMs: 15 * 60_000, maxEntries: 1000 };
+const CACHE_LIMITS = { staleMs: 15 * 60_000, maxEntries: 1000 };
 
 /** How far back histories go, in hours: only these, so that each is read once for all who ask. */
 export const HISTORY_HOURS = [24, 48, 168, 720, 8760] as const;
@@ -25,7 +25,7 @@ export function createHistoryReader(
   db: Db,
   { now, clockMs, onLookup }: { now: () => Date; clockMs: () => number; onLookup?: (isHit: boolean) => void },
 ): ReadHistory {
-  const cache = createStaleCache<ServerHistory>({ ...KEPT, freshMs: FRESH_MS, clockMs, onLookup });
+  const cache = createStaleCache<ServerHistory>({ ...CACHE_LIMITS, freshMs: FRESH_MS, clockMs, onLookup });
   return (serverId, hours) =>
     cache.get(`${serverId} ${hours}`, async () => {
       const readAt = now();
@@ -48,7 +48,7 @@ export function createMapReader(
   db: Db,
   { now, clockMs }: { now: () => Date; clockMs: () => number },
 ): ReadMaps {
-  const cache = createStaleCache<PlayedMaps>({ ...KEPT, freshMs: MAPS_FRESH_MS, clockMs });
+  const cache = createStaleCache<PlayedMaps>({ ...CACHE_LIMITS, freshMs: MAPS_FRESH_MS, clockMs });
   return (serverId, days) =>
     cache.get(`${serverId} ${days}`, () => {
       const until = now();

@@ -71,10 +71,10 @@ export async function queryA2s(
     const header = datagram.readUInt32LE(0);
     if (header === WHOLE_PACKET) return datagram.subarray(4);
     if (header !== SPLIT_PACKET) return undefined;
-    const whole = joinParts(datagram.subarray(4));
-    if (!whole) return undefined;
-    if (whole.length < 5 || whole.readUInt32LE(0) !== WHOLE_PACKET) throw new QueryFailure('malformed');
-    return whole.subarray(4);
+    const packet = joinParts(datagram.subarray(4));
+    if (!packet) return undefined;
+    if (packet.length < 5 || packet.readUInt32LE(0) !== WHOLE_PACKET) throw new QueryFailure('malformed');
+    return packet.subarray(4);
   }
 
   function send(datagram: Buffer): void {

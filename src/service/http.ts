@@ -155,14 +155,14 @@ const GAUGES_MS = 15_000;
 /** Gauges of the upload queue, which all processes share. */
 function addQueueGauges({ database, changes, metrics, repeat }: Context): void {
   let counts: Awaited<ReturnType<typeof countUnfinishedSounds>> = [];
-  const counting = repeat({
+  const counter = repeat({
     name: 'counting queued sounds',
     everyMs: GAUGES_MS,
     work: async () => {
       counts = await countUnfinishedSounds(database.db);
     },
   });
-  changes.onChange('round_sounds', counting.wake);
+  changes.onChange('round_sounds', counter.wake);
   for (const status of UNFINISHED_STATUSES) {
     const count = () => counts.find((one) => one.status === status)?.count ?? 0;
     metrics.addGauge(`sounds_${status}`, `Uploaded sounds that are ${status}.`, count);

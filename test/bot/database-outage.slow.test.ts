@@ -39,7 +39,7 @@ test('without its database the bot lists servers from memory, says so of records
     });
   }
 
-  // Each of its two rounds of queries takes less than the limit of one query, both take more.
+  // Each of its two rounds of queries stays within the limit of one query; together they exceed it.
   proxy.slow(1200);
   const late = await check();
   await waitFor(() => (late.message?.embeds.length ?? 0) > 0);

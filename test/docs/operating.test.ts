@@ -17,29 +17,29 @@ test('docs/operating.md explains every setting, and no other', () => {
 describe('the metrics', async () => {
   const sources = new Bun.Glob('{src,api,bot,media}/**/*.{ts,tsx}');
   const code = await Promise.all([...sources.scanSync()].map((path) => Bun.file(path).text()));
-  const written = code.flatMap((text) =>
+  const metricsInCode = code.flatMap((text) =>
     [...text.matchAll(/add(?:Gauges?|Counter|Histogram)\(\s*['`]([a-z_]+)(['$])/g)].map(
       // A name with a placeholder: only its beginning is known.
       ([, name = '', end]) => ({ name, isWhole: end !== '$' }),
     ),
   );
-  const made = [
-    ...written,
+  const metrics = [
+    ...metricsInCode,
     ...[...POOL_GAUGES, ...SERVER_GAUGES].map(([name]) => ({ name: String(name), isWhole: true })),
   ];
-  const named = PAGES.flatMap((page) =>
+  const documentedNames = PAGES.flatMap((page) =>
     [...readPage(page).matchAll(/community_api_([a-z_]+)/g)].map(([, name = '']) => name),
   );
-  const isSame = (metric: (typeof made)[number], name: string) =>
+  const isSame = (metric: (typeof metrics)[number], name: string) =>
     metric.isWhole ? metric.name === name : name.startsWith(metric.name);
 
   test('that a page names are those of the program', () => {
-    expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((name) => !made.some((metric) => isSame(metric, name)))).toEqual([]);
+    expect(documentedNames.length).toBeGreaterThan(10);
+    expect(documentedNames.filter((name) => !metrics.some((metric) => isSame(metric, name)))).toEqual([]);
   });
 
   test('of the program are all explained', () => {
-    expect(made.length).toBeGreaterThan(10);
-    expect(made.filter((metric) => !named.some((name) => isSame(metric, name)))).toEqual([]);
+    expect(metrics.length).toBeGreaterThan(10);
+    expect(metrics.filter((metric) => !documentedNames.some((name) => isSame(metric, name)))).toEqual([]);
   });
 });

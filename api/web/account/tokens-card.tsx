@@ -76,7 +76,7 @@ function CreateForm({ visit }: { visit: MemberVisit }): JSX.Element {
         id="token-expiry"
         label={t.expiry}
         options={EXPIRIES.map((expiry) => [expiry, t.expiries[expiry]] as const)}
-        chosen={visit.form.get('expires') ?? DEFAULT_EXPIRY}
+        value={visit.form.get('expires') ?? DEFAULT_EXPIRY}
       />
       <fieldset class="field flags">
         <legend>{t.scopes}</legend>

@@ -31,17 +31,17 @@ type SelectProps = {
   label: string;
   /** Values and their labels, in order. */
   options: readonly (readonly [value: string, label: string])[];
-  chosen: string | undefined;
+  value: string | undefined;
 };
 
 /** A menu with its label. */
-export function SelectField({ name, id = name, label, options, chosen }: SelectProps): JSX.Element {
+export function SelectField({ name, id = name, label, options, value }: SelectProps): JSX.Element {
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <select id={id} name={name}>
-        {options.map(([value, text]) => (
-          <option value={value} selected={value === chosen}>
+        {options.map(([option, text]) => (
+          <option value={option} selected={option === value}>
             {text}
           </option>
         ))}

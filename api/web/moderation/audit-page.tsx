@@ -58,7 +58,7 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
               name="action"
               label={columns.what}
               options={[['', t.anyAction], ...AUDIT_ACTIONS.map((each) => [each, t.actions[each]] as const)]}
-              chosen={action}
+              value={action}
             />
             <TextField name="day" label={t.day} type="date" value={day} />
           </div>

@@ -222,7 +222,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               </label>
             ))}
           </fieldset>
-          <SelectField name="status" label={t.columns.status} options={statusOptions(t)} chosen={status} />
+          <SelectField name="status" label={t.columns.status} options={statusOptions(t)} value={status} />
           <SelectField
             name="server_id"
             id="server"
@@ -232,7 +232,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
               ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
               ['0', records.noServer],
             ]}
-            chosen={serverId?.toString()}
+            value={serverId?.toString()}
           />
           {(['createdFrom', 'createdTo'] as const).map((name) => (
             <TextField
@@ -254,7 +254,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
             name="sort"
             label={records.sort}
             options={PENALTY_SORTS.map((each) => [each, records.sorts[each]] as const)}
-            chosen={sort}
+            value={sort}
           />
         </div>
       </details>

@@ -27,7 +27,7 @@ export const showPlayer: Show = async (deps, visit, params) => {
   const { db, site } = deps;
   const { moderation, penalties: t } = textsOf(visit.locale);
   const isAdmin = isAdministrator(visit.user);
-  const [user, record, given] = await Promise.all([
+  const [user, record, givenFlags] = await Promise.all([
     findUserBySteamId(db, steamId64),
     readRecordPage(db, steamId64, visit),
     isAdmin ? listGivenFlags(db, steamId64) : [],
@@ -58,16 +58,16 @@ export const showPlayer: Show = async (deps, visit, params) => {
       </Card>
       <NotesCard db={db} steamId64={steamId64} visit={visit} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
-      {isAdmin && !user && given.length > 0 && (
+      {isAdmin && !user && givenFlags.length > 0 && (
         <Card id="flags" title={moderation.flags} icon="shield">
-          <GivenFlags flags={given} locale={visit.locale} />
+          <GivenFlags flags={givenFlags} locale={visit.locale} />
           <p class="hint">{moderation.laterFlags}</p>
         </Card>
       )}
       {isAdmin && user && (
         <>
           <UserTokensCard db={db} user={user} visit={visit} />
-          <FlagsCard user={user} given={given} visit={visit} />
+          <FlagsCard user={user} givenFlags={givenFlags} visit={visit} />
           <BlockCard user={user} visit={visit} />
         </>
       )}

@@ -38,17 +38,19 @@ const MAX_ENDED_TOKENS = 25;
 type FlagsProps = {
   user: User;
   /** Where their flags come from. */
-  given: readonly GivenFlag[];
+  givenFlags: readonly GivenFlag[];
   visit: MemberVisit;
 };
 
 /** A user's flags and where they come from; owners can change those that are given by hand. */
-export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
+export function FlagsCard({ user, givenFlags, visit }: FlagsProps): JSX.Element {
   const { moderation: t, account } = textsOf(visit.locale);
   const names = { ...account.badges, ...t.flagNames };
   const isSelf = user.id === visit.user.id;
   const mayEdit = visit.user.isOwner;
-  const flagsByHand = given.filter(({ source }) => source === 'hand').map(({ flag }) => USER_FLAGS[flag]);
+  const flagsByHand = givenFlags
+    .filter(({ source }) => source === 'hand')
+    .map(({ flag }) => USER_FLAGS[flag]);
   return (
     <Card id="flags" title={t.flags} icon="shield" notice={visit.notice}>
       <PostForm visit={visit} action={`${pathOfPlayer(user)}/flags`}>
@@ -64,7 +66,7 @@ export function FlagsCard({ user, given, visit }: FlagsProps): JSX.Element {
                 disabled={isLocked(flag, isSelf)}
               />
               <span>
-                {names[flag]} <FlagSources column={flag} flags={given} locale={visit.locale} />
+                {names[flag]} <FlagSources column={flag} flags={givenFlags} locale={visit.locale} />
               </span>
             </label>
           ))}

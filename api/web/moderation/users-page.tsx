@@ -48,7 +48,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
           <SearchField name="q" label={penalties.find} value={query} hint={t.searchHint} />
-          <SelectField name="flag" label={t.flags} options={[['', t.anyFlag], ...flagNames]} chosen={flag} />
+          <SelectField name="flag" label={t.flags} options={[['', t.anyFlag], ...flagNames]} value={flag} />
           <SearchButton label={penalties.find} />
         </form>
         <ListTable

@@ -69,9 +69,9 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
             name="type"
             label={columns.type}
             options={[['', t.everyType], ...PENALTY_TYPES.map((each) => [each, t.types[each]] as const)]}
-            chosen={type}
+            value={type}
           />
-          <SelectField name="status" label={columns.status} options={statusOptions(t)} chosen={status} />
+          <SelectField name="status" label={columns.status} options={statusOptions(t)} value={status} />
           <SearchButton label={t.find} />
         </form>
         <PlayerChoice candidates={candidates} parameter="q" visit={visit} />

@@ -229,9 +229,9 @@ async function ensureRunning(
     log.debug(server, 'embedded PostgreSQL is running');
     return server;
   }
-  const logged = await Bun.file(logFile).slice(logBytesBefore).text();
-  if (logged.includes('pre-existing shared memory block')) return undefined;
-  throw new Unavailable(await describeFailure(cluster, logged.trim() || output.trim()));
+  const logText = await Bun.file(logFile).slice(logBytesBefore).text();
+  if (logText.includes('pre-existing shared memory block')) return undefined;
+  throw new Unavailable(await describeFailure(cluster, logText.trim() || output.trim()));
 }
 
 /** The server that runs on this folder, if there is one; it may be starting or stopping. */

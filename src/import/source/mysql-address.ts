@@ -55,10 +55,11 @@ function decode(part: string): string {
 const PARAMETERS = ['ssl-mode', 'ssl-ca'];
 
 function parseTls(parameters: URLSearchParams): MysqlTls | undefined {
-  const unknown = parameters.keys().find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) {
-    // Without a value it may be a part of the password.
-    const quotedName = parameters.get(unknown) === '' ? '' : ` ${JSON.stringify(unknown.slice(0, 64))}`;
+  const unknownName = parameters.keys().find((name) => !PARAMETERS.includes(name));
+  if (unknownName !== undefined) {
+    // A name without a value may be a part of the password: it is not quoted.
+    const quotedName =
+      parameters.get(unknownName) === '' ? '' : ` ${JSON.stringify(unknownName.slice(0, 64))}`;
     throw new InvalidInput(
       `unknown parameter${quotedName} in the address of a source: use ${PARAMETERS.join(' or ')}`,
     );

@@ -144,7 +144,7 @@ describe('made-up tokens with a right checksum', () => {
     expect((await limited.ask('/api/v1/bans', bearer(generateApiToken()))).status).toBe(401);
   });
 
-  test('are told apart from a burst of one token while a shared limiter is awaited', async () => {
+  test('are limited apart from a burst with one token while the shared limiter is slow', async () => {
     const memory = createMemoryRateLimiter(60, { clockMs: () => 0 });
     const { promise: redis, resolve: respond } = Promise.withResolvers<void>();
     const limiter: RateLimiter = {

@@ -103,7 +103,7 @@ describe('a failure', () => {
   });
 });
 
-describe('a response that Discord does not take', () => {
+describe('a response that Discord does not accept', () => {
   test('because it is too late is given up, and the next one works', async () => {
     fake.fail({
       matches: /callback/,
@@ -140,7 +140,7 @@ describe('a response that Discord does not take', () => {
     fake.clearFaults();
   });
 
-  test('because of its links (localhost) is sent without them, and with others', async () => {
+  test('because of its links (localhost) is sent without them, but with its other buttons', async () => {
     await bot.stop();
     await withBot({ publicUrl: 'http://localhost:3000' }, async () => {
       const { message, refusals } = await fake.command('server', { name: 'one' });

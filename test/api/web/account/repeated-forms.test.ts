@@ -15,7 +15,7 @@ import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();
 const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;
 
-/** Sends what ends or removes something twice at once, as a double click does, then once more. */
+/** Posts a form that ends or removes something twice at once, as a double click does, then once more. */
 async function repeat(browser: Browser, path: string) {
   await browser.get('/account');
   const pages = await Promise.all([browser.post(path), browser.post(path)]);

@@ -136,7 +136,7 @@ describe('after signing in', () => {
     steam.conduct = 'honest';
   });
 
-  test('a destination that was changed in the state is refused', async () => {
+  test('a state whose destination was changed is refused', async () => {
     const browser = openBrowser(site.origin);
     const start = await browser.get(
       `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
