@@ -136,15 +136,21 @@ describe('after signing in', () => {
     steam.conduct = 'honest';
   });
 
-  test('a state that was changed on the way is refused', async () => {
+  test.each([
+    ['start', 0],
+    ['tag', 20],
+    ['text', -10],
+  ])('a state that was changed in its %s is refused', async (_, index) => {
     const browser = openBrowser(site.origin);
     const start = await browser.get(
       `/account/sign-in?${new URLSearchParams({ next: '/account/moderation' })}`,
     );
-    const address = start.location.replace(
-      /state%3D(.)/,
-      (_, first) => `state%3D${first === 'A' ? 'B' : 'A'}`,
-    );
+    const state = /state%3D([\w-]+)/.exec(start.location)?.[1] ?? '';
+    const changed = state
+      .split('')
+      .with(index, state.at(index) === 'A' ? 'B' : 'A')
+      .join('');
+    const address = start.location.replace(state, changed);
     expect(address).not.toBe(start.location);
     expect((await browser.follow(await browser.get(address))).status).toBe(400);
   });
