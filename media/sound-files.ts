@@ -193,7 +193,10 @@ export async function markFolder(folders: SoundFolders): Promise<void> {
   await writeFile(join(folders.published, MARK_NAME), '');
 }
 
-/** Removes the orphans that match. @param isMeant called with the name of the file as it was published, and since when it is kept. */
+/**
+ * Removes the orphans that match.
+ * @param isMeant called with the name of the file as it was published, and since when it is kept.
+ */
 export async function removeOrphans(
   folders: SoundFolders,
   isMeant: (fileName: string, orphanedAtMs: number) => boolean,

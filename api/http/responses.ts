@@ -23,7 +23,10 @@ export const CORS_HEADERS = {
     'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id',
 };
 
-/** Unless a route has its own. A status change must be visible within 5 s: 2 s until the list is reloaded after a notification, 3 s in caches. */
+/**
+ * Unless a route has its own. A status change must be visible within 5 s: 2 s until the list is reloaded after a
+ * notification, 3 s in caches.
+ */
 export const SUCCESS_CACHE_CONTROL: Record<Policy, string> = {
   public: 'public, max-age=2, stale-while-revalidate=1',
   protected: 'private, no-cache',

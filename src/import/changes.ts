@@ -40,6 +40,7 @@ export async function loadMirrorState(
   return state?.source === source ? state : undefined;
 }
 
+/** Saves the state of a mirror in place of its previous one. */
 export async function saveMirrorState(db: Db, kind: SourceSystem['kind'], state: MirrorState): Promise<void> {
   await saveSetting(db, keyOf(kind), JSON.stringify(state));
 }

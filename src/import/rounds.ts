@@ -76,7 +76,10 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
-/** Reads another system, with a pause after each round. An outage of it causes one log line and a metric, and affects nothing else. */
+/**
+ * Reads another system, with a pause after each round. An outage of it causes one log line and a metric, and affects
+ * nothing else.
+ */
 export function createRounds(
   { log, metrics, now = () => new Date() }: RoundsDeps,
   { system, name, intervalSeconds, gatherMs = 0, run, refusalOf = () => undefined }: Options,

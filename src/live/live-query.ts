@@ -26,7 +26,10 @@ type Options<Rows, T> = {
 
 /** A round of polls sends a burst of notifications; one read covers them all. */
 const GATHER_MS = 100;
-/** How long after a read the next one follows without a notification: one may be lost, and nothing about people may be older than 5 s. */
+/**
+ * How long after a read the next one follows without a notification: one may be lost, and nothing about people may be
+ * older than 5 s.
+ */
 export const REFRESH_MS = 4500;
 
 /** Reads at once, whenever it is invalidated, and 4.5 seconds after the last time. @throws what the first read throws. */

@@ -8,7 +8,10 @@ const GUILD = '900000000000000001';
 const { fake, bot, startNext, lines, connect } = await startTestBot();
 const registrations = () => fake.requests.filter(({ method, status }) => method === 'PUT' && status === 200);
 
-/** The first lines of the responses to a member who asks about somebody else, and to a manager who lists, starts and stops feeds. */
+/**
+ * The first lines of the responses to a member who asks about somebody else, and to a manager who lists, starts and
+ * stops feeds.
+ */
 async function readNotices(locale: string): Promise<string[]> {
   const member = anActor({ locale });
   const manager = anActor({ locale, isManager: true });

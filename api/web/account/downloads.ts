@@ -24,6 +24,7 @@ export type Downloads = {
   stop: () => void;
 };
 
+/** Creates the downloads of this process: one for each user at a time, and a limited number for all. */
 export function createDownloads({ openExport }: Deps): Downloads {
   const { begin, stop } = createExports({
     second: () => new PageError('too-many-requests', 429, { limit: RETRY_SECONDS }),

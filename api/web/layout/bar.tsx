@@ -148,7 +148,10 @@ function AccountMenu({ visit, user }: { visit: Visit; user: SessionUser }): JSX.
   );
 }
 
-/** A link to each other language. Null on a page that responds to a form: a link cannot request it again, and its content may be shown only once. */
+/**
+ * A link to each other language. Null on a page that responds to a form: a link cannot request it again, and its
+ * content may be shown only once.
+ */
 function LanguageSwitch({ visit }: { visit: Visit }): JSX.Element | null {
   if (!isRead(visit.request)) return null;
   const others = listLanguages().filter((language) => language !== visit.locale);

@@ -136,7 +136,10 @@ export const penaltyTallies = pgTable(
     period: smallint('period').notNull(),
     /** First day of the period; 1970-01-01 for ever. */
     bucket: date('bucket', { mode: 'string' }).notNull(),
-    /** One count of each type and status: types in the order of PENALTY_TYPES, within each the statuses in the order of PENALTY_STATUSES. */
+    /**
+     * One count of each type and status: types in the order of PENALTY_TYPES, within each the statuses in the order of
+     * PENALTY_STATUSES.
+     */
     counts: integer('counts').array().notNull(),
   },
   (table) => [

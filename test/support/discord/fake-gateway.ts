@@ -152,7 +152,8 @@ export class FakeGateway {
     if (this.holdsReady) return;
     const id = `session-${this.#nextSession}`;
     this.#nextSession += 1;
-    // A new Identify of the same bot without sharding replaces nothing: old sessions stay until they expire. They are dropped here.
+    // A new Identify of the same bot without sharding replaces nothing: old sessions stay until they expire. They are
+    // dropped here.
     for (const [id, old] of this.#sessions) if (old.socket === undefined) this.#sessions.delete(id);
     this.#sessions.set(id, { id, events: [], seq: 1, isResumable: true, socket });
     const { applicationId, botUser, guildIds, resumeUrl } = this.#options;

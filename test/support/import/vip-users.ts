@@ -6,7 +6,10 @@ import { aSteamId } from '../database/builders.ts';
 /** Account ids from 39734273 on, as those of `aSteamId(1)` and the next. */
 const account = (number: number) => 39_734_272 + number;
 
-/** VIPCore's table, for MySQL and SQLite, with odd rows: two rows for two servers, account ids beyond 2^31, ends past and never. */
+/**
+ * VIPCore's table, for MySQL and SQLite, with odd rows: two rows for two servers, account ids beyond 2^31, ends past
+ * and never.
+ */
 export const VIP_USERS = `
   create table vip_users (account_id bigint not null, name varchar(64) not null, lastvisit bigint not null, sid bigint not null,
     \`group\` varchar(64) not null, expires bigint not null, primary key (account_id, sid));
