@@ -36,7 +36,10 @@ export type Exports = {
   stop: () => void;
 };
 
-/** @param errors `second`: the owner has a running export; `tooMany`: the process sends as many as it may. */
+/**
+ * Creates the exports of one kind: one at a time for each owner, and a limited number in all.
+ * @param errors `second`: the owner has a running export; `tooMany`: the process sends as many as it may.
+ */
 export function createExports(errors: { second: () => Error; tooMany: () => Error }): Exports {
   /** The owners whose export runs or is being opened. */
   const ownerIds = new Set<number>();

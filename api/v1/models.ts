@@ -14,7 +14,7 @@ export function strictObject<Fields extends Properties>(fields: Fields, descript
   return t.Object(fields, { ...STRICT, ...(description && { description }) });
 }
 
-/** @param name its `$id`, the name of its component in the document. */
+/** An object with a name. @param name its `$id`, the name of its component in the document. */
 export function namedObject<Fields extends Properties>(name: string, fields: Fields, description?: string) {
   return t.Object(fields, { ...STRICT, $id: name, ...(description && { description }) });
 }
@@ -24,7 +24,7 @@ export function successModel<Fields extends Properties>(name: string, fields: Fi
   return namedObject(name, { success: t.Literal(true), ...fields });
 }
 
-/** @param description says what null means. */
+/** A model that also allows null. @param description says what null means. */
 export function nullable<Model extends TSchema>(model: Model, description?: string) {
   return t.Union([model, t.Null()], description === undefined ? {} : { description });
 }

@@ -59,7 +59,7 @@ export function positiveOr(text: string | undefined, fallback: number): number {
   return number < 1 ? fallback : number;
 }
 
-/** @throws {InvalidInput} for an invalid parameter; quotes at most 64 characters of its value. */
+/** Refuses an invalid parameter. @throws {InvalidInput} quotes at most 64 characters of its value. */
 export function refuse(name: string, text: string, format: string): never {
   throw new InvalidInput(`${name} ${JSON.stringify(text.slice(0, 64))} isn't valid: use ${format}`);
 }

@@ -69,7 +69,7 @@ export function createResponder(deps: ResponderDeps): Respond {
   };
 }
 
-/** @throws {PageError} 429 above the limit. */
+/** Counts a request of a visitor. @throws {PageError} 429 above the limit. */
 export async function enforceLimit(limiter: Limiter, key: string): Promise<void> {
   const { isAllowed, resetSeconds } = await limiter.take(key);
   if (!isAllowed) throw new PageError('too-many-requests', 429, { limit: resetSeconds });

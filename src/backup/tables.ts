@@ -108,7 +108,10 @@ export async function fillTable(transaction: Transaction, table: string, lines: 
   );
 }
 
-/** @returns how many totals of penalties were wrong, and are now right. */
+/**
+ * Completes restored tables: sequences, names, a new epoch of events, triggers and tallies.
+ * @returns how many tallies were wrong, and are now right.
+ */
 export async function finishTables(transaction: Transaction, { sequences }: Manifest): Promise<number> {
   await transaction.unsafe(WRITE_SEQUENCES, [JSON.stringify(sequences)]);
   await transaction.unsafe(REMEMBER_NAMES);

@@ -18,7 +18,10 @@ const CLEAR_LINE = '\r\u001b[2K';
 
 type Output = { isTTY?: boolean; write: (text: string) => unknown };
 
-/** @param clockMs a monotonic clock, in milliseconds. */
+/**
+ * Shows the progress of a command: in one line on a terminal, else as a line every few seconds.
+ * @param clockMs a monotonic clock, in milliseconds.
+ */
 export function showProgress(output: Output, clockMs: () => number): ProgressDisplay {
   const startMs = clockMs();
   const isTerminal = output.isTTY === true;

@@ -180,7 +180,7 @@ export function nameStatement(text: string, name: string): void {
   names.set(text, name);
 }
 
-/** @returns the name of a prepared statement; for any other its verb and table, such as `update users`. */
+/** Names a statement for metrics: a prepared one by its name, any other by verb and table, such as `update users`. */
 export function nameOfStatement(text: string): string {
   const name = names.get(text);
   if (name !== undefined) return name;

@@ -30,7 +30,7 @@ type TableState = { lastId: number; activeCursor: number; sourceCursor: number }
 
 const keyOf = (kind: SourceSystem['kind']) => `mirror.${kind}`;
 
-/** @returns undefined when this source was never mirrored. */
+/** Loads the state of a mirror. @returns undefined when it last mirrored another source, or none. */
 export async function loadMirrorState(
   db: Db,
   kind: SourceSystem['kind'],

@@ -9,7 +9,7 @@ export type ServerList = LiveQuery<readonly ServerStatus[]> & {
   findById: (id: number) => ServerStatus | undefined;
 };
 
-/** @throws what the first read throws. */
+/** Reads the servers, and again after each change. @throws what the first read throws. */
 export async function createServerList(db: Db, log: Logger): Promise<ServerList> {
   const query = await createLiveQuery<ServerStatus[], readonly ServerStatus[]>({
     name: 'servers',

@@ -39,12 +39,12 @@ export type A2sInfo = {
 /** One entry of an A2S_PLAYER response, with the seconds since they joined; a stock Counter-Strike 2 server sends '' and 0. */
 export type A2sPlayer = { name: string; score: number; seconds: number };
 
-/** @param challenge the server's latest, if it has given one. */
+/** Builds an A2S_INFO request. @param challenge the server's latest, if it has sent one. */
 export function buildInfoRequest(challenge: number | undefined): Buffer {
   return buildRequest(A2S_INFO, INFO_PAYLOAD, challenge === undefined ? [] : [challenge]);
 }
 
-/** @param challenge the server's latest, if it has given one. */
+/** Builds an A2S_PLAYER request. @param challenge the server's latest, if it has sent one. */
 export function buildPlayersRequest(challenge: number | undefined): Buffer {
   return buildRequest(A2S_PLAYER, Buffer.alloc(0), [challenge ?? NO_CHALLENGE]);
 }

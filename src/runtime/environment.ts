@@ -14,7 +14,10 @@ export type Env = {
   show: (value: string) => string;
 };
 
-/** @param defaults values of variables that are unset or empty. */
+/**
+ * Reads variables of the environment, trimmed.
+ * @param defaults values of variables that are unset or empty.
+ */
 export function readEnvironment(variables: Variables, defaults: Variables): Env {
   return { read: (name) => variables[name]?.trim() || defaults[name], show: (value) => value };
 }

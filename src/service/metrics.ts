@@ -74,7 +74,7 @@ export function createQueryRecorder(metrics: Metrics): OnQuery {
   return (query, seconds) => time(seconds, { query });
 }
 
-/** @returns for the name of a cache, a function that counts its hits and misses. */
+/** Adds the counter of lookups in caches. @returns for the name of a cache, a function that counts its hits and misses. */
 export function createLookupCounter(metrics: Metrics): (cache: string) => (isHit: boolean) => void {
   const count = metrics.addCounter(
     'cache_lookups_total',

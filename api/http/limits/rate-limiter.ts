@@ -85,7 +85,10 @@ export function roundingOf(limit: number, windowMs = WINDOW_MS): number {
   return limit <= MAX_MARKS ? 0 : windowMs / (MAX_MARKS - 4);
 }
 
-/** @param oldestAgeMs how long ago the oldest counted request came; negative when it was rounded up past now. */
+/**
+ * Says how many requests remain, and in how many seconds one more is allowed.
+ * @param oldestAgeMs how long ago the oldest counted request came; negative when it was rounded up past now.
+ */
 export function toVerdict({
   isAllowed,
   limit,

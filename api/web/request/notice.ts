@@ -13,7 +13,10 @@ export type Notice = { text: string; card: string | undefined };
 
 const NOTICE_SECONDS = 60;
 
-/** @param cookies store the notice for the next page, for at most a minute. */
+/**
+ * Creates a function that redirects with 303 after a form.
+ * @param cookies store the notice for the next page, for at most a minute.
+ */
 export function createRedirect(cookies: Cookies): Redirect {
   return (visit, path, notice) => {
     const card = path.split('#')[1] ?? '';

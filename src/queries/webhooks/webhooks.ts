@@ -78,7 +78,7 @@ export async function findWebhook(db: Db, id: number): Promise<SigningWebhook | 
   return row;
 }
 
-/** @throws {NotFound} */
+/** Loads a webhook with its secret. @throws {NotFound} */
 export async function loadWebhook(db: Db, id: number): Promise<SigningWebhook> {
   const row = await findWebhook(db, id);
   if (!row) throw new NotFound(`There is no webhook ${id}`);
