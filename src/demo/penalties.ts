@@ -95,7 +95,7 @@ function createPenalty(serverIds: readonly number[], now: Date): NewPenalty {
   const admin = pickAdmin();
   const durationMinutes = pick(DURATIONS[type]);
   // Most of them are recent.
-  const ageMs = Math.ceil(Math.random() ** 2.4 * OLDEST_DAYS * DAY_MS) + MINUTE_MS;
+  const ageMs = Math.ceil(Math.random() ** 1.6 * OLDEST_DAYS * DAY_MS) + MINUTE_MS;
   const createdAt = new Date(now.getTime() - ageMs);
   const endsAt = durationMinutes === 0 ? null : new Date(createdAt.getTime() + durationMinutes * MINUTE_MS);
   const isLifted = chance(type === 'warn' ? 0.04 : 0.12);
