@@ -12,8 +12,7 @@ export function clientKey(
   isTrustedProxy: (address: string) => boolean,
 ): string {
   const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
-  const forwardedFor = isTrustedProxy(peer) ? request.headers.get('x-forwarded-for') : null;
-  return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
+  return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy));
 }
 
 /**
