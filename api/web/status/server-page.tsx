@@ -129,12 +129,7 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
   ];
   return (
     <section class="card server-top" aria-labelledby="server-name">
-      <div class="server-head">
-        <h1 id="server-name">
-          <bdi>{server.name}</bdi>
-        </h1>
-        <ServerState server={server} visit={visit} />
-      </div>
+      <ServerTitle server={server} visit={visit} />
       {server.hostname !== '' && server.hostname !== server.name && (
         <p class="server-kind">
           <bdi>{server.hostname}</bdi>
@@ -154,6 +149,18 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
 }
 
 /** The current players, highest score first. */
+/** The name and state of a server; the name labels its section. */
+function ServerTitle({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
+  return (
+    <div class="server-head">
+      <h1 id="server-name">
+        <bdi>{server.name}</bdi>
+      </h1>
+      <ServerState server={server} visit={visit} />
+    </div>
+  );
+}
+
 function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const { server: t, penalties } = textsOf(visit.locale);
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
@@ -263,12 +270,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
       preview={{ description: describe(server, visit), imagePath: bannerPathOf(server) }}
     >
       <section class="card narrow connect" aria-labelledby="server-name">
-        <div class="server-head">
-          <h1 id="server-name">
-            <bdi>{server.name}</bdi>
-          </h1>
-          <ServerState server={server} visit={visit} />
-        </div>
+        <ServerTitle server={server} visit={visit} />
         {server.isOnline ? (
           <div class="server-strip">
             <Facts class="server-facts" facts={[[texts.status.map, <MapName map={server.map} />]]} />
