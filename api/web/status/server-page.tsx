@@ -148,7 +148,6 @@ function ServerHead({ server, visit }: { server: ServerView; visit: Visit }): JS
   );
 }
 
-/** The current players, highest score first. */
 /** The name and state of a server; the name labels its section. */
 function ServerTitle({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   return (
@@ -161,6 +160,7 @@ function ServerTitle({ server, visit }: { server: ServerView; visit: Visit }): J
   );
 }
 
+/** The current players, highest score first. */
 function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const { server: t, penalties } = textsOf(visit.locale);
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
