@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { mapNameOf, type ServerView } from '../live/server-view.ts';
+import type { ServerView } from '../live/server-view.ts';
 import { Curve, toDayPlot } from './plot.tsx';
 import { drawPng, type MeasureText } from './raster.ts';
 import type { Series } from './series.ts';
@@ -130,7 +130,7 @@ function nameOf({ name, slug }: ServerView): string {
 }
 
 function stateOf({ isOnline, map }: ServerView): string {
-  return isOnline ? toDrawable(mapNameOf(map), '') : 'offline';
+  return isOnline ? toDrawable(map, '') : 'offline';
 }
 
 function occupancyOf({ isOnline, playersCount, maxPlayers }: ServerView): string {

@@ -2,7 +2,7 @@ import type { ServerStatus } from '../queries/servers/servers.ts';
 
 type Snapshot = NonNullable<ServerStatus['snapshot']>;
 
-/** What messages and pages show of one server. Players that have no name are left out. */
+/** What messages and pages show of one server; `map` is without its path. Players that have no name are left out. */
 export type ServerView = Pick<
   ServerStatus['server'],
   'id' | 'slug' | 'name' | 'address' | 'mode' | 'region'
@@ -28,7 +28,7 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     mode,
     region,
     hostname: snapshot?.hostname ?? '',
-    map: isOnline ? (snapshot?.map ?? '') : '',
+    map: isOnline ? mapNameOf(snapshot?.map ?? '') : '',
     isOnline,
     playersCount: snapshot?.playersCount ?? 0,
     maxPlayers: snapshot?.maxPlayers ?? 0,

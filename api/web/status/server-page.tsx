@@ -246,7 +246,7 @@ function formatHours(seconds: number, { hours: inHours, minutes: inMinutes }: Te
 function describe(server: ServerView, { locale }: Visit): string {
   const t = textsOf(locale).status;
   if (!server.isOnline) return t.states.offline;
-  return [t.states.online, mapNameOf(server.map), t.playersOf(server.playersCount, server.maxPlayers)]
+  return [t.states.online, server.map, t.playersOf(server.playersCount, server.maxPlayers)]
     .filter((text) => text !== '')
     .join(' · ');
 }

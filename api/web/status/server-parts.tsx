@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { isFull, mapNameOf, type ServerView } from '../../../src/live/server-view.ts';
+import { isFull, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
@@ -56,11 +56,11 @@ export function Occupancy({ server, visit }: ServerProps): JSX.Element {
   );
 }
 
-/** A map's name without its path, which wraps after underscores and hyphens only. */
+/** A map's name, which wraps after underscores and hyphens only. */
 export function MapName({ map }: { map: string }): JSX.Element {
   return (
     <bdi>
-      {(mapNameOf(map) || '–').split(/(?<=[_-])/).map((part, index) => (
+      {(map || '–').split(/(?<=[_-])/).map((part, index) => (
         <>
           {index > 0 && <wbr />}
           {part}

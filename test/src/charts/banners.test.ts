@@ -1,10 +1,8 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { BANNER_SIZES, drawBanner } from '../../../src/charts/banner.tsx';
 import { createBanners } from '../../../src/charts/banners.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
-import type { ServerView } from '../../../src/live/server-view.ts';
 import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -50,44 +48,10 @@ test('a banner that cannot be drawn is unavailable at first, later the old one u
   await waitFor(() => drawn.includes('failed'));
   expect(await read()).toBe('de_nuke');
   isBroken = false;
-  await poll(3, 'de_train');
+  // The path of a Workshop map is not drawn.
+  await poll(3, 'workshop/3070284539/de_train');
   await waitFor(async () => (await read()) === 'de_train');
   await poll(4, 'de_train');
   expect(drawn).toEqual(['failed', 'de_train']);
   await serverList.stop();
 });
-
-const SERVER: ServerView = {
-  id: 1,
-  slug: 'one',
-  name: 'Only Mirage',
-  hostname: 'x',
-  address: 'play.example.org:27015',
-  mode: '',
-  region: '',
-  map: 'de_cache',
-  isOnline: true,
-  playersCount: 7,
-  maxPlayers: 10,
-  pingMs: 5,
-  players: [],
-  updatedAt: undefined,
-  seenAt: undefined,
-  fullSince: undefined,
-};
-
-test.each(BANNER_SIZES)(
-  'a banner of %s names a Workshop map as the pages do, without its path',
-  async (size) => {
-    const draw = async (map: string) => {
-      const now = new Date('2026-11-21T10:00:00Z');
-      const server = { ...SERVER, map };
-      return Buffer.from(
-        await drawBanner({ size, server, history: undefined, now, siteName: 'Site', accent: '#f7b23b' }),
-      );
-    };
-    const plain = await draw('de_cache');
-    expect(plain.equals(await draw('workshop/3070284539/de_cache'))).toBe(true);
-    expect(plain.equals(await draw('de_nuke'))).toBe(false);
-  },
-);

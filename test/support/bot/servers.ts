@@ -27,12 +27,17 @@ export async function insertSampleServers({ db, poll, refreshServers }: TestBot)
   }));
   await poll(mirage.id, {
     hostname: 'CS2 | Mirage',
-    map: 'de_mirage',
+    map: 'workshop/3070284539/de_mirage',
     playersCount: 31,
     pingMs: 23,
     players,
   });
-  await poll(retake.id, { map: 'de_inferno', playersCount: 1, maxPlayers: 10, players: [] });
+  await poll(retake.id, {
+    map: 'workshop/3070284540/de_inferno',
+    playersCount: 1,
+    maxPlayers: 10,
+    players: [],
+  });
   await poll(
     arena.id,
     { map: 'am_ramps', playersCount: 9, players: [{ name: 'Stale', score: 3 }] },
