@@ -89,18 +89,15 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
     const invoker = toInvoker(interaction, deps.moderators, receipt);
-    try {
-      const typed = { text: String(value), option: name };
-      const choices = Promise.try(() => command?.autocomplete?.(commandDeps, invoker, typed) ?? []);
-      await interaction.respond(await withTimeLimit(choices, remainingMs(SUGGEST_LIMIT_MS, receipt)));
-      return 'completed';
-    } catch (error) {
-      if (interaction.responded) throw error;
+    const typed = { text: String(value), option: name };
+    const loading = Promise.try(() => command?.autocomplete?.(commandDeps, invoker, typed) ?? []);
+    const choices = await withTimeLimit(loading, remainingMs(SUGGEST_LIMIT_MS, receipt)).catch((error) => {
       // The command works without suggestions, and reports errors itself.
       log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be loaded');
-      await interaction.respond([]);
-      return 'failed';
-    }
+      return undefined;
+    });
+    await interaction.respond(choices ?? []);
+    return choices ? 'completed' : 'failed';
   }
 
   function run(interaction: DeferrableInteraction, invoker: Invoker): CommandResponse {

@@ -6,6 +6,7 @@ import { insertMany } from '../../support/bot/feeds.ts';
 import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
+import { refuse } from '../../support/discord/faults.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
@@ -113,6 +114,15 @@ describe('a response that Discord does not accept', () => {
     await waitFor(() => outcomes.at(-1) === 'undelivered');
     expect((await fake.command('server')).callback).toBe(4);
     await waitFor(() => outcomes.at(-1) === 'completed');
+  });
+
+  test('to suggestions because they are too late is not sent again', async () => {
+    const callbacks = () => fake.requests.filter(({ path }) => path.includes('callback')).length;
+    const before = callbacks();
+    fake.fail({ matches: /callback/, response: refuse(404, 10_062) });
+    void fake.autocomplete('server', 'name', 'o');
+    await waitFor(() => outcomes.at(-1) === 'undelivered');
+    expect(callbacks()).toBe(before + 1);
   });
 
   test('is sent again after the wait of a 429, and after a 500', async () => {
