@@ -9,8 +9,12 @@ import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
  */
 const INVISIBLE =
   /(\p{ExtPict}\p{EMod}?\ufe0f?(?:\u200d(?=\p{ExtPict})|[\u{e0030}-\u{e007a}]{2,6}\u{e007f})?)|[\p{Cc}\p{Cf}\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]/gu;
-/** The characters of Discord's Markdown, mentions, timestamps, emoji and links; list markers only at a line's start. */
-const MARKUP = /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )/g;
+/**
+ * The characters of Discord's Markdown, mentions, timestamps, emoji and links; list markers only at a line's start. Links
+ * to invitations and gifts need no `https://`.
+ */
+const MARKUP =
+  /[\\`*_~|>#[\]<@]|:(?=\/\/|[\w~+-]+:)|^[-+](?= )|(?<=^[0-9]+)\.(?= )|(?<=discord(?:app)?)\.(?=(?:gg|com|gift|new)\/)/gi;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** A name or reason as one plain line: no control characters, single spaces; `fallback` when nothing visible is left. */

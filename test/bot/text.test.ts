@@ -9,6 +9,8 @@ describe('names from game servers', () => {
     ],
     ['@everyone <@123> <#1> <t:1:R>', '\\@everyone \\<\\@123\\> \\<\\#1\\> \\<t\\:1:R\\>'],
     ['[free](https://evil.example)', '\\[free\\](https\\://evil.example)'],
+    ['discord.gg/evil DiscordApp.com/invite/evil', 'discord\\.gg/evil DiscordApp\\.com/invite/evil'],
+    ['disc\u200bord.gift/evil discord.ggg', 'discord\\.gift/evil discord.ggg'],
     [':smile: a:b', '\\:smile: a:b'],
     ['# heading\n> quote\n- item', '\\# heading \\> quote - item'],
     ['- item', '\\- item'],
