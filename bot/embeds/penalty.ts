@@ -72,11 +72,11 @@ function endField(penalty: PenaltyView, { record: words }: Texts): [string, stri
   ];
 }
 
-/** Who issued it, cut and escaped. */
+/** Who issued it, cut and escaped; never an admin's SteamID, which everybody could read. */
 export function adminOf(penalty: PenaltyView, { record: words }: Texts, max: number): string {
   if (isByConsole(penalty)) return words.console;
   if (isByErasedAdmin(penalty)) return words.formerAdmin;
-  return escapeText(penalty.adminName, { max, fallback: penalty.adminSteamId });
+  return escapeText(penalty.adminName, { max, fallback: words.unnamedAdmin });
 }
 
 /** Who lifted it, cut and escaped; empty when that is not known. */

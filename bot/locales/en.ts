@@ -173,6 +173,7 @@ export const en = {
     console: 'Console',
     /** In place of the name of an admin who was erased. */
     formerAdmin: 'Former admin',
+    unnamedAdmin: 'Unnamed admin',
     server: 'Server',
     allServers: 'all servers',
     duration: 'Duration',

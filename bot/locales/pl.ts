@@ -179,6 +179,7 @@ export const pl: Texts = {
     admin: 'Admin',
     console: 'Konsola',
     formerAdmin: 'Były admin',
+    unnamedAdmin: 'Admin bez nicku',
     server: 'Serwer',
     allServers: 'wszystkie serwery',
     duration: 'Czas trwania',

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
@@ -48,6 +49,6 @@ test('a server whose name nobody can see is shown by its slug, wherever the bot 
     const [summary] = embedsOf(record);
     expect([record.refusals, summary?.author?.name]).toEqual([[], aSteamId(100 + index)]);
     expect(summary?.description).toMatch(/: no reason given\n-# \[#\d+\]\(.*\) · permanent · /);
-    expect(summary?.description).toContain(` · ${aSteamId(900)} · ${slug} · `);
+    expect(summary?.description).toContain(` · ${BOT_TEXTS.en.record.unnamedAdmin} · ${slug} · `);
   }
 });
