@@ -48,6 +48,8 @@ export type Invoker = {
   botLacks: readonly BotPermission[];
   /** Whether the bot may mention any role in this channel, even a role that is not mentionable. */
   botCanMentionRoles: boolean;
+  /** Whether they may mention any role in this channel themselves. */
+  canMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
   /** The language of the guild; their own in a direct message. */

@@ -30,6 +30,8 @@ import { completeServer, findServer } from './server.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 const MAX_PLAYERS = 255;
+/** The value of `types` and `server` that removes their limit. */
+const ALL = '*';
 
 /**
  * `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what`: posts changes in a channel as they
@@ -50,7 +52,7 @@ export const feedCommand: Command = {
           )
           .addIntegerOption((option) =>
             localized(option, ({ feed }) => feed.start.options.players)
-              .setMinValue(1)
+              .setMinValue(0)
               .setMaxValue(MAX_PLAYERS),
           )
           .addRoleOption((option) => localized(option, ({ feed }) => feed.start.options.role)),
@@ -75,7 +77,12 @@ export const feedCommand: Command = {
     },
   }),
   autocomplete: (deps, { localization: { texts } }, { text, option }) =>
-    option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts),
+    [
+      ...(['', ALL].includes(text.trim())
+        ? [{ name: option === 'types' ? texts.feed.allTypes : texts.record.allServers, value: ALL }]
+        : []),
+      ...(option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts)),
+    ].slice(0, LIMITS.choices),
 };
 
 /** The required option that says what a feed is about. */
@@ -102,7 +109,10 @@ function requireManager(invoker: Invoker): Manager {
   throw new Refusal(({ feed }) => feed.manageGuildRequired);
 }
 
-/** Starts a feed, or changes the settings of one; those that the options do not name stay. */
+/**
+ * Starts a feed, or changes the settings of one; those that the options do not name stay. `types:*`, `server:*`,
+ * `players:0` and `role:@everyone` unset theirs.
+ */
 async function start(
   deps: CommandDeps,
   manager: Manager,
@@ -114,10 +124,12 @@ async function start(
   if (subject !== 'servers' && (players !== undefined || role)) {
     throw new Refusal(({ feed }) => feed.forServersOnly);
   }
-  if (role?.id === guildId) throw new Refusal(({ feed }) => feed.notEveryone);
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
-  if (role && !role.isMentionable && !manager.botCanMentionRoles) {
-    throw new Refusal(({ feed }) => feed.cannotMention(roleMention(role.id)));
+  const roleId = role?.id === guildId ? null : role?.id;
+  if (role && roleId && !role.isMentionable) {
+    const mention = roleMention(roleId);
+    if (!manager.canMentionRoles) throw new Refusal(({ feed }) => feed.mayNotMention(mention));
+    if (!manager.botCanMentionRoles) throw new Refusal(({ feed }) => feed.cannotMention(mention));
   }
   const { id, isNew } = await startDiscordFeed(deps.db, {
     subject,
@@ -126,9 +138,12 @@ async function start(
     startedBy: discordId,
     locale: manager.guildLocalization.locale,
     ...(types !== undefined && { penaltyTypes: parsePenaltyTypes(types) }),
-    ...(server !== undefined && { serverId: findServer(deps, server.trim()).id }),
-    ...(players !== undefined && { playersAtLeast: players }),
-    ...(role && { roleId: role.id }),
+    ...(server !== undefined && {
+      serverId: server.trim() === ALL ? null : findServer(deps, server.trim()).id,
+    }),
+    ...(players !== undefined && { playersAtLeast: players || null }),
+    ...(players === 0 && { roleId: null }),
+    ...(roleId !== undefined && { roleId }),
   }).catch((error) => {
     throw error instanceof InvalidInput ? new Refusal(({ feed }) => feed.roleNeedsPlayers) : error;
   });
@@ -213,11 +228,12 @@ function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string 
 
 /**
  * Parses comma-separated types of penalties, by their names in the API or in any language of the bot.
- * @returns each once, in the order of PENALTY_TYPES; null for an empty text, which means all.
+ * @returns each once, in the order of PENALTY_TYPES; null for `*` and an empty text, which mean all.
  * @throws {Refusal} that quotes the unknown type and lists the types.
  */
 function parsePenaltyTypes(text: string): PenaltyType[] | null {
   const words = wordsOf(text).filter((word) => word !== '');
+  if (words.includes(ALL)) return null;
   const types = words.map((word) => {
     const type = findType(word);
     if (type !== undefined) return type;

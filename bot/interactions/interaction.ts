@@ -40,6 +40,7 @@ export function toInvoker(
     botLacks: neededPermissions(isThread)
       .filter(([, bit]) => !appPermissions.has(bit))
       .map(([name]) => name),
+    canMentionRoles: memberPermissions?.has(PermissionFlagsBits.MentionEveryone) === true,
     botCanMentionRoles: appPermissions.has(PermissionFlagsBits.MentionEveryone),
     localization: localizationOf(locale),
     guildLocalization: localizationOf(guildLocale ?? locale),

@@ -89,10 +89,16 @@ export const en = {
         description: 'Post updates in this channel from now on',
         options: {
           what: { name: 'what', description: 'What to post about' },
-          types: { name: 'types', description: 'Penalties: only these types, such as ban, mute' },
-          server: { name: 'server', description: 'Only this server' },
-          players: { name: 'players', description: 'Servers: post when a server has this many players' },
-          role: { name: 'role', description: 'Servers: the role to mention when it does' },
+          types: { name: 'types', description: 'Penalties: only these types, such as ban, mute; * for all' },
+          server: { name: 'server', description: 'Only this server; * for all' },
+          players: {
+            name: 'players',
+            description: 'Servers: post when a server has this many players; 0 for never',
+          },
+          role: {
+            name: 'role',
+            description: 'Servers: the role to mention when it does; @everyone for none',
+          },
         },
       },
       list: { name: 'list', description: 'The feeds of this Discord server' },
@@ -263,9 +269,10 @@ export const en = {
     manageGuildRequired: 'Only members with “Manage Server” can set up feeds.',
     cannotPost: (permissions: string) =>
       `I can’t post here. Give me these permissions in this channel: ${permissions}.`,
+    mayNotMention: (role: string) =>
+      `You may not mention ${role} in this channel yourself, so you can’t have a feed mention it.`,
     cannotMention: (role: string) =>
       `I can’t mention ${role}. Allow anyone to mention it, or give me “Mention @everyone, @here, and All Roles” in this channel.`,
-    notEveryone: 'A feed mentions one role, never everyone. Choose another role.',
     unknownType: ({ text, allowed }: { text: string; allowed: string }) =>
       `**${text}** isn’t a type of penalty. The types are: ${allowed}.`,
     forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',

@@ -97,10 +97,16 @@ export const pl: Texts = {
         description: 'Włącz powiadomienia na tym kanale',
         options: {
           what: { name: 'co', description: 'O czym powiadamiać ten kanał' },
-          types: { name: 'rodzaje', description: 'Kary: tylko te rodzaje, na przykład ban, mute' },
-          server: { name: 'serwer', description: 'Tylko ten serwer' },
-          players: { name: 'gracze', description: 'Serwery: powiadom, gdy na którymś jest tylu graczy' },
-          role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć' },
+          types: {
+            name: 'rodzaje',
+            description: 'Kary: tylko te rodzaje, na przykład ban, mute; * to wszystkie',
+          },
+          server: { name: 'serwer', description: 'Tylko ten serwer; * to wszystkie' },
+          players: {
+            name: 'gracze',
+            description: 'Serwery: powiadom, gdy na którymś jest tylu graczy; 0 to nigdy',
+          },
+          role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć; @everyone to żadna' },
         },
       },
       list: { name: 'lista', description: 'Powiadomienia na tym serwerze Discord' },
@@ -263,9 +269,10 @@ export const pl: Texts = {
 
     manageGuildRequired: 'Tylko osoby z uprawnieniem „Zarządzanie serwerem” mogą ustawiać powiadomienia.',
     cannotPost: (permissions) => `Nie mogę tu pisać. Nadaj mi na tym kanale uprawnienia: ${permissions}.`,
+    mayNotMention: (role) =>
+      `Nie możesz oznaczać roli ${role} na tym kanale, więc nie możesz też ustawić jej w powiadomieniach.`,
     cannotMention: (role) =>
       `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
-    notEveryone: 'W powiadomieniu można oznaczyć jedną rolę, nigdy wszystkich. Wybierz inną.',
     unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
     forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
     forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ChannelType, PermissionFlagsBits } from 'discord.js';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
@@ -20,6 +21,8 @@ await harness.connect();
 const VIEW = 1024n;
 const SEND = 2048n;
 const EMBED = 16_384n;
+const MENTION = PermissionFlagsBits.MentionEveryone;
+const MENTIONING_MANAGER = String(VIEW | SEND | PermissionFlagsBits.ManageGuild | MENTION);
 const role = { id: '950000000000000001', name: 'Players', mentionable: true };
 const otherRole = { ...role, id: '950000000000000002' };
 let lastChannel = 920_000_000_000_000_000n;
@@ -111,6 +114,23 @@ describe('/feed start', () => {
     );
   });
 
+  test('unsets role, players, server and types', async () => {
+    const manager = aManager();
+    const everyone = { role: { ...role, id: manager.guildId ?? '', name: '@everyone', mentionable: false } };
+    const start = { what: 'servers', players: 10, server: 'mirage', role: { role } };
+    await run(manager, 'start', start);
+    await run(manager, 'start', { what: 'servers', role: everyone, server: '*' });
+    expect(await rowsIn(manager)).toMatchObject([{ serverId: null, playersAtLeast: 10, roleId: null }]);
+    await run(manager, 'start', start);
+    await run(manager, 'start', { what: 'servers', players: 0 });
+    expect(await rowsIn(manager)).toMatchObject([
+      { serverId: server.id, playersAtLeast: null, roleId: null },
+    ]);
+    await run(manager, 'start', { what: 'penalties', types: 'ban' });
+    await run(manager, 'start', { what: 'penalties', types: '*' });
+    expect((await rowsIn(manager))[1]?.penaltyTypes).toBeNull();
+  });
+
   test.each([
     ['a member without Manage Server', anActor(), { what: 'penalties' }, 'Only members with “Manage Server”'],
     [
@@ -135,14 +155,14 @@ describe('/feed start', () => {
     ['players of penalties', aManager(), { what: 'penalties', players: 3 }, 'are for servers'],
     ['a role without players', aManager(), { what: 'servers', role: { role } }, 'needs `players`'],
     [
-      'everyone as the role',
-      aManager(),
-      { what: 'servers', players: 3, role: { role: { ...role, id: '900000000000000001' } } },
-      'never everyone',
+      'a role that the manager may not mention',
+      aManager({ appPermissions: String(VIEW | SEND | EMBED | MENTION) }),
+      { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
+      'You may not mention <@&950000000000000001>',
     ],
     [
       'a role that the bot may not mention',
-      aManager(),
+      aManager({ permissions: MENTIONING_MANAGER }),
       { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
       'I can’t mention <@&950000000000000001>',
     ],
@@ -166,7 +186,8 @@ describe('/feed start', () => {
   });
 
   test('lets the bot mention any role where Discord does', async () => {
-    const manager = aManager({ appPermissions: String(VIEW | SEND | EMBED | 131_072n) });
+    const appPermissions = String(VIEW | SEND | EMBED | MENTION);
+    const manager = aManager({ permissions: MENTIONING_MANAGER, appPermissions });
     const closed = { ...role, mentionable: false };
     await run(manager, 'start', { what: 'servers', players: 3, role: { role: closed } });
     expect(await rowsIn(manager)).toHaveLength(1);
@@ -181,9 +202,11 @@ describe('/feed start', () => {
     const longest = await fake.autocomplete('feed start', 'types', 'silence, gag, mute, warn, ', manager);
     expect(longest.choices?.map(({ value }) => value)).toEqual(['silence, gag, mute, warn, ban']);
     const all = await fake.autocomplete('feed start', 'types', '', manager);
-    expect(all.choices?.map(({ value }) => value)).toEqual(['ban', 'mute', 'gag', 'silence', 'warn']);
+    expect(all.choices?.map(({ value }) => value)).toEqual(['*', 'ban', 'mute', 'gag', 'silence', 'warn']);
     const servers = await fake.autocomplete('feed start', 'server', 'mir', manager);
     expect(servers.choices?.map(({ value }) => value)).toEqual(['mirage']);
+    const anyServer = await fake.autocomplete('feed start', 'server', '', manager);
+    expect(anyServer.choices?.[0]).toEqual({ name: BOT_TEXTS.pl.record.allServers, value: '*' });
   });
 });
 
