@@ -24,7 +24,7 @@ import { TIMINGS, type Timings } from './timings.ts';
 
 export type BotDeps = Pick<
   CommandDeps,
-  'guildId' | 'servers' | 'log' | 'resolveVanity' | 'appealUrl' | 'lookUpSteamBans'
+  'guildId' | 'servers' | 'log' | 'vanityNames' | 'appealUrl' | 'lookUpSteamBans'
 > & {
   token: string;
   /** Base of Discord's REST API, which also gives the gateway's address. */

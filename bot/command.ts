@@ -1,6 +1,6 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
-import type { ResolveVanity } from '../src/steam/vanity-names.ts';
+import type { VanityNames } from '../src/steam/vanity-names.ts';
 import type { MentionCommand } from './command-mentions.ts';
 import type { Attachment, MessageView } from './embeds/message.ts';
 import type { BotPermission, Texts } from './locales/en.ts';
@@ -9,7 +9,7 @@ import type { BotParts } from './parts.ts';
 
 /** What commands need. */
 export type CommandDeps = BotParts & {
-  resolveVanity: ResolveVanity;
+  vanityNames: VanityNames;
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;
   /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { requireUnblocked } from '../../src/queries/users/users.ts';
 import { fetchSteamProfile } from '../../src/steam/persona-names.ts';
-import { createVanityResolver } from '../../src/steam/vanity-names.ts';
+import { createVanityNames } from '../../src/steam/vanity-names.ts';
 import { namesLoopback } from '../http/host.ts';
 import { AccountPage, accountRoutes } from './account/account.tsx';
 import { loadAssets } from './layout/assets.ts';
@@ -81,7 +81,7 @@ export function pages(deps: PagesDeps) {
     cookies,
     signer,
     redirect,
-    resolveVanity: createVanityResolver(deps.steamApi),
+    resolveVanity: createVanityNames(deps.steamApi).resolve,
     fetchProfile: (steamId64: SteamId64) =>
       fetchSteamProfile(deps.steamApi, steamId64, {
         onFailed: (reason) => log.info({ reason }, 'Steam gave no profile'),

@@ -4,6 +4,7 @@ import { foldText } from '../../src/domain/text/fold-text.ts';
 import { isolate } from '../../src/domain/text/isolate.ts';
 import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
 import { findUserByDiscordId, type User } from '../../src/queries/users/users.ts';
+import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
 import {
   type Choice,
   type Command,
@@ -101,29 +102,39 @@ export async function resolveSteamOptions(
   const [steamId, player] = [options.steamid?.trim(), options.player?.trim()];
   if (!steamId && !player) return undefined;
   const subject = steamId
-    ? await resolveSteamId(deps, steamId)
+    ? await resolveSteamId(deps, invoker, steamId)
     : await resolvePlayer(deps, command, player ?? '');
   await requireMaySee(deps, invoker, subject);
   return subject;
 }
 
 /**
- * Resolves the option `steamid`, in any notation.
+ * Resolves the option `steamid`, in any notation. Steam is asked for the custom addresses of others only by moderators.
  * @throws {Refusal} when it is not a SteamID, or a custom address that is unknown or cannot be looked up now.
  */
-async function resolveSteamId({ resolveVanity }: CommandDeps, text: string): Promise<SteamId64> {
+async function resolveSteamId(deps: CommandDeps, invoker: Invoker, text: string): Promise<SteamId64> {
   const reference = tryParseSteamReference(text);
   if (reference === undefined) {
     throw new Refusal(({ refusals }) => refusals.notASteamId(escapeText(text, { max: 64, fallback: '?' })));
   }
   if ('steamId64' in reference) return reference.steamId64;
   const { vanityName } = reference;
-  const steamId64 = await resolveVanity(vanityName).catch((error) => {
+  const resolve = invoker.canModerateMembers ? deps.vanityNames.resolve : resolveOwnVanity(deps, invoker);
+  const steamId64 = await resolve(vanityName).catch((error) => {
     if (error instanceof Unavailable) throw new Refusal(({ refusals }) => refusals.vanityUnavailable);
     throw error;
   });
   if (steamId64 !== undefined) return steamId64;
   throw new Refusal(({ refusals }) => refusals.vanityUnknown(escapeText(vanityName)));
+}
+
+/** Resolves the custom address of the invoker. @throws {Refusal} for any other. */
+function resolveOwnVanity({ db, vanityNames }: CommandDeps, { discordId }: Invoker): ResolveVanity {
+  return async (vanityName) => {
+    const steamId64 = (await findUserByDiscordId(db, discordId))?.steamId64;
+    if (steamId64 && (await vanityNames.isNameOf(vanityName, steamId64))) return steamId64;
+    throw moderateMembersRequired();
+  };
 }
 
 /**

@@ -2,9 +2,10 @@ import type { Db } from '../db/client.ts';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
 import { parseSteamId, type SteamId64, tryParseSteamReference } from '../domain/steam-id.ts';
+import { countSteamCall } from '../queries/steam-bans.ts';
 import { findUser, type LookedUpUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
-import { createVanityResolver } from '../steam/vanity-names.ts';
+import { createVanityNames } from '../steam/vanity-names.ts';
 import type { Session } from './session.ts';
 
 /** How an operator names a person. */
@@ -63,7 +64,9 @@ async function tryResolve(session: Session, text: string): Promise<SteamId64 | u
   if (steam.apiKey === undefined) {
     throw new Unavailable(`${text} can only be looked up with STEAM_API_KEY: use the SteamID`);
   }
-  const steamId64 = await createVanityResolver(createSteamApi(steam))(reference.vanityName);
+  const { db } = await session.database();
+  const steamApi = createSteamApi({ ...steam, countCall: () => countSteamCall(db) });
+  const steamId64 = await createVanityNames(steamApi).resolve(reference.vanityName);
   if (!steamId64) throw new NotFound(`Steam has no profile ${JSON.stringify(text)}`);
   return steamId64;
 }

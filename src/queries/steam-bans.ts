@@ -64,18 +64,21 @@ export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise
   });
 }
 
+/** The maximum for one key by Steam's terms. */
+const CALLS_A_DAY = 100_000;
+
 /**
  * Counts one more call to Steam on this day (UTC, by the clock of the database).
- * @returns false when `limit` is reached: then the call must not be made.
+ * @returns false when the calls of the day are used up: then the call must not be made.
  */
-export async function countSteamCall(db: Db, { limit }: { limit: number }): Promise<boolean> {
+export async function countSteamCall(db: Db): Promise<boolean> {
   const { count } = await db
     .insert(steamCalls)
     .values({ calls: 1 })
     .onConflictDoUpdate({
       target: steamCalls.day,
       set: { calls: sql`${steamCalls.calls} + 1` },
-      setWhere: lt(steamCalls.calls, limit),
+      setWhere: lt(steamCalls.calls, CALLS_A_DAY),
     });
   return count > 0;
 }

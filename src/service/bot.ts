@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Bot } from '../../bot/bot.ts';
 import { INTERACTION_OUTCOMES } from '../../bot/interactions/outcome.ts';
-import { createVanityResolver } from '../steam/vanity-names.ts';
+import { createVanityNames } from '../steam/vanity-names.ts';
 import type { Context } from './context.ts';
 
 /** The bot stays connected without the database, and says so: a login takes longer than most outages. */
@@ -38,7 +38,7 @@ export async function startBot(context: Context): Promise<void> {
       servers: context.serverList,
       readHistory: context.readHistory,
       mirrorMetrics: context.mirrorMetrics,
-      resolveVanity: createVanityResolver(steamApi),
+      vanityNames: createVanityNames(steamApi),
       lookUpSteamBans: steamApi.hasKey ? context.lookUpSteamBans : undefined,
       log,
       countLogin: () => countLogin({}),

@@ -8,6 +8,7 @@ import { createEventReader } from '../events/event-reader.ts';
 import { createMirrorMetrics } from '../import/rounds.ts';
 import { createHistoryReader } from '../live/server-history.ts';
 import { createServerList } from '../live/server-list.ts';
+import { countSteamCall } from '../queries/steam-bans.ts';
 import type { Config } from '../runtime/config.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -42,7 +43,8 @@ export async function openContext(foundations: Foundations) {
   onStop('reader of events', eventReader.stop);
   changes.onChange('penalty_events', eventReader.invalidate);
 
-  const steamApi = createSteamApi(config.steam);
+  const countCall = () => countSteamCall(database.requestDb);
+  const steamApi = createSteamApi({ ...config.steam, countCall });
   const countLookups = createLookupCounter(metrics);
   /** Runs the parts that run in one process at a time. */
   const leaders = openLeaders(database.url, { log, clockMs });

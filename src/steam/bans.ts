@@ -4,13 +4,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { Unavailable } from '../domain/errors.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-import {
-  countSteamCall,
-  findSteamBans,
-  STEAM_BANS_KEPT_MS,
-  type SteamBans,
-  saveSteamBans,
-} from '../queries/steam-bans.ts';
+import { findSteamBans, STEAM_BANS_KEPT_MS, type SteamBans, saveSteamBans } from '../queries/steam-bans.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../runtime/time-limit.ts';
 import { isObject, type SteamApi } from './steam-api.ts';
 
@@ -30,8 +24,6 @@ type Deps = {
 
 /** The maximum of GetPlayerBans. */
 const IDS_A_CALL = 100;
-/** The maximum for one key by Steam's terms. */
-const CALLS_A_DAY = 100_000;
 /** How long a call waits for more ids. */
 const GATHER_MS = 100;
 const CALL_TIMEOUT_MS = 8000;
@@ -70,9 +62,6 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
   async function request(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {
     try {
       if (clockMs() < backOffUntilMs) return new Map();
-      if (!(await countSteamCall(db, { limit: CALLS_A_DAY }))) {
-        throw new Unavailable(`Steam was asked ${CALLS_A_DAY} times today`);
-      }
       const body = await steam.call(
         'ISteamUser/GetPlayerBans/v1',
         { steamids: ids.join(',') },

@@ -9,7 +9,8 @@ export type SteamApi = {
    * Calls a method, such as `ISteamUser/GetPlayerSummaries/v2`.
    * @returns the body as Steam sent it, not validated.
    * @param options.timeoutMs how long Steam may take, instead of the client's own limit.
-   * @throws {Unavailable} without a key, and when the request fails; the key is in no message.
+   * @throws {Unavailable} without a key, after the last call of the day, and when the request fails; the key is in no
+   * message.
    */
   call: (
     method: string,
@@ -22,6 +23,8 @@ type Options = {
   /** `STEAM_API_URL` */
   apiUrl: string;
   apiKey: string | undefined;
+  /** Counts a call before it is made; false: the calls that Steam allows in a day are used up. */
+  countCall: () => Promise<boolean>;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** 2,500 ms by default, since people wait for it, at the sign-in and on Discord. */
   timeoutMs?: number;
@@ -34,6 +37,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 export function createSteamApi({
   apiUrl,
   apiKey,
+  countCall,
   fetch: fetchUrl = fetch,
   timeoutMs = 2500,
 }: Options): SteamApi {
@@ -41,6 +45,7 @@ export function createSteamApi({
     hasKey: apiKey !== undefined,
     async call(method, parameters, { timeoutMs: limitMs = timeoutMs } = {}) {
       if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
+      if (!(await countCall())) throw new Unavailable('Steam was asked as often today as it allows');
       const url = `${apiUrl}/${method}/?${new URLSearchParams({ key: apiKey, ...parameters })}`;
       try {
         // A redirect would carry the key to another address.

@@ -1,17 +1,25 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { createSteamApi } from '../../../src/steam/steam-api.ts';
+import { createVanityNames } from '../../../src/steam/vanity-names.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+import { startSteamApi } from '../../support/providers/steam-api.ts';
 
-const resolveVanity = async (name: string) => (name === 'zbanowany' ? aSteamId(1) : undefined);
+const steam = startSteamApi();
+afterAll(() => steam.stop());
+const address = 'https://steamcommunity.com/id/zbanowany/';
+steam.vanityNames.zbanowany = aSteamId(1);
+steam.players[aSteamId(1)] = { profileurl: address };
+const steamApi = createSteamApi({ apiUrl: steam.url, apiKey: steam.key, countCall: async () => true });
 const { fake, db, connect } = await startTestBot({
   bot: {
     now: () => RECORDS_NOW,
-    resolveVanity,
+    vanityNames: createVanityNames(steamApi),
     appealUrl: 'https://forum.example.org/appeals',
     arePenaltiesPublic: true,
   },
@@ -58,7 +66,7 @@ describe('/ban-check of oneself', () => {
       '### ⛔ Banned permanently: \\`wall\\` \\@everyone \\# \\[hack\\](https\\://x.y)',
       `-# #N · permanent · Ala\\_\\* · Only \\*Mirage\\* · ${at('2026-10-01T10:00:00Z', 'R')}`,
       `🔴 Gagged until ${at('2026-11-21T13:00:00Z', 'D')} (${at('2026-11-21T13:00:00Z', 'R')}): no reason given`,
-      `-# #N · 2 hours · ${aSteamId(900)} · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
+      `-# #N · 2 hours · Unnamed admin · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
       `⚪ Ban: Old expired – expired ${at('2026-11-20T11:30:00Z', 'R')}`,
       `-# #N · 1 hour, 30 minutes · Ala · Only \\*Mirage\\* · ${at('2026-11-20T10:00:00Z', 'R')}`,
       `⚪ Warning: warning 7 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
@@ -172,6 +180,18 @@ describe('/ban-check of others', () => {
       expect(embedsOf(exchange)[0]?.author?.name).toBe('Rzeźnik_1');
       expect(isEphemeral(exchange.message)).toBe(true);
     }
+  });
+
+  test('never asks Steam for the custom addresses of others', async () => {
+    expect(embedsOf(await fake.command('ban-check', { steamid: address }, member))[0]?.author?.name).toBe(
+      'Rzeźnik_1',
+    );
+    const before = steam.requests;
+    const other = { steamid: 'https://steamcommunity.com/id/somebody' };
+    for (const actor of [member, unlinked]) {
+      expect(textOf(await fake.command('ban-check', other, actor))).toStartWith('Only moderators');
+    }
+    expect(steam.requests).toBe(before);
   });
 
   test('has a message for a clean record, an unlinked user and an invalid SteamID', async () => {

@@ -26,10 +26,13 @@ const bot = await startNext({
     await Bun.sleep(behaviour.delayMs);
     return deps.readHistory(serverId, hours);
   },
-  resolveVanity: async () => {
-    await Bun.sleep(behaviour.delayMs);
-    if (behaviour.error) throw behaviour.error;
-    return aSteamId(1);
+  vanityNames: {
+    ...deps.vanityNames,
+    resolve: async () => {
+      await Bun.sleep(behaviour.delayMs);
+      if (behaviour.error) throw behaviour.error;
+      return aSteamId(1);
+    },
   },
   timings: { deferAfterMs: 600 },
 });

@@ -8,7 +8,7 @@ afterAll(() => steamApi.stop());
 
 const STEAM_ID = '76561198000000001';
 let failures: string[];
-const settings = { apiUrl: steamApi.url, apiKey: steamApi.key, timeoutMs: 300 };
+const settings = { apiUrl: steamApi.url, apiKey: steamApi.key, timeoutMs: 300, countCall: async () => true };
 const steam = createSteamApi(settings);
 const fetchProfile = (from = steam) =>
   fetchSteamProfile(from, STEAM_ID, { onFailed: (reason) => failures.push(reason) });

@@ -65,7 +65,7 @@ export async function startTestBot({
       });
       return { points, stepSeconds: 300, readAt };
     },
-    resolveVanity: async () => undefined,
+    vanityNames: { resolve: async () => undefined, isNameOf: async () => false },
     appealUrl: undefined,
     showsPresence: false,
     roles: undefined,

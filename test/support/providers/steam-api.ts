@@ -4,7 +4,10 @@ export type SteamApi = {
   key: string;
   answer: 'players' | 'fails' | 'never' | 'html' | 'nonsense' | 'redirects' | 'huge';
   /** Profiles by SteamID64. */
-  players: Record<string, { personaname?: unknown; avatarfull?: unknown; timecreated?: unknown }>;
+  players: Record<
+    string,
+    { personaname?: unknown; avatarfull?: unknown; timecreated?: unknown; profileurl?: string }
+  >;
   /** SteamID64s by custom name. */
   vanityNames: Record<string, string>;
   /** What GetPlayerBans tells, by SteamID64, over a player without bans; undefined leaves the player out. */

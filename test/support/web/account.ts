@@ -7,6 +7,7 @@ import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
+import { countSteamCall } from '../../../src/queries/steam-bans.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';
 import { createSteamBans } from '../../../src/steam/bans.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
@@ -54,7 +55,12 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const log: AccountSite['log'] = [];
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
-  const steamApi = createSteamApi({ apiUrl: '', apiKey: undefined, ...options.steamApi });
+  const steamApi = createSteamApi({
+    apiUrl: '',
+    apiKey: undefined,
+    ...options.steamApi,
+    countCall: () => countSteamCall(options.db),
+  });
   const unlimited = { take: () => ({ isAllowed: true, resetSeconds: 60 }) };
   const { app } = pages({
     db: options.db,
