@@ -16,7 +16,7 @@ import { createLiveStatus } from './live-status/live-status.ts';
 import { createModeratorRule } from './moderators.ts';
 import type { BotParts } from './parts.ts';
 import { createPresence } from './presence.ts';
-import { registerAtStart } from './register.ts';
+import { createCommandRegistration } from './register.ts';
 import { createRest } from './rest.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
 import { createSitePages } from './site-pages.ts';
@@ -49,6 +49,8 @@ export type BotDeps = Pick<
 type BotHealth = ConnectionHealth & {
   /** Why nobody is a moderator; undefined when moderators are recognised. */
   moderators: string | undefined;
+  /** `registered`, or why the commands are not. */
+  commands: string;
   /** Undefined without configured roles. */
   roles: ReturnType<MemberRoles['health']> | undefined;
 };
@@ -96,15 +98,15 @@ export function createBot(deps: BotDeps): Bot {
   });
   const memberRoles =
     deps.roles && guildId !== undefined ? createMemberRoles(parts, { ...deps.roles, guildId }) : undefined;
+  const registration = createCommandRegistration({ ...parts, setIds });
   const stopping = new AbortController();
   let runningRoles: Promise<void> | undefined;
-  let registering: Promise<void> | undefined;
   const connection = createConnection({
     ...parts,
     onInteraction: dispatcher.dispatch,
     onMember: memberRoles?.note,
-    onLogin: ({ applicationId, userId, guilds }) => {
-      if (guilds === 0) {
+    onLogin: ({ applicationId, userId, guildIds }) => {
+      if (guildIds.length === 0) {
         const invitation = invitationTo({ applicationId, guildId, roles: deps.roles });
         log.warn({ invitation }, 'the bot is in no guild yet: open the invitation to add it');
       }
@@ -113,7 +115,7 @@ export function createBot(deps: BotDeps): Bot {
       feeds.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
-      registering ??= registerAtStart(parts, stopping.signal).then(setIds);
+      registration.start(guildIds);
     },
   });
   const presence = createPresence({ ...parts, show: connection.showStatus });
@@ -129,7 +131,7 @@ export function createBot(deps: BotDeps): Bot {
         liveStatus.stop(),
         feeds.stop(),
         runningRoles,
-        registering,
+        registration.stop(),
       ]);
       await withTimeLimit(draining, parts.timings.drainMs).catch(() => undefined);
       await connection.stop();
@@ -139,6 +141,7 @@ export function createBot(deps: BotDeps): Bot {
     health: () => ({
       ...connection.health(),
       moderators: moderators.objection(),
+      commands: registration.health(),
       roles: memberRoles?.health(),
     }),
   };

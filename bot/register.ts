@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { REST } from '@discordjs/rest';
 import {
+  type APIApplicationCommand,
   ApplicationCommandType,
   ApplicationIntegrationType,
   InteractionContextType,
   type RESTPostAPIApplicationCommandsJSONBody,
-  type RESTPutAPIApplicationCommandsResult,
   Routes,
 } from 'discord.js';
-import { InvalidInput } from '../src/domain/errors.ts';
+import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import type { CommandIds } from './command-mentions.ts';
 import { COMMANDS } from './commands/commands.ts';
@@ -29,52 +29,104 @@ export type Registration = {
   ids: CommandIds;
 };
 
+export type CommandRegistration = {
+  /** Called at each login: checks the commands at once, and from then on every `commandCheckMs`. */
+  start: (guildIds: readonly string[]) => void;
+  stop: () => Promise<void>;
+  /** `registered`, or why the commands are not. */
+  health: () => string;
+};
+
 /** The setting with the last registration: application id, scope, hash of the definitions. */
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
-const PAUSES = { firstMs: 5000, maxMs: 600_000 };
+const REGISTERED = 'registered';
+const FIRST_PAUSE_MS = 5000;
+/** A refusal that lasted this long is checked less often. */
+const HOUR_MS = 3_600_000;
 
 /**
- * Registers the commands when the bot starts, and keeps trying while Discord or the database is unreachable. A refusal
- * is final. Never rejects; `signal` ends it.
- * @returns the ids of the slash commands; none if they could not be registered.
+ * Keeps the commands registered: Discord drops those of a guild when the bot is removed from it, and without the Guilds
+ * intent no event tells that it was invited again.
+ * @param parts.setIds gets the ids of the slash commands whenever they are registered.
  */
-export async function registerAtStart(
-  deps: RegisterDeps & Pick<BotParts, 'log'>,
-  signal: AbortSignal,
-): Promise<CommandIds> {
-  const { log } = deps;
-  for (let failures = 1; !signal.aborted; failures += 1) {
+export function createCommandRegistration(
+  parts: RegisterDeps & Pick<BotParts, 'log' | 'now' | 'timings'> & { setIds: (ids: CommandIds) => void },
+): CommandRegistration {
+  const { log, now, setIds } = parts;
+  const { commandCheckMs: everyMs } = parts.timings;
+  let guildIds: readonly string[] = [];
+  let state = 'not registered yet';
+  let refusedSince: Date | undefined;
+  let failures = 0;
+  let pauseMs = everyMs;
+  let loop: Loop | undefined;
+
+  async function check(): Promise<void> {
     try {
-      const { isChanged, commands, scope, ids } = await registerCommands(deps);
-      log.info(
-        { commands, scope },
-        isChanged ? 'slash commands registered' : 'slash commands are registered already',
-      );
-      return ids;
+      const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
+      if (isChanged) log.info({ commands, scope }, 'slash commands registered');
+      else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are registered already');
+      setIds(ids);
+      state = REGISTERED;
+      refusedSince = undefined;
+      failures = 0;
+      pauseMs = everyMs;
     } catch (error) {
-      const isFinal = error instanceof InvalidInput;
-      log.warn(
-        { err: error },
-        `slash commands could not be registered${isFinal ? '' : ': retrying with growing pauses'}`,
-      );
-      if (isFinal) return {};
+      failures += 1;
+      pauseMs = pauseAfter(error);
+      report(error);
     }
-    // Rejects when the bot stops, which ends the loop.
-    await pause(retryPauseMs(failures, PAUSES), undefined, { signal }).catch(() => undefined);
   }
-  return {};
+
+  function pauseAfter(error: unknown): number {
+    refusedSince = error instanceof InvalidInput ? (refusedSince ?? now()) : undefined;
+    if (refusedSince) return now().getTime() - refusedSince.getTime() < HOUR_MS ? everyMs : 5 * everyMs;
+    if (error instanceof LimitReached) return Math.max(everyMs, error.retryAfterSeconds * 1000);
+    return retryPauseMs(failures, { firstMs: Math.min(FIRST_PAUSE_MS, everyMs), maxMs: everyMs });
+  }
+
+  function report(error: unknown): void {
+    const isRefusal = error instanceof InvalidInput || error instanceof LimitReached;
+    // An outage says nothing about what is registered.
+    if (!isRefusal && state === REGISTERED) return;
+    const reason = isRefusal || error instanceof Unavailable ? error.message : 'the database cannot be read';
+    if (reason !== state) log.warn({ err: error }, 'slash commands could not be registered: retrying');
+    state = reason;
+  }
+
+  return {
+    start: (ids) => {
+      guildIds = ids;
+      void loop?.wake();
+      loop ??= startLoop({
+        name: 'registering the slash commands',
+        everyMs,
+        nextPauseMs: () => pauseMs,
+        work: check,
+        log,
+      });
+    },
+    stop: async () => {
+      loop?.stop();
+      await loop?.ended;
+    },
+    health: () => state,
+  };
 }
 
 /**
- * Replaces all registered commands in one request, if the definitions have changed since the last registration. Those in
- * the previous scope (global or a guild) are removed, or each command would appear twice.
- * @param isForced replaces them even if nothing has changed.
- * @throws {InvalidInput} when Discord rejects the token or the commands · {Unavailable} when it cannot be reached.
+ * Replaces all registered commands in one request if Discord lacks one of them, or their definitions have changed since
+ * the last registration. Definitions are compared by their hash: Discord lists them in another form. Commands of the same
+ * names in other scopes are removed, or people would see each of them twice.
+ * @param options.guildIds the guilds of the bot; Discord is asked for them by default.
+ * @param options.isForced replaces them even if nothing has changed.
+ * @throws {InvalidInput} when Discord rejects the token or the commands · {LimitReached} when it limits how often they are
+ *   registered · {Unavailable} when it cannot be reached.
  */
 export async function registerCommands(
   { rest, db, guildId }: RegisterDeps,
-  { isForced = false } = {},
+  { guildIds, isForced = false }: { guildIds?: readonly string[]; isForced?: boolean } = {},
 ): Promise<Registration> {
   try {
     const { applicationId } = await readApplication(rest);
@@ -84,40 +136,60 @@ export async function registerCommands(
     const scope = guildId ?? GLOBAL;
     const key = [applicationId, scope, hashOf(definitions)].join(' ');
     const route = routeOf(applicationId, scope);
-    const registration = (await findSetting(db, SETTING)) ?? '';
-    const isChanged = isForced || !registration.startsWith(key);
-    const response = await (isChanged ? rest.put(route, { body: definitions }) : rest.get(route));
+    const keys = new Set(definitions.map(keyOf));
+    let commands = toCommands(await rest.get(route));
+    const isComplete = keys.isSubsetOf(new Set(commands.map(keyOf)));
+    const isChanged = isForced || !isComplete || (await findSetting(db, SETTING)) !== key;
     if (isChanged) {
-      // Last: if the new scope is refused, the previous one is still registered, as the setting says.
-      await removeOtherScope(rest, registration, { applicationId, scope });
+      commands = toCommands(await rest.put(route, { body: definitions }));
+      const guilds = guildIds ?? (await listGuildIds(rest));
+      for (const other of [GLOBAL, ...guilds].filter((id) => id !== scope)) {
+        await removeCommands(rest, routeOf(applicationId, other), keys);
+      }
       await saveSetting(db, SETTING, key);
     }
-    const ids = idsOf(response as RESTPutAPIApplicationCommandsResult);
-    return { isChanged, commands: definitions.length, scope, ids };
+    return { isChanged, commands: definitions.length, scope, ids: idsOf(commands) };
   } catch (error) {
     throw toDiscordFailure(error);
   }
 }
 
+/** Discord's list of commands. @throws {Unavailable} for another response. */
+function toCommands(response: unknown): APIApplicationCommand[] {
+  if (!Array.isArray(response)) throw new Unavailable("Discord's response is not a list of commands");
+  return response;
+}
+
+/** Names are unique among the commands of one type. */
+function keyOf({ type, name }: { type?: ApplicationCommandType | undefined; name: string }): string {
+  return `${type ?? ApplicationCommandType.ChatInput} ${name}`;
+}
+
 /** The ids of the slash commands in Discord's response. */
-function idsOf(commands: RESTPutAPIApplicationCommandsResult): CommandIds {
+function idsOf(commands: readonly APIApplicationCommand[]): CommandIds {
   const slashCommands = commands.filter(({ type }) => type === ApplicationCommandType.ChatInput);
   return Object.fromEntries(slashCommands.map(({ name, id }) => [name, id]));
 }
 
-async function removeOtherScope(
-  rest: REST,
-  registered: string,
-  { applicationId, scope }: { applicationId: string; scope: string },
-): Promise<void> {
-  const [registeredApplication, registeredScope] = registered.split(' ');
-  if (registeredApplication !== applicationId || registeredScope === undefined || registeredScope === scope)
-    return;
-  await rest.put(routeOf(applicationId, registeredScope), { body: [] }).catch((error) => {
-    // The bot may have left that guild: then its commands are gone already.
+/** The guilds of the bot, the first 200 of them. */
+async function listGuildIds(rest: REST): Promise<string[]> {
+  const guilds = await rest.get(Routes.userGuilds());
+  if (!Array.isArray(guilds)) throw new Unavailable("Discord's response is not a list of guilds");
+  return guilds.map(({ id }) => String(id));
+}
+
+/** Removes the commands with these keys from a scope, and keeps others. */
+async function removeCommands(rest: REST, route: `/${string}`, keys: ReadonlySet<string>): Promise<void> {
+  try {
+    const query = new URLSearchParams({ with_localizations: 'true' });
+    const commands = toCommands(await rest.get(route, { query }));
+    const others = commands.filter((command) => !keys.has(keyOf(command)));
+    if (others.length < commands.length) await rest.put(route, { body: others });
+  } catch (error) {
+    // A guild that the bot has left, or that did not allow it commands, has none.
     const isGone = isDiscordRefusal(error) && (error.status === 403 || error.status === 404);
     if (!isGone) throw error;
-  });
+  }
 }
 
 function routeOf(applicationId: string, scope: string): `/${string}` {

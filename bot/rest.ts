@@ -1,13 +1,23 @@
-import { REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
+import { RateLimitError, REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
 import { DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
-import { InvalidInput, Unavailable } from '../src/domain/errors.ts';
+import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
+
+/** Longer limits of requests that are not about a channel are errors, so that their callers can say why nothing happens. */
+const MAX_LIMIT_MS = 10_000;
 
 /**
- * A client of Discord's REST API outside of interactions.
+ * A client of Discord's REST API outside of interactions. It waits for rate limits, but for longer ones than
+ * {@link MAX_LIMIT_MS} only in channels.
  * @param apiUrl `DISCORD_API_URL`.
  */
 export function createRest({ apiUrl, token }: { apiUrl: string; token: string }): REST {
-  return new LastingRest({ api: apiUrl, version: '10', timeout: 10_000, retries: 2 }).setToken(token);
+  return new LastingRest({
+    api: apiUrl,
+    version: '10',
+    timeout: 10_000,
+    retries: 2,
+    rejectOnRateLimit: ({ route, retryAfter }) => retryAfter > MAX_LIMIT_MS && !route.startsWith('/channels'),
+  }).setToken(token);
 }
 
 /** The library forgets the token at the first 401, after which no request would be sent; a wrong 401 must not last. */
@@ -55,6 +65,11 @@ export async function readApplication(rest: REST): Promise<{ applicationId: stri
 /** The error for an operator whose request Discord refused, or who cannot reach it. */
 export function toDiscordFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
+  if (error instanceof RateLimitError) {
+    const seconds = Math.ceil(error.retryAfter / 1000);
+    const time = seconds > 90 ? `${Math.round(seconds / 60)} minutes` : `${seconds} seconds`;
+    return new LimitReached(`Discord allows no further requests of this kind for ${time}`, seconds);
+  }
   if ('status' in error && error.status === 401) {
     const message = 'Discord rejected DISCORD_TOKEN: copy the token from the developer portal again';
     return new InvalidInput(message, { cause: error });

@@ -21,6 +21,8 @@ export const TIMINGS = {
   roleIntervalMs: 30_000,
   /** How often the roles of all linked members are read. */
   roleSweepMs: 3_600_000,
+  /** How often to check that Discord still lists the commands. */
+  commandCheckMs: 60_000,
   /** How often to check that the application is still private. */
   applicationCheckMs: 60_000,
   /** How long responses under way may take once the bot stops. */

@@ -25,8 +25,8 @@ export type SessionDeps = {
   onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
   /** Whoever sent an interaction in a guild, as a member of it. */
   onMember?: ((guildId: string, discordId: string, member: APIInteractionGuildMember) => void) | undefined;
-  /** The login succeeded; once in a session. `guilds`: how many the bot is in. */
-  onLogin: (bot: { applicationId: string; userId: string; guilds: number }) => void;
+  /** The login succeeded; once in a session. `guildIds`: the guilds that the bot is in. */
+  onLogin: (bot: { applicationId: string; userId: string; guildIds: string[] }) => void;
   /** Connected: after the login, and after each resume. */
   onReady: () => void;
   /** The connection broke, and the library tries to resume it. */
@@ -96,7 +96,7 @@ export function openSession(deps: SessionDeps): Session {
   client.on(Events.ClientReady, ({ application, user, guilds }) => {
     wasReady = true;
     enterReady();
-    deps.onLogin({ applicationId: application.id, userId: user.id, guilds: guilds.cache.size });
+    deps.onLogin({ applicationId: application.id, userId: user.id, guildIds: [...guilds.cache.keys()] });
   });
   client.on(Events.ShardReady, () => wasReady && enterReady());
   client.on(Events.ShardResume, enterReady);

@@ -55,6 +55,7 @@ export async function startBot(context: Context): Promise<void> {
     const { state, reason, since, moderators } = bot.health();
     return { state, reason, since, moderators };
   });
+  health.set('commands', () => bot?.health().commands);
   if (roles) {
     health.set('mirror_discord', () => bot?.health().roles ?? { isMirroring: false });
   }

@@ -21,8 +21,9 @@ let url: string;
 
 const ready = async () => {
   const response = await fetch(`${url}/readyz`);
-  const body: { bot: { state: string; reason?: string } | string } = JSON.parse(await response.text());
-  return { status: response.status, bot: body.bot };
+  const { bot, commands }: { bot: { state: string; reason?: string } | string; commands?: string } =
+    JSON.parse(await response.text());
+  return { status: response.status, bot, commands };
 };
 
 beforeAll(async () => {
@@ -89,7 +90,11 @@ test('a feed tells a channel about a ban that somebody wrote into the database',
 });
 
 test('/readyz and /metrics say how the bot is', async () => {
-  expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready' } });
+  expect(await ready()).toMatchObject({
+    status: 200,
+    bot: { state: 'ready' },
+    commands: 'registered',
+  });
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain('community_api_bot_connected 1');
   expect(metrics).toContain('# TYPE community_api_bot_interactions_total counter');

@@ -83,6 +83,7 @@ export async function startTestBot({
       feedIntervalMs: 250,
       roleIntervalMs: 50,
       applicationCheckMs: 60_000,
+      commandCheckMs: 60_000,
       ...overrides.timings,
     },
   };

@@ -1,5 +1,5 @@
 import { ApplicationCommandType, RESTJSONErrorCodes } from 'discord.js';
-import { checkCommands, type FakeCommand } from './command-form.ts';
+import { checkCommands, type FakeCommand, type FakeCommandOption } from './command-form.ts';
 import { checkMessage } from './message-form.ts';
 import type { MessageStore } from './messages.ts';
 import { json, type RestCall, restError } from './rest-call.ts';
@@ -61,11 +61,12 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         if (complaint) return json(400, complaint);
         commands.set(scope, list);
       } else if (call.method !== 'GET') return restError(405, 0, '405: Method Not Allowed');
+      const isWhole = call.method === 'PUT' || call.query.get('with_localizations') === 'true';
       return json(
         200,
         (commands.get(scope) ?? []).map((command) => ({
           type: ApplicationCommandType.ChatInput,
-          ...command,
+          ...(isWhole ? command : withoutLocalizations(command)),
           id: idOf(scope, command),
           application_id: applicationId,
           version: nextSnowflake(),
@@ -112,4 +113,10 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       return complaint ? json(400, complaint) : json(200, messages.edit(message, call.body, call.files));
     },
   };
+}
+
+/** Discord lists no localizations unless it is asked for them. */
+function withoutLocalizations<Item extends FakeCommand | FakeCommandOption>(item: Item): Item {
+  const { name_localizations: _names, description_localizations: _descriptions, ...rest } = item;
+  return { ...rest, ...(item.options && { options: item.options.map(withoutLocalizations) }) } as Item;
 }

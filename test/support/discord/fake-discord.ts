@@ -64,7 +64,7 @@ export async function startFakeDiscord({
     token,
     applicationId,
     botUser,
-    guildIds,
+    guildIds: () => (state.guildAccess ? guildIds : []),
     heartbeatIntervalMs,
     resumeUrl: () => `ws://127.0.0.1:${port}/gateway`,
   });
@@ -120,6 +120,8 @@ export async function startFakeDiscord({
     if (call.authorization !== `Bot ${state.token}`) return restError(401, 0, '401: Unauthorized');
     if (path === '/gateway/bot') return json(200, gateway.description(`ws://127.0.0.1:${port}/gateway`));
     if (path === '/users/@me/channels' && method === 'POST') return application.openDirectChannel(call);
+    if (path === '/users/@me/guilds')
+      return json(200, state.guildAccess ? guildIds.map((id) => ({ id })) : []);
     if (path === '/users/@me') return json(200, botUser);
     if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
       return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
@@ -164,6 +166,14 @@ export async function startFakeDiscord({
     /** Makes requests to come fail. */
     fail: faults.add,
     clearFaults: faults.clear,
+    /** The bot is removed from its guilds; Discord drops their commands, and tells nobody without the Guilds intent. */
+    removeBot: () => {
+      state.guildAccess = false;
+      for (const id of guildIds) application.commands.delete(id);
+    },
+    inviteBot: () => {
+      state.guildAccess = true;
+    },
     /** Becomes unreachable: the port is closed and every connection breaks. */
     goAway: async () => {
       gateway.close(1006);

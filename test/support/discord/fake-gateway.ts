@@ -24,7 +24,7 @@ export type GatewayOptions = {
   token: string;
   applicationId: string;
   botUser: Record<string, unknown>;
-  guildIds: readonly string[];
+  guildIds: () => readonly string[];
   heartbeatIntervalMs: number;
   resumeUrl: () => string;
 };
@@ -163,7 +163,7 @@ export class FakeGateway {
       session_id: id,
       session_type: 'normal',
       resume_gateway_url: resumeUrl(),
-      guilds: guildIds.map((id) => ({ id, unavailable: true })),
+      guilds: guildIds().map((id) => ({ id, unavailable: true })),
       application: { id: applicationId, flags: 0 },
       shard: [0, 1],
     };
