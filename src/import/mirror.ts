@@ -1,6 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
-import { saveFlagRound } from '../queries/users/user-flags.ts';
+import { areRemovalsAccepted } from '../queries/held-removals.ts';
+import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import type { AdminRights } from './admin-rights.ts';
 import {
   importChanges,
@@ -86,8 +87,10 @@ export function createMirror(
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
     const identity = { name: sourceName, kind, address: database.address, prefix: system.prefix };
     const source = JSON.stringify(identity);
+    const isAccepted = await areRemovalsAccepted(db, kind);
     const state = await loadMirrorState(db, kind, source);
-    const isSweep = !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);
+    const isSweep =
+      isAccepted || !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);
     let next: MirrorState | undefined;
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
@@ -107,14 +110,14 @@ export function createMirror(
     );
     if (next) await saveMirrorState(db, kind, next);
     report(summary, isSweep);
-    if (flags) await mirrorFlags(database, flags, signal);
+    if (flags) await mirrorFlags(database, flags, { isAccepted, signal });
   }
 
   /** Saves what rights in the game give here. Unless all of them were read, everybody keeps what they have. */
   async function mirrorFlags(
     database: SourceDatabase,
     mapping: FlagMapping,
-    signal: AbortSignal,
+    { isAccepted, signal }: { isAccepted: boolean; signal: AbortSignal },
   ): Promise<void> {
     let admins: AdminRights[];
     try {
@@ -128,7 +131,9 @@ export function createMirror(
     signal.throwIfAborted();
     loggedKeys.delete(NO_ADMINS);
     const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
-    const changes = await db.transaction((tx) => saveFlagRound(tx, kind, { grants, now: now() }));
+    const changes = await db.transaction((tx) =>
+      saveGuardedFlagRound(tx, kind, { grants, now: now() }, { mapping, isAccepted }),
+    );
     if (changes.given + changes.taken > 0) log.info(changes, `flags of ${name} changed`);
   }
 

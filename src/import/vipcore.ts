@@ -1,7 +1,8 @@
 import type { Db } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
-import { saveFlagRound } from '../queries/users/user-flags.ts';
+import { areRemovalsAccepted } from '../queries/held-removals.ts';
+import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
@@ -27,9 +28,12 @@ export function createVipMirror(
     name: 'VIPCore',
     intervalSeconds,
     async run(signal) {
+      const isAccepted = await areRemovalsAccepted(db, 'vipcore');
       const grants = await readSource(url, (database) => readVips(database, flags));
       signal.throwIfAborted();
-      const changes = await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: now() }));
+      const changes = await db.transaction((tx) =>
+        saveGuardedFlagRound(tx, 'vipcore', { grants, now: now() }, { mapping: flags, isAccepted }),
+      );
       if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');
     },
   });

@@ -1,11 +1,13 @@
-import { and, asc, eq, inArray, lte, min, notInArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, lte, min, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { Db, Reads } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import {
   type FlagGrant,
+  type FlagMapping,
   type FlagSource,
+  type FlagSystem,
   USER_FLAG_NAMES,
   USER_FLAGS,
   type UserFlag,
@@ -13,7 +15,9 @@ import {
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudits } from '../audit-log.ts';
+import { forgetHeldRemovals, holdRemovals } from '../held-removals.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
+import { findSetting, saveSetting } from '../settings.ts';
 
 /** Where somebody has a flag from, and until when; `endsAt` null: until the source no longer gives it. */
 export type GivenFlag = { flag: UserFlag; source: FlagSource; endsAt: Date | null };
@@ -54,22 +58,75 @@ export async function giveFlags(
     .onConflictDoNothing();
 }
 
+type FlagRound = {
+  /** Those that have ended do not count; of several for one flag, the longest. */
+  grants: readonly FlagGrant<SteamId64>[];
+  /** The only people who were read; everybody by default. */
+  among?: readonly SteamId64[];
+  now: Date;
+};
+
+type FlagCounts = { given: number; taken: number };
+
+/** What decides whether a flag may end for many people at once. */
+type FlagGuard = {
+  /** By which the flags were read. Losses of a flag whose permissions changed since the last guarded round are expected. */
+  mapping: FlagMapping;
+  /** Of `areRemovalsAccepted`, when the round began. */
+  isAccepted: boolean;
+};
+
 /**
  * Saves everything that a source gives, as read in one complete round: what it no longer gives ends, and what other sources
  * give stays. Erased people without a new account get nothing. The audit log records which flags came and went.
  * @param tx a transaction that has taken no lock but those of {@link lockFlags} yet.
- * @param round.grants those that have ended do not count; of several for one flag, the longest.
- * @param round.among the only people who were read; everybody by default.
  */
-export async function saveFlagRound(
+export async function saveFlagRound(tx: Db, source: FlagSource, round: FlagRound): Promise<FlagCounts> {
+  return writeRound(tx, source, round, async () => []);
+}
+
+/**
+ * Saves a round of another system as {@link saveFlagRound} does, but a flag that would end for more than 20 people and for
+ * more than half of those who have it from there ends for nobody: see {@link holdRemovals}, which remembers that.
+ *
+ * For Discord, a round is an hourly sweep, saved at its end: `grants` and `among` are of everybody whom it read. Whoever was
+ * saved alone since (linked, unlinked, an interaction) is left out of both.
+ */
+export async function saveGuardedFlagRound(
+  tx: Db,
+  system: FlagSystem,
+  round: FlagRound,
+  { mapping, isAccepted }: FlagGuard,
+): Promise<FlagCounts> {
+  return writeRound(tx, system, round, async (isLost) => {
+    const key = `flags.${system}`;
+    const stored = await findSetting(tx, key);
+    const before: FlagMapping | undefined = stored === undefined ? undefined : JSON.parse(stored);
+    const counts = await tx.execute<{ flag: UserFlag; removals: number; total: number }>(sql`
+      select flag, (count(*) filter (where ${isLost}))::integer as removals, count(*)::integer as total from user_flags
+      where source = ${system} and (ends_at is null or ends_at > ${round.now.toISOString()}::timestamptz) group by flag`);
+    const losses = counts.map(({ flag, removals, total }) => ({
+      subject: flag,
+      counts: [{ removals, total }],
+      isExpected:
+        before !== undefined && !Bun.deepEquals(permissionsOf(before, flag), permissionsOf(mapping, flag)),
+    }));
+    await saveSetting(tx, key, JSON.stringify(mapping));
+    return holdRemovals(tx, { system, kind: 'flags' }, losses, { isAccepted, now: round.now });
+  });
+}
+
+function permissionsOf(mapping: FlagMapping, flag: UserFlag): readonly string[] | undefined {
+  return mapping.find((each) => each.flag === flag)?.permissions;
+}
+
+/** @param chooseKept returns the flags that end for nobody. */
+async function writeRound(
   tx: Db,
   source: FlagSource,
-  {
-    grants,
-    among,
-    now,
-  }: { grants: readonly FlagGrant<SteamId64>[]; among?: readonly SteamId64[]; now: Date },
-): Promise<{ given: number; taken: number }> {
+  { grants, among, now }: FlagRound,
+  chooseKept: (isLost: SQL) => Promise<readonly string[]>,
+): Promise<FlagCounts> {
   await lockFlags(tx);
   const erased = await listErasedWithoutAccount(tx, [...new Set(grants.map(({ steamId64 }) => steamId64))]);
   const longestGrants = new Map<string, FlagGrant<SteamId64>>();
@@ -86,10 +143,12 @@ export async function saveFlagRound(
   const isOnlySource = sql`not exists (select from user_flags as other
     where other.steamid64 = changed.steamid64 and other.flag = changed.flag and other.source <> ${source})`;
   const wasRead = among ? sql`steamid64 = any(${arrayLiteral(among)})` : sql`true`;
+  const isLost = sql`(source = ${source} and ${wasRead} and not exists
+    (select from ${round} as grants where grants.steamid64 = user_flags.steamid64 and grants.flag = user_flags.flag))`;
+  const kept = await chooseKept(isLost);
   const lostFlags = await tx.execute<FlagChange>(sql`
     with changed as (
-      delete from user_flags where source = ${source} and ${wasRead}
-        and not exists (select from ${round} as grants where grants.steamid64 = user_flags.steamid64 and grants.flag = user_flags.flag)
+      delete from user_flags where ${isLost} and flag <> all(${arrayLiteral(kept)}::text[])
       returning steamid64, flag
     ) select steamid64::text as "steamId64", flag from changed where ${isOnlySource}`);
   const newFlags = await tx.execute<FlagChange>(sql`
@@ -129,12 +188,13 @@ async function recordChanges(
 }
 
 /** Ends the flags of systems that are no longer configured. */
-export async function endFlagsOfOthers(db: Db, configured: readonly FlagSource[], now: Date): Promise<void> {
+export async function endFlagsOfOthers(db: Db, configured: readonly FlagSystem[], now: Date): Promise<void> {
   const isOther = notInArray(userFlags.source, ['hand', 'configuration', ...configured]);
   const others = await db.selectDistinct({ source: userFlags.source }).from(userFlags).where(isOther);
   for (const { source } of others) {
     await db.transaction((tx) => saveFlagRound(tx, source, { grants: [], now }));
   }
+  await forgetHeldRemovals(db, 'flags', configured);
 }
 
 /** Ends the flags whose time has run out. @returns when the next one ends. */

@@ -1,0 +1,21 @@
+import { boolean, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { FlagSystem } from '../../domain/rights/user-flags.ts';
+import { instant } from './columns.ts';
+
+/** What a source suddenly no longer has, and what is kept here until it proves lasting or an operator accepts it. */
+export const heldRemovals = pgTable(
+  'held_removals',
+  {
+    system: text('system').$type<FlagSystem>().notNull(),
+    kind: text('kind').$type<'penalties' | 'flags'>().notNull(),
+    /** The source's table of penalties, or the flag. */
+    subject: text('subject').notNull(),
+    /** How many the last full read would have removed. */
+    removals: integer('removals').notNull(),
+    /** When a full read held them back for the first time; each one since did the same. */
+    since: instant('since').notNull(),
+    /** The next full read carries out what it finds. */
+    isAccepted: boolean('is_accepted').notNull().default(false),
+  },
+  (table) => [primaryKey({ columns: [table.system, table.kind, table.subject] })],
+);

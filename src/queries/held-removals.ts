@@ -1,0 +1,92 @@
+import { and, asc, eq, notInArray } from 'drizzle-orm';
+import type { Db } from '../db/client.ts';
+import { heldRemovals } from '../db/schema/held-removals.ts';
+import type { FlagSystem } from '../domain/rights/user-flags.ts';
+
+/** Fewer than this are removed at once, however many there are. */
+const MIN_SUDDEN = 21;
+/** A loss that every full read has found for this long is carried out. */
+const MAX_HELD_MS = 6 * 3_600_000;
+
+/** What a full read of a source would remove here. */
+export type Loss = {
+  /** The source's table of penalties, or the flag. */
+  subject: string;
+  /** How many would be removed, and of how many that are here from the source; the first is the one that is reported. */
+  counts: readonly { removals: number; total: number }[];
+  /** The operator caused it, such as by another mapping of flags. */
+  isExpected?: boolean;
+};
+
+type HeldRemovals = typeof heldRemovals.$inferSelect;
+
+/**
+ * Decides which losses of a full read are held back: those of more than 20, and more than half, unless they are accepted or
+ * every full read of six hours found them. Remembers what is held, and forgets what no longer is.
+ * @param tx a transaction, which also removes what is not held.
+ * @param scope.kind all losses of this kind are among `losses`.
+ * @param options.isAccepted of {@link areRemovalsAccepted}, as it was when the read began.
+ * @returns the subjects that are held: nothing of theirs may be removed.
+ */
+export async function holdRemovals(
+  tx: Db,
+  { system, kind }: Pick<HeldRemovals, 'system' | 'kind'>,
+  losses: readonly Loss[],
+  { isAccepted, now }: { isAccepted: boolean; now: Date },
+): Promise<string[]> {
+  const held: string[] = [];
+  for (const { subject, counts, isExpected = false } of losses) {
+    if (isAccepted || isExpected || !isSudden(counts)) continue;
+    const removals = counts[0]?.removals ?? 0;
+    const [row] = await tx
+      .insert(heldRemovals)
+      .values({ system, kind, subject, removals, since: now })
+      .onConflictDoUpdate({
+        target: [heldRemovals.system, heldRemovals.kind, heldRemovals.subject],
+        set: { removals },
+      })
+      .returning({ since: heldRemovals.since });
+    if (row && now.getTime() - row.since.getTime() < MAX_HELD_MS) held.push(subject);
+  }
+  await tx.delete(heldRemovals).where(and(isOf({ system, kind }), notInArray(heldRemovals.subject, held)));
+  return held;
+}
+
+/** Whether so much is removed that the source is rather broken. */
+export function isSudden(counts: Loss['counts']): boolean {
+  return counts.some(({ removals, total }) => removals >= MIN_SUDDEN && removals * 2 > total);
+}
+
+/** What is held back, of one system or of all. */
+export async function listHeldRemovals(db: Db, system?: FlagSystem): Promise<HeldRemovals[]> {
+  return db
+    .select()
+    .from(heldRemovals)
+    .where(system && eq(heldRemovals.system, system))
+    .orderBy(asc(heldRemovals.system), asc(heldRemovals.kind), asc(heldRemovals.subject));
+}
+
+/** Whether an operator accepted what is held back of a system: the next round is a full read, which carries out what it finds. */
+export async function areRemovalsAccepted(db: Db, system: FlagSystem): Promise<boolean> {
+  return (await listHeldRemovals(db, system)).some((row) => row.isAccepted);
+}
+
+/** Makes the next round of a system carry out what is held back. @returns what that is; `[]`: nothing is held. */
+export async function acceptHeldRemovals(db: Db, system: FlagSystem): Promise<HeldRemovals[]> {
+  return db.update(heldRemovals).set({ isAccepted: true }).where(eq(heldRemovals.system, system)).returning();
+}
+
+/** Forgets what was held back of systems that are no longer configured to give it. */
+export async function forgetHeldRemovals(
+  db: Db,
+  kind: HeldRemovals['kind'],
+  configured: readonly FlagSystem[],
+): Promise<void> {
+  await db
+    .delete(heldRemovals)
+    .where(and(eq(heldRemovals.kind, kind), notInArray(heldRemovals.system, [...configured])));
+}
+
+function isOf({ system, kind }: Pick<HeldRemovals, 'system' | 'kind'>) {
+  return and(eq(heldRemovals.system, system), eq(heldRemovals.kind, kind));
+}

@@ -1,0 +1,133 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { userFlags } from '../../../src/db/schema/accounts.ts';
+import { heldRemovals } from '../../../src/db/schema/held-removals.ts';
+import { settings } from '../../../src/db/schema/settings.ts';
+import type { FlagMapping } from '../../../src/domain/rights/user-flags.ts';
+import {
+  acceptHeldRemovals,
+  areRemovalsAccepted,
+  listHeldRemovals,
+} from '../../../src/queries/held-removals.ts';
+import { endFlagsOfOthers, saveGuardedFlagRound } from '../../../src/queries/users/user-flags.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+
+const { db } = await createTestDatabase();
+const NOW = new Date('2026-11-25T12:00:00Z');
+const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
+const MAPPING: FlagMapping = [{ flag: 'has_svip', permissions: ['VIP'] }];
+
+beforeEach(async () => {
+  for (const table of [heldRemovals, userFlags, settings]) await db.delete(table);
+});
+
+/** Grants of `has_svip` to the first players. */
+const grantsTo = (players: number, endsAt: Date | null = null) =>
+  Array.from({ length: players }, (_, index) => ({
+    steamId64: aSteamId(index + 1),
+    flag: 'has_svip' as const,
+    endsAt,
+  }));
+
+/** Saves a round of VIPCore in which this many players are VIPs; returns how many have the flag afterwards. */
+async function readVips(players: number, { now = NOW, mapping = MAPPING } = {}): Promise<number> {
+  const isAccepted = await areRemovalsAccepted(db, 'vipcore');
+  await db.transaction((tx) =>
+    saveGuardedFlagRound(tx, 'vipcore', { grants: grantsTo(players), now }, { mapping, isAccepted }),
+  );
+  return db.$count(userFlags);
+}
+
+describe('the guard of flags', () => {
+  test.each([
+    { had: 100, has: 49, isHeld: true },
+    { had: 100, has: 50, isHeld: false },
+    { had: 21, has: 0, isHeld: true },
+    { had: 20, has: 0, isHeld: false },
+  ])(
+    'holds back losses of more than 20 people and more than half: $had to $has, $isHeld',
+    async ({ had, has, isHeld }) => {
+      await readVips(had);
+      expect(await readVips(has)).toBe(isHeld ? had : has);
+      expect(await listHeldRemovals(db)).toEqual(
+        isHeld
+          ? [
+              {
+                system: 'vipcore',
+                kind: 'flags',
+                subject: 'has_svip',
+                removals: had - has,
+                since: NOW,
+                isAccepted: false,
+              },
+            ]
+          : [],
+      );
+    },
+  );
+
+  test('carries out losses that every round of six hours found', async () => {
+    await readVips(30);
+    expect(await readVips(3)).toBe(30);
+    expect(await readVips(2, { now: later(359) })).toBe(30);
+    expect(await listHeldRemovals(db)).toMatchObject([{ since: NOW, removals: 28 }]);
+    expect(await readVips(2, { now: later(360) })).toBe(2);
+    expect(await listHeldRemovals(db)).toEqual([]);
+  });
+
+  test('waits another six hours after a round that found no sudden loss', async () => {
+    await readVips(30);
+    await readVips(3);
+    await readVips(30, { now: later(300) });
+    expect(await listHeldRemovals(db)).toEqual([]);
+    expect(await readVips(3, { now: later(400) })).toBe(30);
+    expect(await listHeldRemovals(db)).toMatchObject([{ since: later(400) }]);
+  });
+
+  test('carries out losses in the next round after an operator accepted them', async () => {
+    await readVips(30);
+    await readVips(3);
+    expect(await acceptHeldRemovals(db, 'iks')).toEqual([]);
+    expect(await areRemovalsAccepted(db, 'vipcore')).toBe(false);
+    expect(await acceptHeldRemovals(db, 'vipcore')).toMatchObject([{ subject: 'has_svip', removals: 27 }]);
+    expect(await readVips(2)).toBe(2);
+    expect(await areRemovalsAccepted(db, 'vipcore')).toBe(false);
+  });
+
+  test('carries out losses at once when the permissions of that flag changed', async () => {
+    await readVips(30);
+    await readVips(3);
+    const other: FlagMapping = [...MAPPING, { flag: 'is_serviceplus', permissions: ['VIP'] }];
+    expect(await readVips(3, { mapping: other })).toBe(30);
+    expect(await readVips(3, { mapping: [{ flag: 'has_svip', permissions: ['SVIP'] }] })).toBe(3);
+    expect(await listHeldRemovals(db)).toEqual([]);
+  });
+
+  test('gives new people their flags while it holds losses back', async () => {
+    await readVips(30);
+    const isAccepted = false;
+    const grants = [{ steamId64: aSteamId(99), flag: 'has_svip' as const, endsAt: null }];
+    const round = await db.transaction((tx) =>
+      saveGuardedFlagRound(tx, 'vipcore', { grants, now: NOW }, { mapping: MAPPING, isAccepted }),
+    );
+    expect(round).toEqual({ given: 1, taken: 0 });
+    expect(await db.$count(userFlags)).toBe(31);
+  });
+
+  test('counts no flags whose time has run out', async () => {
+    const guard = { mapping: MAPPING, isAccepted: false };
+    await db.transaction((tx) =>
+      saveGuardedFlagRound(tx, 'vipcore', { grants: grantsTo(30, later(1)), now: NOW }, guard),
+    );
+    expect(await readVips(0, { now: later(1) })).toBe(0);
+    expect(await listHeldRemovals(db)).toEqual([]);
+  });
+
+  test('forgets held losses of a system that is no longer configured', async () => {
+    await readVips(30);
+    await readVips(3);
+    await endFlagsOfOthers(db, ['iks'], NOW);
+    expect(await db.$count(userFlags)).toBe(0);
+    expect(await listHeldRemovals(db)).toEqual([]);
+  });
+});
