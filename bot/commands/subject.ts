@@ -1,10 +1,11 @@
 import { Unavailable } from '../../src/domain/errors.ts';
-import { type SteamId64, tryParseSteamReference } from '../../src/domain/steam-id.ts';
+import { tryParsePersonReference } from '../../src/domain/person-reference.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { isolate } from '../../src/domain/text/isolate.ts';
-import { type FoundPlayer, searchPlayers } from '../../src/queries/player-search.ts';
+import { findPeople } from '../../src/queries/people.ts';
+import { type FoundPlayer, listPlayers, searchPlayers } from '../../src/queries/player-search.ts';
 import { findUserByDiscordId, type User } from '../../src/queries/users/users.ts';
-import type { ResolveVanity } from '../../src/steam/vanity-names.ts';
 import {
   type Choice,
   type Command,
@@ -90,75 +91,72 @@ export async function requireOwnSteamId({ db, pages }: CommandDeps, invoker: Inv
 }
 
 /**
- * Resolves the options `steamid` and `player`, in this order, to a player whom the invoker may see.
+ * Resolves the option `steamid`, or else `player`: a person as they are written, or a whole name. Both can be any text,
+ * since autocomplete only suggests.
  * @returns undefined when neither is given.
- * @throws {Refusal} when the option names no known player, or one whom the invoker may not see.
+ * @throws {Refusal} when it means nobody here, or somebody whom the invoker may not see; with a menu when it means several.
  */
 export async function resolveSteamOptions(
   deps: CommandDeps,
   command: PersonCommand,
 ): Promise<SteamId64 | undefined> {
   const { invoker, options } = command;
-  const [steamId, player] = [options.steamid?.trim(), options.player?.trim()];
-  if (!steamId && !player) return undefined;
-  const subject = steamId
-    ? await resolveSteamId(deps, invoker, steamId)
-    : await resolvePlayer(deps, command, player ?? '');
+  const text = options.steamid?.trim() || options.player?.trim();
+  if (!text) return undefined;
+  const subject = invoker.canModerateMembers
+    ? await resolveForModerator(deps, command, text)
+    : await resolveForMember(deps, invoker, text);
   await requireMaySee(deps, invoker, subject);
   return subject;
 }
 
-/**
- * Resolves the option `steamid`, in any notation. Steam is asked for the custom addresses of others only by moderators.
- * @throws {Refusal} when it is not a SteamID, or a custom address that is unknown or cannot be looked up now.
- */
-async function resolveSteamId(deps: CommandDeps, invoker: Invoker, text: string): Promise<SteamId64> {
-  const reference = tryParseSteamReference(text);
-  if (reference === undefined) {
-    throw new Refusal(({ refusals }) => refusals.notASteamId(escapeText(text, { max: 64, fallback: '?' })));
-  }
+/** The player whom a member names, without a query about anybody else, here or at Steam. @throws {Refusal} */
+async function resolveForMember(deps: CommandDeps, invoker: Invoker, text: string): Promise<SteamId64> {
+  const reference = tryParsePersonReference(text);
+  if (reference === undefined) throw moderateMembersRequired();
   if ('steamId64' in reference) return reference.steamId64;
-  const { vanityName } = reference;
-  const resolve = invoker.canModerateMembers ? deps.vanityNames.resolve : resolveOwnVanity(deps, invoker);
-  const steamId64 = await resolve(vanityName).catch((error) => {
-    if (error instanceof Unavailable) throw new Refusal(({ refusals }) => refusals.vanityUnavailable);
-    throw error;
-  });
-  if (steamId64 !== undefined) return steamId64;
-  throw new Refusal(({ refusals }) => refusals.vanityUnknown(escapeText(vanityName)));
+  if ('accountOf' in reference) return reference.accountOf;
+  const own = await findUserByDiscordId(deps.db, invoker.discordId);
+  if (own && 'discordId' in reference && reference.discordId === own.discordId) return own.steamId64;
+  if (own && 'vanityName' in reference) {
+    const { vanityName } = reference;
+    const isOwn = await deps.vanityNames.isNameOf(vanityName, own.steamId64).catch(refuseUnavailable);
+    if (isOwn) return own.steamId64;
+  }
+  throw moderateMembersRequired();
 }
 
-/** Resolves the custom address of the invoker. @throws {Refusal} for any other. */
-function resolveOwnVanity({ db, vanityNames }: CommandDeps, { discordId }: Invoker): ResolveVanity {
-  return async (vanityName) => {
-    const steamId64 = (await findUserByDiscordId(db, discordId))?.steamId64;
-    if (steamId64 && (await vanityNames.isNameOf(vanityName, steamId64))) return steamId64;
-    throw moderateMembersRequired();
-  };
+/** @throws {Refusal} when Steam cannot be asked. */
+function refuseUnavailable(error: unknown): never {
+  if (error instanceof Unavailable) throw new Refusal(({ refusals }) => refusals.vanityUnavailable);
+  throw error;
 }
 
-/**
- * Resolves the option `player`, which can be any text: autocomplete only suggests. A SteamID is accepted from everyone,
- * and the caller checks whether the invoker may see that player.
- * @throws {Refusal} when no player seen here has exactly this name; when several have, with a menu of them.
- */
-async function resolvePlayer(
-  { db, now }: CommandDeps,
+/** The player whom a moderator names. @throws {Refusal} */
+async function resolveForModerator(
+  { db, now, vanityNames }: CommandDeps,
   { name: command, invoker, kind }: PersonCommand,
   text: string,
 ): Promise<SteamId64> {
-  const reference = tryParseSteamReference(text);
-  if (reference && 'steamId64' in reference) return reference.steamId64;
-  if (!invoker.canModerateMembers) throw moderateMembersRequired();
-  const matches = await searchPlayers(db, text, { limit: LIMITS.menuOptions, now: now() });
-  const candidates = matches.filter(
-    ({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim(),
-  );
+  const people = await findPeople(db, text, {
+    resolveVanity: vanityNames.resolve,
+    maySeeDiscord: (user) => showsDiscord(user, invoker, kind),
+  }).catch(refuseUnavailable);
+  const [person, ...others] = people;
+  if (person !== undefined && others.length === 0) return person;
+  const candidates = person
+    ? await listPlayers(db, people, { now: now() })
+    : (await searchPlayers(db, text, { limit: LIMITS.menuOptions, now: now() })).filter(
+        ({ matchedName }) => foldText(matchedName).trim() === foldText(text).trim(),
+      );
   const [first, second] = candidates;
   const name = escapeText(text, { max: 64, fallback: '?' });
   if (!first) throw new Refusal(({ refusals }) => refusals.playerNotFound(name));
   if (!second) return first.steamId64;
-  const options = candidates.map(playerChoice).map(({ name: label, value }) => ({ label, value }));
+  const options = candidates
+    .slice(0, LIMITS.menuOptions)
+    .map(playerChoice)
+    .map(({ name: label, value }) => ({ label, value }));
   throw new Refusal(({ refusals, user }) =>
     noticeMessage(refusals.severalPlayers(name), undefined, [
       menuRow(toCustomId(`${command}.player`, kind), user.choose, options),

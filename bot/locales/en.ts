@@ -60,7 +60,7 @@ export const en = {
       options: {
         steamid: {
           name: 'steamid',
-          description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
+          description: 'SteamID, account ID, Steam profile address, or Discord ID or @name',
         },
         user: { name: 'user', description: 'Discord user with a linked Steam account' },
         player: { name: 'player', description: 'Moderators: nickname of a player seen here before' },
@@ -74,7 +74,7 @@ export const en = {
         user: { name: 'user', description: 'Discord user; takes precedence over a SteamID' },
         steamid: {
           name: 'steamid',
-          description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] or a Steam profile address',
+          description: 'SteamID, account ID, Steam profile address, or Discord ID or @name',
         },
         player: { name: 'player', description: 'Nickname of a player seen here before' },
         show: { name: 'show', description: 'Moderators: show the response to everyone in the channel' },
@@ -307,15 +307,12 @@ export const en = {
 
   refusals: {
     serverNotFound: (name: string) => `There is no server **${name}**. Pick one from the list.`,
-    notASteamId: (text: string) =>
-      `**${text}** isn’t a SteamID. Use a SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] or the address of a Steam profile.`,
-    vanityUnknown: (name: string) => `Steam has no profile **${name}**.`,
     vanityUnavailable:
       'Custom profile addresses can’t be looked up right now. Use the SteamID64, or an address with /profiles/ and a number.',
     notLinkedYourself: 'Your Discord account is not linked to a Steam account yet.',
     notLinkedUser: (mention: string) => `${mention} has no linked Steam account.`,
     playerNotFound: (name: string) =>
-      `No player called **${name}** has been seen here. Pick one from the list.`,
+      `Nobody called **${name}** has been seen here. Pick a player from the list, or enter a SteamID, a profile address or a Discord user (@name).`,
     severalPlayers: (name: string) => `Several players are called **${name}**. Which one do you mean?`,
     whomToLookUp: 'Choose a Discord user, enter a SteamID or pick a player.',
     moderateMembersRequired: (banCheck: string) =>

@@ -72,7 +72,10 @@ export const pl: Texts = {
       name: 'sprawdź-bany',
       description: 'Twoje kary; moderatorzy mogą sprawdzić każdego',
       options: {
-        steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
+        steamid: {
+          name: 'steamid',
+          description: 'SteamID, ID konta, adres profilu Steam albo ID lub @nazwa z Discorda',
+        },
         user: { name: 'użytkownik', description: 'Użytkownik Discorda z połączonym kontem Steam' },
         player: { name: 'gracz', description: 'Moderatorzy: nick gracza, który był już na serwerach' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
@@ -83,7 +86,10 @@ export const pl: Texts = {
       description: 'Profil użytkownika',
       options: {
         user: { name: 'użytkownik', description: 'Użytkownik Discorda; ma pierwszeństwo przed SteamID' },
-        steamid: { name: 'steamid', description: 'SteamID64, STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam' },
+        steamid: {
+          name: 'steamid',
+          description: 'SteamID, ID konta, adres profilu Steam albo ID lub @nazwa z Discorda',
+        },
         player: { name: 'gracz', description: 'Nick gracza, który był już na serwerach' },
         show: { name: 'pokaż', description: 'Moderatorzy: pokaż odpowiedź wszystkim na kanale' },
       },
@@ -306,14 +312,12 @@ export const pl: Texts = {
 
   refusals: {
     serverNotFound: (name) => `Nie ma serwera **${name}**. Wybierz któryś z listy.`,
-    notASteamId: (text) =>
-      `**${text}** to nie SteamID. Podaj SteamID64 (76561198000000001), STEAM_X:Y:Z, [U:1:N] albo adres profilu Steam.`,
-    vanityUnknown: (name) => `Na Steamie nie ma profilu **${name}**.`,
     vanityUnavailable:
       'Własnych adresów profili nie da się teraz sprawdzić. Podaj SteamID64 albo adres z /profiles/ i liczbą.',
     notLinkedYourself: 'Twoje konto Discord nie jest jeszcze połączone z kontem Steam.',
     notLinkedUser: (mention) => `${mention} nie ma połączonego konta Steam.`,
-    playerNotFound: (name) => `Nie znam gracza **${name}**. Wybierz kogoś z listy.`,
+    playerNotFound: (name) =>
+      `Nie znam nikogo o nicku **${name}**. Wybierz gracza z listy albo podaj SteamID, adres profilu lub konto Discord (@nazwa).`,
     severalPlayers: (name) => `Jest kilka osób o nicku **${name}**. O kogo chodzi?`,
     whomToLookUp: 'Podaj użytkownika Discorda, SteamID albo nick gracza.',
     moderateMembersRequired: (banCheck) =>

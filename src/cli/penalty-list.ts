@@ -18,7 +18,7 @@ import { listServers, requireServer } from '../queries/servers/servers.ts';
 import type { Session } from './session.ts';
 import { type Columns, describeMoment, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
-import { resolveSteamId } from './who.ts';
+import { findPlayer } from './who.ts';
 
 const PENALTIES_LISTED = 100;
 
@@ -36,7 +36,10 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
   penalties
     .command('list')
     .description(`the newest ${PENALTIES_LISTED} penalties that match every option`)
-    .option('--player <id>', "the player's SteamID in any notation, or Steam profile address")
+    .option(
+      '--player <id>',
+      "the player's SteamID, profile address, account id, Discord id or @name, or name",
+    )
     .option('--admin <id>', 'the same of the admin who issued it')
     .option('--server <slug>', 'where it was issued')
     .option('--type <list>', `separated by commas: ${PENALTY_TYPES.join(', ')}`)
@@ -46,8 +49,8 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
       const { player, admin, server, type, status, since } = options;
       const now = new Date();
       const filter = {
-        playerSteamId: player === undefined ? undefined : await resolveSteamId(session, player),
-        adminSteamId: admin === undefined ? undefined : await resolveSteamId(session, admin),
+        playerSteamId: player === undefined ? undefined : await findPlayer(session, player),
+        adminSteamId: admin === undefined ? undefined : await findPlayer(session, admin),
         types: type?.split(',').map((name) => parsePenaltyType(name.trim(), PENALTY_TYPES, '--type')),
         status: status === undefined ? undefined : parsePenaltyStatus(status),
         createdFrom: since === undefined ? undefined : parseSince(since, now),

@@ -7,12 +7,19 @@ import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { loadPlayerRecord, type PlayerRecord } from '../queries/penalties/player-record.ts';
 import { saveUser, type UserChanges } from '../queries/users/user-changes.ts';
 import { type GivenFlag, listGivenFlags } from '../queries/users/user-flags.ts';
-import { blockUser, type ListedUser, searchUsers, type User, unblockUser } from '../queries/users/users.ts';
+import {
+  blockUser,
+  findUser,
+  type ListedUser,
+  searchUsers,
+  type User,
+  unblockUser,
+} from '../queries/users/users.ts';
 import { toPenaltyTable } from './penalty-list.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
 import type { Session } from './session.ts';
 import { type Columns, describeDay, describeMoment, toTable } from './table.ts';
-import { findUserOf, loadUser, resolveSteamId, userNotFound } from './who.ts';
+import { findNamedPeople, findPlayer, loadUser, resolveSteamId, userNotFound } from './who.ts';
 
 type UserOptions = {
   steamid64: string;
@@ -69,19 +76,19 @@ export function addUserCommands(program: Command, session: Session): void {
   users
     .command('show <id>')
     .description(
-      'a user, by SteamID in any notation, profile address or Discord id; the record and flags of a player without an account',
+      'a user, by SteamID, profile address, account id, Discord id, @name or part of a name; the record and flags of a player without an account',
     )
     .action(async (id: string) => {
-      const { db, who, user } = await findUserOf(session, id);
+      const steamId64 = await findPlayer(session, id);
+      const { db } = await session.database();
+      const user = await findUser(db, { steamId64 }, new Date());
       if (!user) {
         const options = { page: 1, perPage: PENALTIES_SHOWN, now: new Date() };
-        if (!('steamId64' in who)) throw userNotFound(who);
-        const { steamId64 } = who;
         const [record, flags] = await Promise.all([
           loadPlayerRecord(db, steamId64, options),
           listGivenFlags(db, steamId64),
         ]);
-        if (record.total === 0 && flags.length === 0) throw userNotFound(who);
+        if (record.total === 0 && flags.length === 0) throw userNotFound({ steamId64 });
         session.print({ steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
         return;
       }
@@ -90,11 +97,12 @@ export function addUserCommands(program: Command, session: Session): void {
     });
   users
     .command('list [search]')
-    .description(`the newest ${USERS_LISTED} users; with a search, by part of a name, SteamID or Discord id`)
-    .action(async (search: string | undefined) => {
+    .description(`the newest ${USERS_LISTED} users; with a search, by what \`users show\` takes`)
+    .action(async (search = '') => {
       const { db } = await session.database();
-      const query = { query: search ?? '', page: 1, perPage: USERS_LISTED, now: new Date() };
-      const page = await searchUsers(db, query);
+      const people = await findNamedPeople(session, db, search);
+      const query = people.length === 0 ? search : people;
+      const page = await searchUsers(db, { query, page: 1, perPage: USERS_LISTED, now: new Date() });
       const rest = page.total - page.users.length;
       const table = toTable(page.users, COLUMNS, 'No users.');
       session.print(page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);

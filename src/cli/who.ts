@@ -1,29 +1,62 @@
 import type { Db } from '../db/client.ts';
-import { isDiscordId } from '../domain/discord-id.ts';
-import { InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
+import { Conflict, InvalidInput, NotFound, Unavailable } from '../domain/errors.ts';
+import { tryParsePersonReference } from '../domain/person-reference.ts';
 import { parseSteamId, type SteamId64, tryParseSteamReference } from '../domain/steam-id.ts';
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
+import { findPeople } from '../queries/people.ts';
+import { listPlayers, searchPlayers } from '../queries/player-search.ts';
 import { countSteamCall } from '../queries/steam-bans.ts';
 import { findUser, type LookedUpUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
 import { createVanityNames } from '../steam/vanity-names.ts';
 import type { Session } from './session.ts';
 
-/** How an operator names a person. */
+const MAX_CANDIDATES = 10;
+
+/** How an operator names a person whom a command changes: not by something that may also be a name. */
 type Who = { discordId: string } | { steamId64: SteamId64 };
 
-/** The user with this SteamID in any notation, Steam profile address, or Discord id. */
-export async function findUserOf(
-  session: Session,
-  id: string,
-): Promise<{ db: Db; who: Who; user: LookedUpUser | undefined }> {
-  const who = await readWho(session, id);
-  const { db } = await session.database();
-  return { db, who, user: await findUser(db, who, new Date()) };
+/** The people whom a text names other than by part of a name, as {@link findPeople} finds them. */
+export function findNamedPeople(session: Session, db: Db, text: string): Promise<SteamId64[]> {
+  return findPeople(db, text, {
+    resolveVanity: (name) => resolveVanity(session, name),
+    maySeeDiscord: () => true,
+  });
 }
 
-/** The same as {@link findUserOf}. @throws {NotFound} when there is none. */
+/**
+ * The one player whom a text means, as a person is written or by part of a name.
+ * @throws {NotFound} when it means nobody here; {@link Conflict} when it means several; {@link Unavailable} when Steam
+ * cannot be asked for a custom profile address.
+ */
+export async function findPlayer(session: Session, text: string): Promise<SteamId64> {
+  const { db } = await session.database();
+  const people = await findNamedPeople(session, db, text);
+  const [person, ...others] = people;
+  if (person && others.length === 0) return person;
+  const now = new Date();
+  const candidates = person
+    ? await listPlayers(db, people, { now })
+    : await searchPlayers(db, text, { limit: MAX_CANDIDATES, now });
+  const [only, ...rest] = candidates;
+  if (!only) {
+    throw new NotFound(
+      `Nobody here is known as ${JSON.stringify(text)}: use a SteamID, profile address, account id, Discord id, @name or part of a name`,
+    );
+  }
+  if (rest.length === 0) return only.steamId64;
+  const names = candidates.map(({ steamId64, name }) => `${steamId64} ${escapeUnprintable(name)}`);
+  throw new Conflict(`Several players match ${JSON.stringify(text)}: use a SteamID\n${names.join('\n')}`);
+}
+
+/**
+ * The user with this SteamID in any notation, Steam profile address or Discord id, for a command that changes them.
+ * @throws {NotFound} when there is none.
+ */
 export async function loadUser(session: Session, id: string): Promise<{ db: Db; user: LookedUpUser }> {
-  const { db, who, user } = await findUserOf(session, id);
+  const who = await readWho(session, id);
+  const { db } = await session.database();
+  const user = await findUser(db, who, new Date());
   if (user) return { db, user };
   throw userNotFound(who);
 }
@@ -52,21 +85,27 @@ export async function resolveSteamId(session: Session, text: string): Promise<St
 async function readWho(session: Session, id: string): Promise<Who> {
   const steamId64 = await tryResolve(session, id);
   if (steamId64) return { steamId64 };
-  if (isDiscordId(id)) return { discordId: id };
+  const reference = tryParsePersonReference(id);
+  if (reference && 'discordId' in reference) return reference;
   throw new InvalidInput(`${JSON.stringify(id)} is neither a SteamID nor a Discord id`);
 }
 
 async function tryResolve(session: Session, text: string): Promise<SteamId64 | undefined> {
   const reference = tryParseSteamReference(text);
   if (!reference) return undefined;
-  if ('steamId64' in reference) return reference.steamId64;
+  return 'steamId64' in reference ? reference.steamId64 : resolveVanity(session, reference.vanityName);
+}
+
+async function resolveVanity(session: Session, name: string): Promise<SteamId64> {
   const { steam } = session.config();
   if (steam.apiKey === undefined) {
-    throw new Unavailable(`${text} can only be looked up with STEAM_API_KEY: use the SteamID`);
+    throw new Unavailable(
+      `The custom profile address ${JSON.stringify(name)} needs STEAM_API_KEY: use the SteamID`,
+    );
   }
   const { db } = await session.database();
   const steamApi = createSteamApi({ ...steam, countCall: () => countSteamCall(db) });
-  const steamId64 = await createVanityNames(steamApi).resolve(reference.vanityName);
-  if (!steamId64) throw new NotFound(`Steam has no profile ${JSON.stringify(text)}`);
+  const steamId64 = await createVanityNames(steamApi).resolve(name);
+  if (!steamId64) throw new NotFound(`Steam has no profile ${JSON.stringify(name)}`);
   return steamId64;
 }

@@ -44,22 +44,28 @@ export function accountId(steamId: SteamId64): number {
   return steamId === UNKNOWN_STEAM_ID ? 0 : Number(BigInt(steamId) - INDIVIDUAL_BASE);
 }
 
+/** The account with this Steam account id. @param digits decimal digits. */
+export function tryParseAccountId(digits: string): SteamId64 | undefined {
+  return tryParseSteamId(`[U:1:${digits}]`);
+}
+
 function fromAccountId(id: bigint): SteamId64 | undefined {
   if (id < 1n || id > MAX_ACCOUNT_ID) return undefined;
   return String(INDIVIDUAL_BASE + id) as SteamId64;
 }
 
 /** An account, or the name in a custom profile address, which only Steam can resolve. */
-type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
+export type SteamReference = { steamId64: SteamId64 } | { vanityName: string };
 
 /**
- * Reads any SteamID notation, or the address of a profile: `steamcommunity.com/profiles/7656…`,
- * `…/profiles/[U:1:N]`, `…/id/name`; with or without `https://`, and in `<…>`, which keeps Discord from previewing a link.
+ * Reads any SteamID notation, `U:1:N` without its brackets, or the address of a profile:
+ * `steamcommunity.com/profiles/7656…`, `…/profiles/[U:1:N]`, `…/id/name`; with or without `https://`, and in `<…>`,
+ * which keeps Discord from previewing a link.
  * @returns undefined for everything else.
  */
 export function tryParseSteamReference(text: string): SteamReference | undefined {
   const trimmed = text.trim().replace(/^<(.*)>$/, '$1');
-  const plain = tryParseSteamId(trimmed);
+  const plain = tryParseSteamId(trimmed) ?? tryParseSteamId(`[${trimmed}]`);
   if (plain !== undefined) return { steamId64: plain };
   const match =
     /^(?:https?:\/\/)?(?:www\.)?steamcommunity\.com\/(profiles|id)\/([^/?#\s]{1,64})(?:[/?#].*)?$/i.exec(

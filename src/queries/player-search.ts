@@ -62,14 +62,32 @@ export async function searchPlayers(
   const folded = text.includes('\0') ? '' : foldText(text).trim();
   if (folded === '') return [];
   const values = { folded, pattern: likePart(folded), limit, now: now.toISOString() };
-  const select = selectFrom(db);
-  const run: Run = (name, build, others) => select(`${name}: ${scope}`, build, { ...values, ...others });
+  const run = runnerOf(db, scope, values);
   const matches = await findMatches(run, { folded, limit, scope });
-  return matches.length === 0 ? [] : readPlayers(run, matches, scope);
+  const players = matches.length === 0 ? [] : await readPlayers(run, matches, scope);
+  // Without a name: erased or renamed since the match was found.
+  return players.filter(({ name, matchedName }) => name !== '' && matchedName !== '');
+}
+
+/** The same about players who are known by their SteamIDs, in that order; their name is empty where none is known. */
+export async function listPlayers(
+  db: Reads,
+  ids: readonly SteamId64[],
+  { now }: { now: Date },
+): Promise<FoundPlayer[]> {
+  const run = runnerOf(db, 'all', { folded: '', pattern: '%', now: now.toISOString() });
+  const matches = ids.map((steamId64) => ({ steamId64, isExact: false, seenAt: null }));
+  return readPlayers(run, matches, 'all');
 }
 
 /** Runs a statement of one search. @param values of placeholders that only this statement has. */
 type Run = (name: string, build: () => SQL, values?: PlaceholderValues) => Promise<readonly Values[]>;
+
+function runnerOf(db: Reads, scope: SearchScope, values: PlaceholderValues): Run {
+  const select = selectFrom(db);
+  return (name, build, others) => select(`${name}: ${scope}`, build, { ...values, ...others });
+}
+
 type Match = { steamId64: SteamId64; isExact: boolean; seenAt: string | null };
 
 const MATCH = selectionOf({
@@ -251,14 +269,12 @@ async function readPlayers(run: Run, matches: readonly Match[], scope: SearchSco
       select ${detailsOf(scope).columns} from unnest(${hiddenPlaceholder('ids', 'bigint[]')}, ${hiddenPlaceholder('exact', 'boolean[]')}) with ordinality as matched(steamid64, is_exact, place) order by place`,
     { ids, exact },
   );
-  return matches.flatMap(({ steamId64, seenAt }, place) => {
+  return matches.map(({ steamId64, seenAt }, place) => {
     const row = rows[place] ?? [];
-    // Erased or renamed since the match was found.
-    if (row[DETAIL.name] === null || row[DETAIL.matchedName] === null) return [];
     return {
       steamId64,
-      name: String(row[DETAIL.name]),
-      matchedName: String(row[DETAIL.matchedName]),
+      name: String(row[DETAIL.name] ?? ''),
+      matchedName: String(row[DETAIL.matchedName] ?? ''),
       penalties: Number(row[DETAIL.penalties]),
       isBanned: row[DETAIL.isBanned] === true,
       lastSeenAt: seenAt === null ? null : new Date(seenAt),

@@ -18,22 +18,24 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
-import { findNamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
+import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { findNamedPlayer } from './named-people.ts';
 import { PlayerLink } from './player-link.tsx';
 
 const PATH = pathOfTab('audit');
 const ENTRIES_PER_PAGE = 50;
 
 /** The audit log: who changed what, newest first. */
-export const showAudit: Handler = async ({ db, site }, visit) => {
+export const showAudit: Handler = async (deps, visit) => {
+  const { db, site } = deps;
   const parameters = visit.url.searchParams;
   const personText = readSearchText(parameters, 'person');
   const action = AUDIT_ACTIONS.find((each) => each === parameters.get('action'));
   const day = readDay(parameters, 'day');
-  const person = await findNamedPlayer(db, personText, { now: visit.now, scope: 'all' });
+  const person = await findNamedPlayer(deps, personText, visit);
   const page = tryParseRowId(parameters.get('page')) ?? 1;
   const filter = { person: person.steamId64, action, day: day === '' ? undefined : new Date(day) };
   const offset = (page - 1) * ENTRIES_PER_PAGE;
@@ -67,7 +69,11 @@ export const showAudit: Handler = async ({ db, site }, visit) => {
         <PlayerChoice candidates={person.candidates} parameter="person" visit={visit} />
         <ListTable
           rows={entries}
-          empty={total === 0 && person.candidates.length === 0 && penalties.nothingFound}
+          empty={
+            total === 0 &&
+            person.candidates.length === 0 &&
+            (person.isUnresolved ? t.unresolved : penalties.nothingFound)
+          }
           columns={[
             [columns.what, ({ action: name }) => actions[name] ?? name],
             [columns.who, ({ actor }) => <ActorLink actor={actor} visit={visit} />, 'list-words'],

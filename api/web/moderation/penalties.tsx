@@ -1,5 +1,4 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import {
   knownEnd,
@@ -35,21 +34,15 @@ import {
   ReasonText,
   statusOptions,
 } from '../penalties/penalty-words.tsx';
-import {
-  findNamedPlayer,
-  findOne,
-  isCustomAddress,
-  type NamedPlayer,
-  PlayerChoice,
-} from '../penalties/player-choice.tsx';
+import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { findNamedPlayer } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('penalties');
 const PENALTIES_PER_PAGE = 50;
-const MAX_ADMINS = 25;
 const DAY_PARAMETERS = { createdFrom: 'created_from', createdTo: 'created_to' } as const;
 
 /** The path of a penalty's page. */
@@ -63,12 +56,13 @@ export function pathOfPenaltiesBy(steamId64: SteamId64): string {
 }
 
 /** The list of all penalties, with the filters of the API. */
-export const showPenalties: Handler = async ({ db, site }, visit) => {
+export const showPenalties: Handler = async (deps, visit) => {
+  const { db, site } = deps;
   const { now } = visit;
   const filter = readFilter(visit.url.searchParams);
   const [player, admin, servers] = await Promise.all([
-    findNamedPlayer(db, filter.player, { now, scope: 'all' }),
-    findNamedAdmin(db, filter.admin),
+    findNamedPlayer(deps, filter.player, visit),
+    findNamedPlayer(deps, filter.admin, visit, searchAdmins),
     listPenaltyServers(db),
   ]);
   const problem = findProblem(filter, visit);
@@ -113,8 +107,7 @@ export const showPenalties: Handler = async ({ db, site }, visit) => {
           rows={penalties}
           empty={
             !isAmbiguous &&
-            (problem ??
-              ([filter.player, filter.admin].some(isCustomAddress) ? t.customAddress : t.nothingFound))
+            (problem ?? (player.isUnresolved || admin.isUnresolved ? moderation.unresolved : t.nothingFound))
           }
           columns={[
             [
@@ -139,13 +132,6 @@ export const showPenalties: Handler = async ({ db, site }, visit) => {
     </Frame>
   );
 };
-
-async function findNamedAdmin(db: Db, text: string): Promise<NamedPlayer> {
-  return findOne(text, async () => {
-    const admins = await searchAdmins(db, text, { limit: MAX_ADMINS });
-    return admins.map((admin) => ({ ...admin, matchedName: admin.name }));
-  });
-}
 
 type Filter = ReturnType<typeof readFilter>;
 

@@ -1,7 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
-import { maySeeDiscord } from '../../../src/domain/rights/discord-visibility.ts';
+import { maySeeDiscord, viewerOf } from '../../../src/domain/rights/discord-visibility.ts';
 import { type SteamId64, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
@@ -99,8 +98,7 @@ function inTime<T>(response: Promise<T>): Promise<T | undefined> {
 
 /** A user's Discord account, unless it is hidden from the visitor. */
 function DiscordOf({ user, visit }: { user: User; visit: MemberVisit }): JSX.Element {
-  const viewer = { steamId64: visit.user.steamId64, isAdministrator: isAdministrator(visit.user) };
-  if (user.discordId === null || !maySeeDiscord(user, viewer)) {
+  if (user.discordId === null || !maySeeDiscord(user, viewerOf(visit.user))) {
     return <span>{textsOf(visit.locale).moderation.noDiscord}</span>;
   }
   return (

@@ -1,12 +1,9 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { Unavailable } from '../../../src/domain/errors.ts';
 import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
-import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
-import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
-import { type FoundPlayer, searchPlayers } from '../../../src/queries/player-search.ts';
-import { findUserBySteamId, searchUsers } from '../../../src/queries/users/users.ts';
-import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { type FoundPlayer, listPlayers, searchPlayers } from '../../../src/queries/player-search.ts';
+import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
 import { Badges } from '../layout/flags.tsx';
 import { SelectField } from '../layout/form-fields.tsx';
@@ -16,31 +13,33 @@ import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { Avatar, nameOf } from '../layout/person.tsx';
 import { readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { BannedBadge } from '../penalties/penalty-words.tsx';
+import { MAX_PLAYERS } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { findNamedPeople } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('users');
 const USERS_PER_PAGE = 25;
-const MAX_PLAYERS = 25;
 
-/** The users, searched by name, SteamID or profile address; on the first page also players without an account. */
+/** The users, searched as {@link findNamedPeople} says or by name; on the first page also players without an account. */
 export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => {
   const parameters = visit.url.searchParams;
   const query = readSearchText(parameters, 'q');
   const page = tryParsePositive(parameters.get('page')) ?? 1;
   const flag = USER_FLAG_NAMES.find((name) => name === parameters.get('flag'));
-  const subject = await resolveQuery(resolveVanity, query);
+  const { people, isUnresolved } = await findNamedPeople({ db, resolveVanity }, query, visit);
   const { users, total } = await searchUsers(db, {
-    query: subject ?? query,
+    query: people.length === 0 ? query : people,
     flag: flag && USER_FLAGS[flag],
     page,
     perPage: USERS_PER_PAGE,
     now: visit.now,
   });
   const players =
-    page === 1 && flag === undefined ? await findPlayersWithoutAccount(db, subject ?? query, visit.now) : [];
+    page === 1 && flag === undefined ? await findPlayers(db, { query, people, users, now: visit.now }) : [];
   const { moderation: t, account, discord, penalties } = textsOf(visit.locale);
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return (
@@ -53,7 +52,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
         </form>
         <ListTable
           rows={users}
-          empty={players.length === 0 && (subject === undefined ? t.unresolved : penalties.nothingFound)}
+          empty={players.length === 0 && (isUnresolved ? t.unresolved : penalties.nothingFound)}
           columns={[
             [
               t.columns.user,
@@ -136,45 +135,25 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
 };
 
 /**
- * Resolves a custom profile address to its SteamID; returns other text and addresses that nobody has unchanged.
- * @returns undefined when Steam cannot be asked: without `STEAM_API_KEY`, or while it does not respond.
+ * Players without an account: some of `people`, or by part of a name in their penalties.
+ * @param people nobody: `query` is a name.
  */
-async function resolveQuery(resolveVanity: ResolveVanity, query: string): Promise<string | undefined> {
-  const reference = tryParseSteamReference(query);
-  if (!reference || !('vanityName' in reference)) return query;
-  try {
-    return (await resolveVanity(reference.vanityName)) ?? query;
-  } catch (error) {
-    if (error instanceof Unavailable) return undefined;
-    throw error;
+async function findPlayers(
+  db: Db,
+  {
+    query,
+    people,
+    users,
+    now,
+  }: { query: string; people: readonly SteamId64[]; users: readonly ListedUser[]; now: Date },
+): Promise<FoundPlayer[]> {
+  if (people.length === 0) {
+    return searchPlayers(db, query, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
   }
-}
-
-/**
- * Finds players without an account by SteamID, or by part of a name in their penalties.
- * @param text matches nobody when empty.
- */
-async function findPlayersWithoutAccount(db: Db, text: string, now: Date): Promise<FoundPlayer[]> {
-  const reference = tryParseSteamReference(text);
-  if (reference && 'steamId64' in reference) return findByRecord(db, reference.steamId64, now);
-  return searchPlayers(db, text, { limit: MAX_PLAYERS, now, scope: 'withoutAccount' });
-}
-
-async function findByRecord(db: Db, steamId64: SteamId64, now: Date): Promise<FoundPlayer[]> {
-  if (await findUserBySteamId(db, steamId64)) return [];
-  const record = await loadPlayerRecord(db, steamId64, { page: 1, perPage: 1, now });
-  if (record.total === 0) return [];
-  const name = record.playerName ?? '';
-  return [
-    {
-      steamId64,
-      name,
-      matchedName: name,
-      penalties: record.total,
-      isBanned: record.active.ban > 0,
-      lastSeenAt: null,
-    },
-  ];
+  const players = await listPlayers(db, people, { now });
+  return players.filter(
+    ({ steamId64, penalties }) => penalties > 0 && !users.some((user) => user.steamId64 === steamId64),
+  );
 }
 
 type CountProps = { player: { penalties: number; isBanned: boolean }; visit: MemberVisit };
@@ -183,10 +162,7 @@ type CountProps = { player: { penalties: number; isBanned: boolean }; visit: Mem
 function PenaltyCount({ player, visit }: CountProps): JSX.Element {
   return (
     <span>
-      {player.penalties}{' '}
-      {player.isBanned && (
-        <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>
-      )}
+      {player.penalties} {player.isBanned && <BannedBadge visit={visit} />}
     </span>
   );
 }

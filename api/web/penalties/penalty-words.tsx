@@ -82,6 +82,11 @@ export function withoutEnd(penalty: Penalty, visit: Visit): string {
   return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently;
 }
 
+/** Says that a player is banned now. */
+export function BannedBadge({ visit }: { visit: Visit }): JSX.Element {
+  return <span class="state state-banned">{textsOf(visit.locale).penalties.inForce.ban}</span>;
+}
+
 type EndProps = { penalty: Pick<Penalty, 'type' | 'status' | 'endsAt' | 'liftedAt'>; visit: Visit };
 
 /** Whether a penalty expired or was lifted, and when. */

@@ -1,18 +1,30 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
-import { type FoundPlayer, type SearchScope, searchPlayers } from '../../../src/queries/player-search.ts';
+import { type FoundPlayer, listPlayers, searchPlayers } from '../../../src/queries/player-search.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { addressWith } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
 import type { Visit } from '../request/visit.ts';
+import { BannedBadge } from './penalty-words.tsx';
 
-const MAX_PLAYERS = 25;
+/** How many players a search by name finds. */
+export const MAX_PLAYERS = 25;
 
-export type Candidate = Pick<FoundPlayer, 'steamId64' | 'name' | 'matchedName' | 'penalties'>;
+/** A player to choose, or an admin by the penalties they gave. */
+export type Candidate = Pick<FoundPlayer, 'steamId64' | 'name' | 'penalties'> &
+  Partial<Pick<FoundPlayer, 'matchedName' | 'isBanned'>>;
+
+/** The people whom a text names other than by part of a name. */
+export type NamedPeople = {
+  /** Nobody: the text can only be a name. */
+  people: readonly SteamId64[];
+  /** It is a custom profile address, and Steam was not asked, or did not respond. */
+  isUnresolved: boolean;
+};
 
 /** The player or players that a search matches. */
-export type NamedPlayer = {
+export type NamedPlayer = Pick<NamedPeople, 'isUnresolved'> & {
   /** The one matching player; absent when the text is empty, or matches none or several. */
   steamId64?: SteamId64 | undefined;
   /** The latest name of one who was found by name. */
@@ -23,37 +35,41 @@ export type NamedPlayer = {
   candidates: readonly Candidate[];
 };
 
-/** Finds the player that a SteamID, a profile address or part of a name means. @param text no filter when empty. */
-export async function findNamedPlayer(
+/**
+ * Finds the player that the public search means: by SteamID, profile address or part of a name in penalties, since
+ * nicknames of accounts are not public. Custom profile addresses are not searched for: only Steam's Web API resolves them,
+ * and its daily calls are limited.
+ */
+export async function findPublicPlayer(db: Db, text: string, now: Date): Promise<NamedPlayer> {
+  const reference = tryParseSteamReference(text);
+  const isUnresolved = reference !== undefined && 'vanityName' in reference;
+  const people = reference && 'steamId64' in reference ? [reference.steamId64] : [];
+  const search = () => searchPlayers(db, text, { limit: MAX_PLAYERS, now, scope: 'penaltyNames' });
+  return findOne(db, text, { people, isUnresolved, search, now });
+}
+
+/** The one of whom a text names, or whom a search by name finds. @param text no filter when empty. */
+export async function findOne(
   db: Db,
   text: string,
-  options: { now: Date; scope: SearchScope },
+  {
+    people,
+    isUnresolved,
+    search,
+    now,
+  }: NamedPeople & { search: () => Promise<readonly Candidate[]>; now: Date },
 ): Promise<NamedPlayer> {
-  return findOne(text, () => searchPlayers(db, text, { limit: MAX_PLAYERS, ...options }));
-}
-
-/** Like {@link findNamedPlayer}, with another search. */
-export async function findOne(
-  text: string,
-  search: () => Promise<readonly Candidate[]>,
-): Promise<NamedPlayer> {
-  if (text === '') return { hasNoMatch: false, candidates: [] };
-  const reference = tryParseSteamReference(text);
-  if (reference && 'steamId64' in reference) {
-    return { steamId64: reference.steamId64, hasNoMatch: false, candidates: [] };
+  if (text === '') return { hasNoMatch: false, isUnresolved, candidates: [] };
+  const [person, ...others] = people;
+  if (person && others.length === 0) {
+    return { steamId64: person, hasNoMatch: false, isUnresolved, candidates: [] };
   }
-  const candidates = await search();
-  const [only, ...others] = candidates;
-  if (only && others.length === 0) {
-    return { steamId64: only.steamId64, name: only.name, hasNoMatch: false, candidates: [] };
+  const candidates = person ? await listPlayers(db, people, { now }) : await search();
+  const [only, ...rest] = candidates;
+  if (only && rest.length === 0) {
+    return { steamId64: only.steamId64, name: only.name, hasNoMatch: false, isUnresolved, candidates: [] };
   }
-  return { hasNoMatch: true, candidates };
-}
-
-/** Custom profile addresses are not searched for: only Steam's Web API resolves them, and its daily calls are limited. */
-export function isCustomAddress(text: string): boolean {
-  const reference = tryParseSteamReference(text);
-  return reference !== undefined && 'vanityName' in reference;
+  return { hasNoMatch: true, isUnresolved, candidates };
 }
 
 type ChoiceProps = {
@@ -73,14 +89,14 @@ export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps
     <>
       <p class="lead">{lead ?? t.severalPlayers}</p>
       <ul class="choices">
-        {candidates.map((player) => (
+        {candidates.map(({ steamId64, name, matchedName = name, penalties, isBanned = false }) => (
           <li>
-            <a href={addressWith(visit, { [parameter]: player.steamId64, page: undefined })}>
-              <bdi>{nameOf({ nickname: player.name, steamId64: player.steamId64 }, visit.locale)}</bdi>
+            <a href={addressWith(visit, { [parameter]: steamId64, page: undefined })}>
+              <bdi>{nameOf({ nickname: name, steamId64 }, visit.locale)}</bdi>
             </a>{' '}
+            {isBanned && <BannedBadge visit={visit} />}
             <span class="hint">
-              <bdi>{player.matchedName !== player.name && player.matchedName}</bdi>{' '}
-              {t.count(player.penalties)} · {player.steamId64}
+              <bdi>{matchedName !== name && matchedName}</bdi> {t.count(penalties)} · {steamId64}
             </span>
           </li>
         ))}

@@ -20,7 +20,7 @@ import {
   ReasonText,
   statusOptions,
 } from './penalty-words.tsx';
-import { findNamedPlayer, isCustomAddress, PlayerChoice } from './player-choice.tsx';
+import { findPublicPlayer, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
 const PENALTIES_PER_PAGE = 25;
@@ -41,11 +41,7 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
   const type = PENALTY_TYPES.find((each) => each === parameters.get('type'));
   const status = PENALTY_STATUSES.find((each) => each === parameters.get('status'));
   const page = tryParseRowId(parameters.get('page')) ?? 1;
-  // Nicknames of accounts are not public.
-  const { steamId64, candidates, hasNoMatch } = await findNamedPlayer(db, query, {
-    now,
-    scope: 'penaltyNames',
-  });
+  const { steamId64, candidates, hasNoMatch, isUnresolved } = await findPublicPlayer(db, query, now);
   const { rows, total } = hasNoMatch
     ? { rows: [], total: 0 }
     : await listPenalties(
@@ -77,7 +73,7 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
         <PlayerChoice candidates={candidates} parameter="q" visit={visit} />
         <ListTable
           rows={rows}
-          empty={candidates.length === 0 && (isCustomAddress(query) ? t.customAddress : t.nothingFound)}
+          empty={candidates.length === 0 && (isUnresolved ? t.customAddress : t.nothingFound)}
           columns={[
             [
               columns.player,

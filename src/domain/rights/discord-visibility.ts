@@ -1,7 +1,13 @@
 import type { SteamId64 } from '../steam-id.ts';
+import { isAdministrator } from './administrator.ts';
 
 /** The user who looks at another one; owners count as admins. */
 type Viewer = { steamId64: SteamId64; isAdministrator: boolean };
+
+/** A user as the one who looks. */
+export function viewerOf(user: { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean }): Viewer {
+  return { steamId64: user.steamId64, isAdministrator: isAdministrator(user) };
+}
 
 type DiscordLink = { discordId: string | null; discordUsername: string; discordAvatar: string };
 

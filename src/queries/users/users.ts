@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { sessions, users } from '../../db/schema/accounts.ts';
@@ -9,7 +9,7 @@ import { Blocked, Forbidden, InvalidInput, NotFound } from '../../domain/errors.
 import type { Actor } from '../../domain/rights/actor.ts';
 import { isAdministrator } from '../../domain/rights/administrator.ts';
 import type { UserFlagColumn } from '../../domain/rights/user-flags.ts';
-import { type SteamId64, tryParseSteamReference } from '../../domain/steam-id.ts';
+import type { SteamId64 } from '../../domain/steam-id.ts';
 import { foldText } from '../../domain/text/fold-text.ts';
 import { recordAudit } from '../audit-log.ts';
 import { activeBanOf } from '../penalties/filter.ts';
@@ -152,7 +152,8 @@ function selectAnyOf(db: Reads, column: PgColumn) {
 }
 
 type UserSearch = {
-  query: string;
+  /** Part of a nickname, a name in a penalty or a Discord name; empty: all users. Or exactly these users. */
+  query: string | readonly SteamId64[];
   /** Only users with this flag. */
   flag?: UserFlagColumn | undefined;
   /** From 1. */
@@ -163,14 +164,17 @@ type UserSearch = {
 };
 
 /**
- * Users for the moderation list, newest first; with a search, by any SteamID notation, a profile address, a Discord id
- * (all exact), or part of a nickname, a name in a penalty or a Discord name, ignoring letter case and diacritics.
+ * Users for the moderation list, newest first; with a search, by SteamIDs or by part of a name, ignoring letter case and
+ * diacritics.
  */
 export async function searchUsers(
   db: Db,
   { query, flag, page, perPage = 25, now }: UserSearch,
 ): Promise<{ users: ListedUser[]; total: number }> {
-  const matches = and(matchUsers(query.trim()), flag && eq(users[flag], true));
+  const matches = and(
+    typeof query === 'string' ? matchName(query.trim()) : inArray(users.steamId64, [...query]),
+    flag && eq(users[flag], true),
+  );
   const [total, rows] = await Promise.all([
     db.$count(users, matches),
     db
@@ -190,18 +194,12 @@ export async function searchUsers(
   return { users: rows, total };
 }
 
-function matchUsers(text: string): SQL | undefined {
+function matchName(text: string): SQL | undefined {
   if (text === '') return undefined;
-  const reference = tryParseSteamReference(text);
-  if (reference && 'steamId64' in reference) return eq(users.steamId64, reference.steamId64);
   const folded = foldText(text.replaceAll('\0', '')).trim();
   if (folded === '') return sql`false`;
   const pattern = likePart(folded);
-  return or(
-    isKnownAs(folded, pattern),
-    sql`fold_text(${users.discordUsername}) like ${pattern}`,
-    isDiscordId(text) ? eq(users.discordId, text) : undefined,
-  );
+  return or(isKnownAs(folded, pattern), sql`fold_text(${users.discordUsername}) like ${pattern}`);
 }
 
 /** Whether the nickname, or a name in a penalty, contains the text. */

@@ -37,6 +37,16 @@ test('a hidden Discord account is in no message that everyone in the channel see
   for (const name of ['lookup', 'ban-check']) {
     const byUser = await fake.command(name, { user: { user: hider.user }, show: true }, moderator);
     expect(textOf(byUser)).not.toContain(HIDER);
+    for (const steamid of [hider.user.id, `<@${hider.user.id}>`, '@secret_name']) {
+      expect(textOf(await fake.command(name, { steamid, show: true }, moderator))).not.toContain(HIDER);
+      expect(textOf(await fake.command(name, { steamid }, moderator))).toContain(HIDER);
+      const [theirs, nobodys] = await Promise.all(
+        [steamid, '@nobody'].map((text) => fake.command(name, { steamid: text }, plain)),
+      );
+      expect(theirs?.message?.embeds).toEqual(nobodys?.message?.embeds ?? []);
+    }
+    const own = await fake.command(name, { steamid: `<@${hider.user.id}>` }, hider);
+    expect(textOf(own)).toContain('Rzeźnik');
   }
 });
 

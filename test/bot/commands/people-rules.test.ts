@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../src/queries/users/users.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
@@ -59,7 +60,7 @@ test('neither /lookup nor /ban-check shows anything of an erased player, to mode
   await erasePerson(db, aSteamId(1), { withPenalties: true, actor: 'operator', removeSounds });
 
   // The response repeats what was asked for.
-  const unknownName = 'No player called **Rzeznik1x** has been seen here. Pick one from the list.';
+  const unknownName = BOT_TEXTS.en.refusals.playerNotFound('Rzeznik1x');
   const emptyRecord = `### No penalties. 🎉\n\n\`${member.id}\`\nThis player has never signed in here.`;
   const notLinked = `<@${member.actor.user.id}> has no linked Steam account.`;
   expect((await see(member)).map(descriptionOf)).toEqual([

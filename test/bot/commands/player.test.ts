@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
@@ -76,11 +77,9 @@ describe.each(COMMANDS)('/%s player:', (command) => {
   test('says so when nobody or several are called so', async () => {
     const text = async (player: string, actor = moderator) =>
       (await fake.command(command, { player }, actor)).message?.embeds[0]?.description;
-    expect(await text('nobody')).toBe(
-      'No player called **nobody** has been seen here. Pick one from the list.',
-    );
-    expect(await text('Luka')).toStartWith('No player called **Luka**');
-    expect(await text('nikt', polish)).toBe('Nie znam gracza **nikt**. Wybierz kogoś z listy.');
+    const { en, pl } = BOT_TEXTS;
+    for (const name of ['nobody', 'Luka']) expect(await text(name)).toBe(en.refusals.playerNotFound(name));
+    expect(await text('nikt', polish)).toBe(pl.refusals.playerNotFound('nikt'));
     expect(await text('twin', polish)).toBe('Jest kilka osób o nicku **twin**. O kogo chodzi?');
   });
 

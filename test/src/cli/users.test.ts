@@ -31,6 +31,11 @@ describe('users', () => {
         '[U:1:39734273]',
         '1152921504606846977',
         `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
+        'U:1:39734273',
+        '39734273',
+        '<@1152921504606846977>',
+        '@RZEZNIK',
+        'rzeź',
       ].map((who) => succeed('--json', 'users', 'show', who)),
     );
     for (const stdout of shown) {
@@ -46,12 +51,44 @@ describe('users', () => {
     expect(await fail('users', 'show', 'https://steamcommunity.com/id/rzeznik')).toEqual([
       1,
       '',
-      'https://steamcommunity.com/id/rzeznik can only be looked up with STEAM_API_KEY: use the SteamID\n',
+      'The custom profile address "rzeznik" needs STEAM_API_KEY: use the SteamID\n',
     ]);
     await succeed('users', 'set', ...id, '--discord-id', '', '--no-svip', '--no-owner', '--serviceplus');
     expect(await db.select().from(users)).toMatchObject([
       { discordId: null, hasSvip: false, isOwner: false, isServiceplus: true, discordUsername: 'rzeznik' },
     ]);
+  });
+
+  test('show and penalties list name the players that a name may mean; block and erase take no name', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(21), playerName: 'Nowak A' },
+      { playerSteamId: aSteamId(22), playerName: 'Nowak\u001b[2J' },
+    ]);
+    for (const command of [
+      ['users', 'show'],
+      ['penalties', 'list', '--player'],
+    ]) {
+      const { code, stderr } = await cli([...command, 'nowak']);
+      expect([code, stderr.split('\n').toSorted()]).toEqual([
+        1,
+        [
+          '',
+          `${aSteamId(21)} Nowak A`,
+          String.raw`${aSteamId(22)} Nowak\u001b[2J`,
+          'Several players match "nowak": use a SteamID',
+        ],
+      ]);
+      expect(await succeed(...command, 'nowak a')).toContain(aSteamId(21));
+    }
+    for (const command of [['block'], ['unblock'], ['erase', '--yes'], ['export']]) {
+      for (const who of ['39734273', '@rzeznik', 'Rzeźnik']) {
+        expect(await fail('users', ...command, who)).toEqual([
+          1,
+          '',
+          `${JSON.stringify(who)} is neither a SteamID nor a Discord id\n`,
+        ]);
+      }
+    }
   });
 
   test('what a terminal would interpret is escaped in names, and JSON keeps its meaning', async () => {
@@ -176,8 +213,8 @@ describe('users', () => {
       [1, '', expect.stringMatching(/^--discord-id "9223372036854775808" isn't valid.*\n$/)],
       [1, '', '--nickname has 129 characters: use at most 128\n'],
       [1, '', `There is no user with the SteamID ${aSteamId(404)}\n`],
-      [1, '', 'There is no user with the Discord id 1\n'],
-      [1, '', '"nobody" is neither a SteamID nor a Discord id\n'],
+      [1, '', expect.stringMatching(/^Nobody here is known as "1": use a SteamID, .*\n$/)],
+      [1, '', expect.stringMatching(/^Nobody here is known as "nobody": .*\n$/)],
       [1, '', expect.stringMatching(/^"1" is not a SteamID.*\n$/)],
     ]);
   });

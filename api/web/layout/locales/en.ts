@@ -355,7 +355,7 @@ export const en = {
       audit: 'Audit log',
     },
     searchHint:
-      'SteamID in any notation, profile address, Discord name or ID, or a current or former nickname',
+      'SteamID in any notation, profile address, account ID, Discord ID or @name, or a current or former nickname',
     found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
     anyAction: 'Any action',
     day: 'Day (UTC)',

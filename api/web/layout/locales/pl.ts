@@ -318,7 +318,7 @@ export const pl: Texts = {
       audit: 'Dziennik zdarzeń',
     },
     searchHint:
-      'SteamID w dowolnym zapisie, adres profilu, nazwa lub ID na Discordzie albo obecny lub dawny nick',
+      'SteamID w dowolnym zapisie, adres profilu, ID konta, ID lub @nazwa z Discorda albo obecny lub dawny nick',
     found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
     anyAction: 'Dowolne zdarzenie',
     day: 'Dzień (UTC)',

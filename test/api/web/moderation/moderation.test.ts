@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
+import { parseSteamId } from '../../../../src/domain/steam-id.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 import { rowsOf } from '../../../support/web/page-text.ts';
@@ -19,7 +20,7 @@ describe('the moderation view', () => {
     expect((await former.get('/account/moderation')).status).toBe(403);
   });
 
-  test('finds users by any SteamID notation, profile address, nickname, Discord name and id', async () => {
+  test('finds users however they are written: SteamIDs, profile addresses, account ids, Discord, names', async () => {
     for (const query of [
       aSteamId(1),
       'STEAM_1:1:19867136',
@@ -35,17 +36,37 @@ describe('the moderation view', () => {
       'RZEŹNIK',
       'rzeznik.pl',
       '80351110224678912',
+      '<@80351110224678912>',
+      '<@!80351110224678912>',
+      '@Rzeznik.PL',
+      'U:1:39734273',
+      'u:1:39734273',
+      '39734273',
       '  Rzeźnik ',
     ]) {
       expect([query, await found(query)]).toEqual([query, [aSteamId(1)]]);
     }
   });
 
+  test('takes digits and @names of nobody as names', async () => {
+    for (const [number, nickname] of [
+      [70, 'cs 1999 lover'],
+      [71, '@nobody linked'],
+    ] as const) {
+      await insertUser(db, number, { nickname });
+    }
+    expect(await found('1999')).toEqual([aSteamId(70)]);
+    expect(await found('@nobody')).toEqual([aSteamId(71)]);
+    // The account of this id is of a player without an account here, who has a penalty.
+    await insertPenalties(db, [{ playerSteamId: parseSteamId('[U:1:1999]'), playerName: 'Second' }]);
+    expect(await found('1999')).toEqual([parseSteamId('[U:1:1999]')]);
+  });
+
   test('finds nobody by a custom profile address that Steam does not know, or does not tell', async () => {
     expect(await found('https://steamcommunity.com/id/nobody')).toEqual([]);
     steamApi.answer = 'fails';
-    expect(await found('https://steamcommunity.com/id/rzeznik')).toEqual([]);
-    const unresolved = await admin.get('/account/moderation?q=https://steamcommunity.com/id/rzeznik');
+    expect(await found('https://steamcommunity.com/id/another')).toEqual([]);
+    const unresolved = await admin.get('/account/moderation?q=https://steamcommunity.com/id/another');
     expect(unresolved.text).toContain('need a Steam Web API key (STEAM_API_KEY)');
     steamApi.answer = 'players';
   });
@@ -74,6 +95,8 @@ describe('the moderation view', () => {
     expect(await found('\\')).toEqual([]);
     expect(await found('\u0000')).not.toBeUndefined();
     expect(await found('<img src=x')).toEqual([aSteamId(3)]);
+    // Only the whole name of a Discord account.
+    expect(await found('@rzeznik')).toEqual([]);
     // Nineteen digits, but more than 63 bits: not an id.
     expect(await found('9999999999999999999')).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
@@ -118,6 +119,24 @@ test('moderators see no account data of a player, nor links to pages for admins'
   const account = await moderator.get('/account');
   expect(account.text).toContain(`href="${MODERATION}/penalties"`);
   expect(account.text).not.toContain(`href="${MODERATION}"`);
+});
+
+test('moderators find players by their Discord account unless they hide it; admins do, and find out who is banned', async () => {
+  const found = async (browser: Browser, search: Record<string, string>) =>
+    rowsOf((await browser.get(`${MODERATION}/penalties?${new URLSearchParams(search)}`)).text).length;
+  for (const player of ['<@80351110224678912>', '80351110224678912', '@KOWAL']) {
+    expect([player, await found(admin, { player }), await found(moderator, { player })]).toEqual([
+      player,
+      2,
+      0,
+    ]);
+  }
+  const account = String(BigInt(KOWALSKI) - 76561197960265728n);
+  expect(await found(moderator, { player: account })).toBe(2);
+  expect(await found(moderator, { admin: String(BigInt(ALA) - 76561197960265728n) })).toBe(2);
+  const choice = textOf((await moderator.get(`${MODERATION}/penalties?player=kowal`)).text);
+  expect(choice).toContain(`Kowalski ${PAGE_TEXTS.en.penalties.inForce.ban} 2 penalties`);
+  expect(choice).toMatch(/Kowalczyk 2 penalties/);
 });
 
 describe('the list of penalties', () => {
