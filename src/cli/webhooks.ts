@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
-import { parseEventTypes, STORED_EVENT_TYPES } from '../domain/event.ts';
+import { parseEventTypes, WEBHOOK_EVENT_TYPES } from '../domain/event.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { type Delivery, isDelivered, KEPT_DELIVERIES } from '../domain/webhook.ts';
 import type { WebhookActions } from '../events/webhooks/actions.ts';
@@ -27,11 +27,11 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .requiredOption('--url <url>', 'where messages are posted, such as https://example.org/hooks/penalties')
     .option(
       '--types <list>',
-      `which events, separated by commas; all by default: ${STORED_EVENT_TYPES.join(', ')}`,
+      `which events, separated by commas; by default all of penalties: ${WEBHOOK_EVENT_TYPES.join(', ')}`,
     )
     .action(async ({ url, types }: { url: string; types?: string }) => {
       const eventTypes =
-        types === undefined ? undefined : [...parseEventTypes(types, STORED_EVENT_TYPES, '--types')];
+        types === undefined ? undefined : [...parseEventTypes(types, WEBHOOK_EVENT_TYPES, '--types')];
       const { db } = await session.database();
       const actions = await open(session);
       const { id, secret, ...webhook } = await actions.add(db, { url, types: eventTypes, actor: 'operator' });

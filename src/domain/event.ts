@@ -1,19 +1,43 @@
 import { InvalidInput } from './errors.ts';
 import { splitList } from './text/list.ts';
 
-/** What can happen to a penalty. `penalty.removed`: it vanished from its source, or was deleted. */
-export const PENALTY_EVENT_TYPES = [
-  'penalty.created',
-  'penalty.changed',
-  'penalty.lifted',
-  'penalty.expired',
-  'penalty.removed',
-] as const;
+/** Who gets an event of the outbox. `changes`: `/penalties/changes`, and every webhook without chosen types. */
+type Destination = 'changes' | 'streams' | 'webhooks' | 'penalty-feeds';
+const EVERYWHERE = ['changes', 'streams', 'webhooks', 'penalty-feeds'] as const;
+
+/** The events of the outbox, and where each type goes. `penalty.removed`: it vanished from its source, or was deleted. */
+const STORED_EVENTS = {
+  'penalty.created': EVERYWHERE,
+  'penalty.changed': EVERYWHERE,
+  'penalty.lifted': EVERYWHERE,
+  'penalty.expired': EVERYWHERE,
+  'penalty.removed': EVERYWHERE,
+} as const satisfies Record<string, readonly Destination[]>;
+export type StoredEventType = keyof typeof STORED_EVENTS;
+export const STORED_EVENT_TYPES = Object.keys(STORED_EVENTS) as [StoredEventType, ...StoredEventType[]];
+
+type TypesFor<To extends Destination> = {
+  [Type in StoredEventType]: To extends (typeof STORED_EVENTS)[Type][number] ? Type : never;
+}[StoredEventType];
+
+function listTypesFor<To extends Destination>(destination: To): TypesFor<To>[] {
+  const goesThere = (type: StoredEventType): type is TypesFor<To> =>
+    STORED_EVENTS[type].some((each: Destination) => each === destination);
+  return STORED_EVENT_TYPES.filter(goesThere);
+}
+
+/** Also what a webhook without chosen types gets. */
+export const PENALTY_EVENT_TYPES = listTypesFor('changes');
 export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 
-/** The events of the outbox: webhooks receive them, and streams resume from them. */
-export const STORED_EVENT_TYPES = PENALTY_EVENT_TYPES;
-export type StoredEventType = (typeof STORED_EVENT_TYPES)[number];
+/** Whether it is the type of a change of a penalty. */
+export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType {
+  return PENALTY_EVENT_TYPES.some((each) => each === type);
+}
+
+export const WEBHOOK_EVENT_TYPES = listTypesFor('webhooks');
+export const PENALTY_FEED_TYPES = listTypesFor('penalty-feeds');
+export const STREAM_EVENT_TYPES = listTypesFor('streams');
 
 /** Everybody may follow these in a stream. They are stored nowhere. */
 export const PUBLIC_EVENT_TYPES = [
@@ -25,7 +49,7 @@ export const PUBLIC_EVENT_TYPES = [
 ] as const;
 
 /** The events of a stream. */
-export const EVENT_TYPES = [...STORED_EVENT_TYPES, ...PUBLIC_EVENT_TYPES] as const;
+export const EVENT_TYPES = [...STREAM_EVENT_TYPES, ...PUBLIC_EVENT_TYPES] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Whether a token needs the scope `servers` to follow events of this type. */

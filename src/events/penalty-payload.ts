@@ -2,27 +2,31 @@ import { type EventCursor, formatEventCursor } from '../domain/event.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { formatTimestamp } from '../domain/text/timestamp.ts';
-import type { StoredEvent } from '../queries/penalties/events.ts';
+import type { PenaltyEvent, StoredEvent } from '../queries/penalties/events.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 
 /** A record of any list of penalties; the list decides under which name the type is sent, if at all. */
 type PenaltyRecord = ReturnType<typeof toRecord>;
 
 /** What happened to a penalty, and the penalty as it was then. */
-export type PenaltyChange = ReturnType<typeof presentEvent>;
+export type PenaltyChange = ReturnType<typeof presentChange>;
 
-/** An event, as `/penalties/changes`, the event stream and webhooks send it. */
-export function presentEvent(
-  { id, type, occurredAt, isDeleted, penalty }: StoredEvent,
-  { epoch }: Pick<EventCursor, 'epoch'>,
-) {
+/** An event, as streams and webhooks send it. */
+export function presentEvent(event: StoredEvent, log: Pick<EventCursor, 'epoch'>) {
+  return 'penalty' in event ? presentChange(event, log) : { ...presentHead(event, log), ...event.data };
+}
+
+/** A change of a penalty, as `/penalties/changes` has it too. */
+export function presentChange(event: PenaltyEvent, log: Pick<EventCursor, 'epoch'>) {
   return {
-    cursor: formatEventCursor({ epoch, id }),
-    type,
-    occurred_at: formatTimestamp(occurredAt),
-    penalty: presentWithLift(penalty),
-    is_deleted: isDeleted ? (true as const) : undefined,
+    ...presentHead(event, log),
+    penalty: presentWithLift(event.penalty),
+    is_deleted: event.isDeleted ? (true as const) : undefined,
   };
+}
+
+function presentHead({ id, type, occurredAt }: StoredEvent, { epoch }: Pick<EventCursor, 'epoch'>) {
+  return { cursor: formatEventCursor({ epoch, id }), type, occurred_at: formatTimestamp(occurredAt) };
 }
 
 /** The record of `/bans` and `/warns`: specification 2.3 without `penalty_type`. */

@@ -8,7 +8,7 @@ import { eventMessage, sendMessage } from '../events/webhooks/message.ts';
 import { createPost } from '../events/webhooks/post.ts';
 import { listStoredEvents, readEventLog } from '../queries/penalties/events.ts';
 import { saveProgress } from '../queries/webhooks/webhook-deliveries.ts';
-import { countWebhooks, listActiveWebhooks } from '../queries/webhooks/webhooks.ts';
+import { countWebhooks, listActiveWebhooks, typesOf } from '../queries/webhooks/webhooks.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Context } from './context.ts';
 
@@ -44,7 +44,7 @@ export function startWebhooks(context: Context): void {
       readNewestId: async () => (await readEventLog(db)).newestId,
       listWebhooks: () => listActiveWebhooks(db),
       listEvents: (afterId, { types, ...range }) =>
-        listStoredEvents(db, afterId, { ...range, types: types ?? undefined, withSilent: false }),
+        listStoredEvents(db, afterId, { ...range, types: typesOf({ types }), withSilent: false }),
       send: (webhook, event, options) =>
         sendMessage(post, webhook, eventMessage(event, { webhookId: webhook.id, epoch }), {
           now,

@@ -4,10 +4,9 @@ import { isDatabaseOutage } from '../../../src/db/client.ts';
 import {
   type EventType,
   formatEventCursor,
-  STORED_EVENT_TYPES,
+  STREAM_EVENT_TYPES,
   type StoredEventType,
 } from '../../../src/domain/event.ts';
-
 import { type EventReader, readEventBatch } from '../../../src/events/event-reader.ts';
 import { presentEvent } from '../../../src/events/penalty-payload.ts';
 import type { StoredEvent } from '../../../src/queries/penalties/events.ts';
@@ -18,7 +17,7 @@ type Options = {
   owner: number | string;
   /** Undefined for a guest, who gets neither penalties nor cursors. */
   tokenId: number | undefined;
-  types: ReadonlySet<EventType>;
+  types: ReadonlySet<EventType | StoredEventType>;
   /** The id of the event after which the stream begins; by default the newest. */
   afterId?: number;
 };
@@ -149,7 +148,7 @@ export function createEventStreams({
   }
 
   async function sendOlder(stream: Stream): Promise<void> {
-    const types = STORED_EVENT_TYPES.filter((type) => stream.types.has(type));
+    const types = STREAM_EVENT_TYPES.filter((type) => stream.types.has(type));
     if (types.length === 0) {
       stream.position = reader.newestId();
       return;
@@ -278,7 +277,7 @@ function isFull({ controller }: Stream): boolean {
 }
 
 /** An event as it is sent; without `id` when a stream cannot resume from it. */
-export type StreamedEvent = { type: EventType; id?: string; data: unknown };
+export type StreamedEvent = { type: EventType | StoredEventType; id?: string; data: unknown };
 
 function eventFrame({ type, id, data }: StreamedEvent): Uint8Array {
   return encode(`${idLine(id)}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`);

@@ -11,7 +11,7 @@ import {
   parseEventTypes,
 } from '../../../src/domain/event.ts';
 import { splitList } from '../../../src/domain/text/list.ts';
-import { presentEvent } from '../../../src/events/penalty-payload.ts';
+import { presentChange } from '../../../src/events/penalty-payload.ts';
 import { type ChangePage, cursorGone } from '../../../src/queries/penalties/events.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { defineFailure, scopeMissing } from '../../http/failures.ts';
@@ -140,7 +140,7 @@ export const listPenaltyChanges = protectedRoute({
     return {
       json: {
         success: true,
-        data: changes.map((change) => presentEvent(change, { epoch })),
+        data: changes.map((change) => presentChange(change, { epoch })),
         meta: { cursor: formatEventCursor({ epoch, id: newestId }), has_more: hasMore },
       },
     };

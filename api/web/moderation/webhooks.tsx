@@ -1,6 +1,11 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
-import { STORED_EVENT_TYPES, type StoredEventType } from '../../../src/domain/event.ts';
+import {
+  isPenaltyEvent,
+  PENALTY_EVENT_TYPES,
+  type StoredEventType,
+  WEBHOOK_EVENT_TYPES,
+} from '../../../src/domain/event.ts';
 import {
   type Delivery,
   isDelivered,
@@ -64,11 +69,11 @@ export const addWebhook: Handler = async (deps, visit) => {
   return <WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />;
 };
 
-/** The selected event types; undefined for all of them. @throws {PageError} 400 when none is selected. */
+/** The selected event types; undefined for all that concern penalties. @throws {PageError} 400 when none is selected. */
 function readTypes(form: ReadonlyMap<string, string>): readonly StoredEventType[] | undefined {
-  const types = STORED_EVENT_TYPES.filter((type) => form.has(type));
+  const types = WEBHOOK_EVENT_TYPES.filter((type) => form.has(type));
   if (types.length === 0) throw new PageError('webhook-types', 400);
-  return types.length === STORED_EVENT_TYPES.length ? undefined : types;
+  return types.every(isPenaltyEvent) && types.length === PENALTY_EVENT_TYPES.length ? undefined : types;
 }
 
 /** The list of webhooks, and the form to add one. */
@@ -111,12 +116,12 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
             />
             <fieldset class="flags">
               <legend>{t.columns.types}</legend>
-              {STORED_EVENT_TYPES.map((type) => (
+              {WEBHOOK_EVENT_TYPES.map((type) => (
                 <label class="check">
                   <input
                     type="checkbox"
                     name={type}
-                    checked={visit.problem === undefined || visit.form.has(type)}
+                    checked={visit.problem === undefined ? isPenaltyEvent(type) : visit.form.has(type)}
                   />
                   <span>{t.typeNames[type]}</span>
                 </label>

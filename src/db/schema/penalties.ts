@@ -6,6 +6,7 @@ import {
   date,
   index,
   integer,
+  jsonb,
   pgEnum,
   pgTable,
   primaryKey,
@@ -25,21 +26,21 @@ export const penaltyStatus = pgEnum('penalty_status', PENALTY_STATUSES);
 const FIRST_TIME = `${PENALTY_YEARS.first}-01-01 00:00:00+00`;
 const AFTER_LAST_TIME = `${PENALTY_YEARS.last + 1}-01-01 00:00:00+00`;
 
-/** What a penalty and its events have in common. */
+/** What a penalty and its events have in common; {@link penalties} says what is required. */
 const penaltyColumns = () => ({
-  status: penaltyStatus('status').notNull(),
-  playerName: text('player_name').notNull(),
+  status: penaltyStatus('status'),
+  playerName: text('player_name'),
   /** `'0'`: unknown (IP ban). */
-  playerSteamId: steamId64('player_steamid').notNull(),
-  adminName: text('admin_name').notNull(),
+  playerSteamId: steamId64('player_steamid'),
+  adminName: text('admin_name'),
   /** `'0'`: the console. */
-  adminSteamId: steamId64('admin_steamid').notNull(),
-  reason: text('reason').notNull(),
+  adminSteamId: steamId64('admin_steamid'),
+  reason: text('reason'),
   /** 0: permanent, then `endsAt` is null. */
-  durationMinutes: integer('duration_minutes').notNull(),
+  durationMinutes: integer('duration_minutes'),
   /** 0: none. Not a foreign key: sources name servers that no longer exist. */
-  serverId: integer('server_id').notNull(),
-  createdAt: instant('created_at').notNull(),
+  serverId: integer('server_id'),
+  createdAt: instant('created_at'),
   endsAt: instant('ends_at'),
   /** Who lifted it, when and why, if the source has it. */
   liftedAt: instant('lifted_at'),
@@ -47,6 +48,7 @@ const penaltyColumns = () => ({
   liftedBySteamId: steamId64('lifted_by_steamid'),
   liftReason: text('lift_reason'),
 });
+const columns = penaltyColumns();
 
 /**
  * Bans, mutes, gags, silences, warnings. `status` may lag behind the clock: an ACTIVE row whose `endsAt` has passed
@@ -57,11 +59,16 @@ export const penalties = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     type: penaltyType('type').notNull(),
-    ...penaltyColumns(),
-    playerName: text('player_name').notNull().default(''),
-    adminName: text('admin_name').notNull().default(''),
-    reason: text('reason').notNull().default(''),
-    serverId: integer('server_id').notNull().default(0),
+    ...columns,
+    status: columns.status.notNull(),
+    playerName: columns.playerName.notNull().default(''),
+    playerSteamId: columns.playerSteamId.notNull(),
+    adminName: columns.adminName.notNull().default(''),
+    adminSteamId: columns.adminSteamId.notNull(),
+    reason: columns.reason.notNull().default(''),
+    durationMinutes: columns.durationMinutes.notNull(),
+    serverId: columns.serverId.notNull().default(0),
+    createdAt: columns.createdAt.notNull(),
     /** Key of an imported row; null for none. */
     source: text('source'),
     sourceTable: text('source_table'),
@@ -147,11 +154,14 @@ export const penaltyTallies = pgTable(
   ],
 );
 
+/** The fields of an event of another subject than penalties, as JSON. */
+export type EventData = Readonly<Record<string, unknown>>;
+
 export const penaltyEventType = pgEnum('penalty_event_type', STORED_EVENT_TYPES);
 
 /**
- * The outbox: one row per change of a penalty, written by triggers in the same transaction, kept for 30 days.
- * The columns after `isDeleted` are the penalty as it was after the change.
+ * The outbox, kept for 30 days: one row per change of a penalty, written by triggers in the same transaction, and events
+ * of other subjects. The columns after `data` are the penalty as it was after the change; of other subjects they are null.
  */
 export const penaltyEvents = pgTable(
   'penalty_events',
@@ -165,8 +175,12 @@ export const penaltyEvents = pgTable(
     isSilent: boolean('is_silent').notNull(),
     /** The row is gone from `penalties`, not only from its source. */
     isDeleted: boolean('is_deleted').notNull().default(false),
-    penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
-    penaltyType: penaltyType('penalty_type').notNull(),
+    /**
+     * What is sent about another subject. It names people by their SteamID alone, as a text: by that an erasure finds them.
+     */
+    data: jsonb('data').$type<EventData>(),
+    penaltyId: bigint('penalty_id', { mode: 'number' }),
+    penaltyType: penaltyType('penalty_type'),
     /** The status is as of `expiredUpTo` in {@link penaltyEventState}, not by the reader's clock. */
     ...penaltyColumns(),
   },
@@ -175,6 +189,7 @@ export const penaltyEvents = pgTable(
     index('penalty_events_player').on(table.playerSteamId),
     index('penalty_events_admin').on(table.adminSteamId),
     index('penalty_events_lifter').on(table.liftedBySteamId).where(sql`lifted_by_steamid is not null`),
+    index('penalty_events_data').on(table.id).where(sql`data is not null`),
   ],
 );
 

@@ -3,11 +3,11 @@ import type { DeliveryFailure, SwitchOffReason } from '../../domain/webhook.ts';
 import { instant } from './columns.ts';
 import { penaltyEventType } from './penalties.ts';
 
-/** Endpoints that receive changes of penalties. */
+/** Endpoints that receive events. */
 export const webhooks = pgTable('webhooks', {
   id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
   url: text('url').notNull(),
-  /** Null: all. */
+  /** Null: all that concern penalties. */
   types: penaltyEventType('types').array(),
   /** Stored in plain text, because it signs every message. */
   secret: text('secret').notNull(),

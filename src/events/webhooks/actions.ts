@@ -10,6 +10,7 @@ import {
   loadWebhook,
   recordManualDelivery,
   type SigningWebhook,
+  typesOf,
 } from '../../queries/webhooks/webhooks.ts';
 import type { EndpointRules } from './endpoint.ts';
 import { eventMessage, type Message, type Sent, sendMessage, testMessage } from './message.ts';
@@ -19,7 +20,7 @@ import type { Post } from './post.ts';
 export type WebhookActions = {
   /**
    * @param db may be a transaction.
-   * @param webhook.types undefined: all.
+   * @param webhook.types undefined: those that concern penalties.
    * @throws {InvalidInput} for an address that is not allowed. @throws {Conflict} when there are too many.
    */
   add: (
@@ -52,7 +53,7 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
     const { epoch } = await readEventLog(db);
     const isOfWebhook = named?.webhookId === webhook.id && named.cursor.epoch === epoch;
     const id = isOfWebhook ? named.cursor.id : 0;
-    const range = { limit: 1, upToId: id, types: webhook.types ?? undefined, withSilent: false };
+    const range = { limit: 1, upToId: id, types: typesOf(webhook), withSilent: false };
     const [event] = await listStoredEvents(db, id - 1, range);
     if (event && event.id > webhook.startsAfter) {
       return eventMessage(event, { webhookId: webhook.id, epoch });

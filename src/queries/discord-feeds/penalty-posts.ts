@@ -3,6 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
+import { PENALTY_FEED_TYPES } from '../../domain/event.ts';
 import { type EventLog, type PenaltyEvent, toPenaltyEvent } from '../penalties/events.ts';
 import { countsByType, type PenaltyCounts, readCounts } from '../penalties/filter.ts';
 import { shownNameOf } from '../servers/servers.ts';
@@ -90,6 +91,7 @@ export async function passFeedEvents(
       from (
         select penalty_id, max(id) as id from ${penaltyEvents}
         where id > ${feed.cursor} and id <= ${upTo} and type <> 'penalty.created'
+          and ${inArray(penaltyEvents.type, PENALTY_FEED_TYPES)}
         group by penalty_id
       ) as change
       where ${discordFeedPosts.feedId} = ${feed.id} and ${discordFeedPosts.penaltyId} = change.penalty_id`);

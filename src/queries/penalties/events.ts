@@ -1,21 +1,29 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { lockPenalties, retryVictim } from '../../db/locks.ts';
-import { penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
+import { type EventData, penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
 import { Gone } from '../../domain/errors.ts';
-import { type EventCursor, type StoredEventType, tryParseEventCursor } from '../../domain/event.ts';
+import {
+  type EventCursor,
+  isPenaltyEvent,
+  PENALTY_EVENT_TYPES,
+  type PenaltyEventType,
+  type StoredEventType,
+  tryParseEventCursor,
+} from '../../domain/event.ts';
+import type { PenaltyType } from '../../domain/penalty.ts';
 import { dueCondition } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 type EventRow = typeof penaltyEvents.$inferSelect;
 
 /** A change of a penalty, and the penalty as it was afterwards. */
-export type PenaltyEvent = Pick<EventRow, 'id' | 'type' | 'occurredAt' | 'isSilent' | 'isDeleted'> & {
-  penalty: Penalty;
-};
+export type PenaltyEvent = EventHead & { type: PenaltyEventType; isDeleted: boolean; penalty: Penalty };
 
-/** A row of the outbox: changes of penalties so far. */
-export type StoredEvent = PenaltyEvent;
+/** A row of the outbox: a change of a penalty, or an event of another subject. */
+export type StoredEvent = PenaltyEvent | (EventHead & { data: EventData });
+
+type EventHead = Pick<EventRow, 'id' | 'type' | 'occurredAt' | 'isSilent'>;
 
 /** The range of event ids that can be read, and the time up to which ended penalties are recorded among them. */
 export type EventLog = {
@@ -80,31 +88,37 @@ export async function listPenaltyChanges(
       const { epoch } = log;
       if (cursor === undefined) return { epoch, changes: [], newestId: log.newestId, hasMore: false };
       const { id } = locateCursor(cursor, log);
-      const changes = await listStoredEvents(snapshot, id, { limit });
-      const newestId = changes.at(-1)?.id ?? id;
+      const rows = await selectEvents(snapshot, id, { limit, types: PENALTY_EVENT_TYPES });
+      const changes = rows.map(toPenaltyEvent);
+      const newestId = changes.length < limit ? log.newestId : (changes.at(-1)?.id ?? id);
       return { epoch, changes, newestId, hasMore: newestId < log.newestId };
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   );
 }
 
+type EventRange = {
+  limit: number;
+  upToId?: number;
+  types?: readonly StoredEventType[] | undefined;
+  withSilent?: boolean;
+};
+
 /** The events after an id, oldest first: by default up to the newest, of all types, silent ones included. */
-export async function listStoredEvents(
+export async function listStoredEvents(db: Db, afterId: number, range: EventRange): Promise<StoredEvent[]> {
+  const rows = await selectEvents(db, afterId, range);
+  return rows.map((row) => {
+    const { id, type, occurredAt, isSilent, data } = row;
+    return data ? { id, type, occurredAt, isSilent, data } : toPenaltyEvent(row);
+  });
+}
+
+async function selectEvents(
   db: Db,
   afterId: number,
-  {
-    limit,
-    upToId,
-    types,
-    withSilent = true,
-  }: {
-    limit: number;
-    upToId?: number;
-    types?: readonly StoredEventType[] | undefined;
-    withSilent?: boolean;
-  },
-): Promise<StoredEvent[]> {
-  const rows = await db
+  { limit, upToId, types, withSilent = true }: EventRange,
+): Promise<EventRow[]> {
+  return db
     .select()
     .from(penaltyEvents)
     .where(
@@ -117,14 +131,42 @@ export async function listStoredEvents(
     )
     .orderBy(asc(penaltyEvents.id))
     .limit(limit);
-  return rows.map(toPenaltyEvent);
 }
 
-/** A row of the outbox as an event. */
-export function toPenaltyEvent({ penaltyId, penaltyType, ...row }: EventRow): PenaltyEvent {
-  const { id, type, occurredAt, isSilent, isDeleted, ...values } = row;
+/** A row of the outbox as a change of a penalty. @throws {Error} for an event of another subject. */
+export function toPenaltyEvent(row: EventRow): PenaltyEvent {
+  if (!isOfPenalty(row)) throw new Error(`event ${row.id} (${row.type}) is not about a penalty`);
+  const { id, type, occurredAt, isSilent, isDeleted, data: _, penaltyId, penaltyType, ...values } = row;
   const penalty = { ...values, id: penaltyId, type: penaltyType };
   return { id, type, occurredAt, isSilent, isDeleted, penalty };
+}
+
+/** Only events of other subjects lack what every penalty has. */
+function isOfPenalty(
+  row: EventRow,
+): row is EventRow &
+  Omit<Penalty, 'id' | 'type'> & { type: PenaltyEventType; penaltyId: number; penaltyType: PenaltyType } {
+  return isPenaltyEvent(row.type);
+}
+
+/**
+ * Records an event of another subject than penalties, as the last step of a transaction: until it ends, nobody else
+ * records an event or writes a penalty, so that ids are in the order of commits.
+ * @param data what is sent, besides cursor, type and time.
+ */
+export async function recordEvent(
+  tx: Db,
+  type: Exclude<StoredEventType, PenaltyEventType>,
+  data: EventData,
+): Promise<void> {
+  await lockPenalties(tx);
+  await allowEvents(tx);
+  await tx.insert(penaltyEvents).values({ type, occurredAt: sql`clock_timestamp()`, isSilent: false, data });
+}
+
+/** Lets the rest of a transaction insert events; otherwise only the triggers on penalties may (`0002_events.sql`). */
+async function allowEvents(tx: Db): Promise<void> {
+  await tx.execute(sql`select set_config('community_api.records', 'on', true)`);
 }
 
 /**
@@ -142,17 +184,12 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   return retryVictim(() =>
     db.transaction(async (transaction) => {
       await lockPenalties(transaction);
-      await transaction.execute(sql`select set_config('community_api.records', 'on', true)`);
+      await allowEvents(transaction);
       const { count } = await transaction.execute(sql`
-        insert into penalty_events (type, occurred_at, is_silent, penalty_id, penalty_type, status, player_name,
-          player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id, created_at, ends_at, lifted_at,
-          lifted_by_name, lifted_by_steamid, lift_reason)
-        select 'penalty.expired', clock_timestamp(),
-          exists (select 1 from penalty_sources where name = penalties.source and completed_at is null)
-            or is_old_penalty(created_at, ends_at, lifted_at, now()),
-          id, type, 'EXPIRED', player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes, server_id,
-          created_at, ends_at, lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
-        from penalties where ${isDue} order by ends_at, id`);
+        insert into penalty_events overriding user value
+        select event.* from penalties
+        cross join lateral penalty_event(penalties, 'penalty.expired', 'EXPIRED', statement_timestamp(), false, false) as event
+        where ${isDue} order by penalties.ends_at, penalties.id`);
       await transaction.execute(
         sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
       );

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, like, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { lockPenalties, retryVictim } from '../../db/locks.ts';
@@ -76,6 +76,7 @@ async function eraseAccount(
     await tx.update(auditLog).set({ actor: 'member' }).where(eq(auditLog.actorUserId, user.id));
     await tx.delete(users).where(eq(users.id, user.id));
   }
+  await anonymiseOtherEvents(tx, steamId64);
   await tx.delete(userFlags).where(eq(userFlags.steamId64, steamId64));
   await tx.delete(staffNotes).where(eq(staffNotes.steamId64, steamId64));
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
@@ -91,6 +92,15 @@ async function eraseAccount(
     details: { penalties },
   });
   return { account: user !== undefined, penalties };
+}
+
+/** Anonymises a player in the events of other subjects than penalties, which name people by their SteamID alone. */
+async function anonymiseOtherEvents(tx: Db, steamId64: SteamId64): Promise<void> {
+  const text = sql`${penaltyEvents.data}::text`;
+  await tx
+    .update(penaltyEvents)
+    .set({ data: sql`replace(${text}, ${`"${steamId64}"`}, ${`"${UNKNOWN_STEAM_ID}"`})::jsonb` })
+    .where(and(isNotNull(penaltyEvents.data), like(text, `%"${steamId64}"%`)));
 }
 
 /** The ids of the Discord accounts that a player has or had linked, except those that somebody else has linked now. */

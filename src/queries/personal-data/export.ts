@@ -173,7 +173,10 @@ async function* readPenalties(db: Db, steamId64: SteamId64): AsyncGenerator<Part
   const columns = { id: penalties.id, type: penalties.type, ...roles(penalties) };
   yield ['penaltiesGiven', readRows(db, { table: penalties, where: isByThem(penalties), columns })];
   const isAboutThem = eq(penaltyEvents.playerSteamId, steamId64);
-  yield ['penaltyEvents', readRows(db, { table: penaltyEvents, where: isAboutThem }, withoutLifter)];
+  // Events of other subjects, which alone have data, repeat rows that are exported from their own tables.
+  const { data, ...shown } = getTableColumns(penaltyEvents);
+  const about = { table: penaltyEvents, where: isAboutThem, columns: shown };
+  yield ['penaltyEvents', readRows(db, about, withoutLifter)];
   const { id, type, occurredAt, penaltyId, penaltyType } = penaltyEvents;
   const eventColumns = { id, type, occurredAt, penaltyId, penaltyType, ...roles(penaltyEvents) };
   yield [

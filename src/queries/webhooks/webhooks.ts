@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
-import type { StoredEventType } from '../../domain/event.ts';
+import { PENALTY_EVENT_TYPES, type StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { generateWebhookSecret, MAX_WEBHOOKS } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -20,7 +20,7 @@ const { secret: _, ...SHOWN } = getTableColumns(webhooks);
 /**
  * Adds a webhook that receives events from now on. Written to the audit log.
  * @param options.url as `parseUrl` of the endpoint rules returns it.
- * @param options.types undefined: all.
+ * @param options.types undefined: those that concern penalties, now and later.
  * @returns the webhook with its secret, which lists do not show.
  * @throws {Conflict} when there are {@link MAX_WEBHOOKS}.
  */
@@ -60,6 +60,11 @@ export async function createWebhook(
     });
     return row;
   });
+}
+
+/** The types that a webhook receives: without chosen ones, those that concern penalties. */
+export function typesOf({ types }: Pick<Webhook, 'types'>): readonly StoredEventType[] {
+  return types ?? PENALTY_EVENT_TYPES;
 }
 
 /** All webhooks, oldest first. */

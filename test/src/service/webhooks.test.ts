@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import type { StoredEventType } from '../../../src/domain/event.ts';
-import { type EventLog, readEventLog } from '../../../src/queries/penalties/events.ts';
+import { type EventLog, readEventLog, recordEvent } from '../../../src/queries/penalties/events.ts';
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import {
   enableWebhook,
@@ -95,6 +95,24 @@ test('a webhook of some types gets only those, and nobody gets silent events', a
   expect(all.taken()).toEqual([`penalty.created ${id}`, `penalty.lifted ${id}`, `penalty.created ${last}`]);
   await waitFor(() => lifted.taken().length > 0);
   expect(lifted.taken()).toEqual([`penalty.lifted ${id}`]);
+  for (const webhook of webhooks) await removeWebhook(db, webhook.id, { actor: 'operator' });
+});
+
+test('an event of another subject goes to the webhooks that chose its type, and to no others', async () => {
+  await connection`alter type penalty_event_type add value 'test.happened'`;
+  // Not in the table of types, so that it goes nowhere by default.
+  const type = 'test.happened' as never;
+  const [chosen, unchosen] = [aReceiver(), aReceiver()];
+  const webhooks = [await addWebhook(chosen, [type]), await addWebhook(unchosen)];
+  await db.transaction((tx) => recordEvent(tx, type, { thing: { id: 1 } }));
+  const id = await aBan();
+  await waitFor(() => chosen.received.length > 0 && unchosen.received.length > 0);
+  const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  const cursor = expect.stringMatching(/^[0-9a-f]{8}-[0-9]+$/);
+  expect(chosen.received.map(({ body }) => body)).toEqual([
+    { type, timestamp, data: { cursor, type, occurred_at: timestamp, thing: { id: 1 } } },
+  ]);
+  expect(unchosen.taken()).toEqual([`penalty.created ${id}`]);
   for (const webhook of webhooks) await removeWebhook(db, webhook.id, { actor: 'operator' });
 });
 

@@ -557,7 +557,7 @@ export const en = {
     lead: 'Each of these addresses is notified whenever a penalty changes. Messages are signed (Standard Webhooks).',
     none: 'No webhooks yet.',
     columns: { url: 'Address', types: 'Events', state: 'State', added: 'Added' },
-    allTypes: 'all',
+    allTypes: 'all about penalties',
     typeNames: {
       'penalty.created': 'penalty.created: a new penalty',
       'penalty.changed': 'penalty.changed: its details changed',

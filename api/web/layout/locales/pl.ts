@@ -515,7 +515,7 @@ export const pl: Texts = {
     lead: 'Na te adresy wysyłamy na bieżąco powiadomienia o karach. Wiadomości są podpisane (Standard Webhooks).',
     none: 'Brak webhooków.',
     columns: { url: 'Adres', types: 'Zdarzenia', state: 'Stan', added: 'Dodano' },
-    allTypes: 'wszystkie',
+    allTypes: 'wszystkie dotyczące kar',
     typeNames: {
       'penalty.created': 'penalty.created: nowa kara',
       'penalty.changed': 'penalty.changed: zmieniły się jej szczegóły',

@@ -1,6 +1,9 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { asc, eq, getTableColumns } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Db } from '../../../../src/db/client.ts';
 import {
+  type EventData,
   penalties,
   penaltyEventState,
   penaltyEvents,
@@ -8,17 +11,24 @@ import {
 } from '../../../../src/db/schema/penalties.ts';
 import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
+  listPenaltyChanges,
   listStoredEvents,
   locateCursor,
+  type PenaltyEvent,
   prunePenaltyEvents,
   readEventLog,
+  recordEvent,
   recordExpiredPenalties,
+  toPenaltyEvent,
 } from '../../../../src/queries/penalties/events.ts';
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { db, connection } = await createTestDatabase();
+const { source, sourceTable, sourceId, goneAt, ...OF_A_PENALTY } = getTableColumns(penalties);
 const minutesAgo = (minutes: number) => new Date(Math.floor(Date.now() / 1000 - minutes * 60) * 1000);
 
 beforeEach(async () => {
@@ -32,9 +42,14 @@ async function insertOne(values: Parameters<typeof insertPenalties>[1][number] =
   return row;
 }
 
+async function listEvents(): Promise<PenaltyEvent[]> {
+  const rows = await db.select().from(penaltyEvents).orderBy(asc(penaltyEvents.id));
+  return rows.map(toPenaltyEvent);
+}
+
 /** Types of all events after the first `skip`, with what tells them apart. */
 async function told(skip = 0) {
-  const events = await listStoredEvents(db, 0, { limit: 1000 });
+  const events = await listEvents();
   return events.slice(skip).map(({ type, penalty }) => `${type.replace('penalty.', '')} ${penalty.status}`);
 }
 
@@ -76,8 +91,49 @@ describe('events are recorded in the transaction of the change', () => {
       'expired EXPIRED',
       'removed EXPIRED',
     ]);
-    const events = await listStoredEvents(db, 0, { limit: 1000 });
+    const events = await listEvents();
     expect(events.map(({ isDeleted }) => isDeleted).filter(Boolean)).toHaveLength(1);
+  });
+
+  test('a change of any one column that clients see, and of no other', async () => {
+    const { id } = await insertOne({ status: 'UNBANNED', endsAt: minutesAgo(1), liftedAt: minutesAgo(2) });
+    const values: Record<string, string> = {
+      text: "'another'",
+      bigint: '76561198000000042',
+      integer: '42',
+      'timestamp (3) with time zone': "date_trunc('second', now())",
+      penalty_type: "'gag'",
+    };
+    const shown = Object.keys(OF_A_PENALTY).filter((name) => !['id', 'status'].includes(name));
+    for (const name of shown) {
+      const column = penalties[name as keyof typeof OF_A_PENALTY];
+      const value = values[column.getSQLType()] ?? '';
+      await connection.unsafe(`update penalties set "${column.name}" = ${value} where id = ${id}`);
+      const [row] = await db.select(OF_A_PENALTY).from(penalties);
+      expect({ name, event: (await listEvents()).at(-1)?.penalty }).toEqual({ name, event: row });
+    }
+    expect(await told()).toHaveLength(1 + shown.length);
+    await connection`update penalties set source = 'x', source_table = 'y', source_id = 'z'`;
+    expect(await told()).toHaveLength(1 + shown.length);
+  });
+
+  test('with all columns of a penalty that are not about its import', async () => {
+    const namesOf = (table: PgTable) =>
+      Object.values(getTableColumns(table)).map((column) => `${column.name} ${column.getSQLType()}`);
+    const ofEvents = [
+      'type penalty_event_type',
+      'occurred_at',
+      'is_silent',
+      'is_deleted',
+      'data',
+      'penalty_id',
+    ];
+    const ofImports = ['id', 'type', 'source', 'source_table', 'source_id', 'gone_at'];
+    const without = (names: string[], others: string[]) =>
+      names.filter((name) => ![name, name.split(' ')[0]].some((each) => others.includes(each ?? ''))).sort();
+    expect(without(namesOf(penaltyEvents), [...ofEvents, 'id', 'penalty_type'])).toEqual(
+      without(namesOf(penalties), ofImports),
+    );
   });
 
   test('nothing of a transaction that is rolled back', async () => {
@@ -124,7 +180,7 @@ describe('the order of events is the order of commits', () => {
     expect((await readEventLog(db)).newestId).toBe(0);
     goOn();
     await Promise.all([slow, quick]);
-    const events = await listStoredEvents(db, 0, { limit: 10 });
+    const events = await listEvents();
     expect(events.map(({ penalty }) => String(penalty.playerSteamId))).toEqual(['1', aSteamId(2)]);
   });
 
@@ -143,6 +199,49 @@ describe('the order of events is the order of commits', () => {
     seen.push(...(await listStoredEvents(db, seen.at(-1) ?? 0, { limit: 1000 })).map(({ id }) => id));
     expect(seen).toEqual((await listStoredEvents(db, 0, { limit: 1000 })).map(({ id }) => id));
     expect(seen).toHaveLength(60);
+  });
+});
+
+describe('an event of another subject', () => {
+  // Types of tests are not in the table of types, so that they go nowhere by default.
+  const record = (tx: Db, data: EventData) => recordEvent(tx, 'test.happened' as never, data);
+  const readChanges = async () => {
+    const { changes, newestId, hasMore } = await listPenaltyChanges(db, await cursorAt(0), 2);
+    return { types: changes.map(({ type }) => type), newestId, hasMore };
+  };
+  const cursorAt = async (id: number) => formatEventCursor({ epoch: (await readEventLog(db)).epoch, id });
+
+  beforeAll(async () => {
+    await connection`alter type penalty_event_type add value 'test.happened'`;
+  });
+
+  test('is read with its data, and is passed by changes of penalties', async () => {
+    await db.transaction((tx) => record(tx, { thing: { id: 1 } }));
+    expect(await listStoredEvents(db, 0, { limit: 10 })).toEqual([
+      {
+        id: 1,
+        type: 'test.happened' as never,
+        occurredAt: expect.any(Date),
+        isSilent: false,
+        data: { thing: { id: 1 } },
+      },
+    ]);
+    expect(await readChanges()).toEqual({ types: [], newestId: 1, hasMore: false });
+    await insertOne();
+    await db.transaction((tx) => record(tx, {}));
+    expect(await readChanges()).toEqual({ types: ['penalty.created'], newestId: 3, hasMore: false });
+  });
+
+  test('waits for writers of penalties, so that ids are in the order of commits', async () => {
+    let recording: Promise<void> | undefined;
+    await db.transaction(async (tx) => {
+      await insertPenalties(tx, [{}]);
+      recording = db.transaction((other) => record(other, {}));
+      await waitFor(async () => (await countWaiting(db)) === 1);
+    });
+    await recording;
+    const events = await listStoredEvents(db, 0, { limit: 10 });
+    expect(events.map(({ type }) => String(type))).toEqual(['penalty.created', 'test.happened']);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir, readdir } from 'node:fs/promises';
-import { count, eq, type SQL, sql } from 'drizzle-orm';
+import { count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { storeUpload } from '../../../../media/uploads.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
@@ -15,6 +15,7 @@ import {
 import { discordFeeds } from '../../../../src/db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies } from '../../../../src/db/schema/penalties.ts';
 import { NotFound } from '../../../../src/domain/errors.ts';
+import { recordEvent } from '../../../../src/queries/penalties/events.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import { saveSteamBans } from '../../../../src/queries/steam-bans.ts';
@@ -226,6 +227,19 @@ describe('work under way while somebody is erased', () => {
     await erasing;
     expect(await traces()).toEqual([]);
   });
+});
+
+test('anonymises them in events of other subjects', async () => {
+  await connection`alter type penalty_event_type add value 'test.happened'`;
+  const data = { appeal: { id: 7, people: [id, aSteamId(1)] } };
+  await db.transaction((tx) => recordEvent(tx, 'test.happened' as never, data));
+  await erase();
+  const [event] = await db
+    .select({ data: penaltyEvents.data })
+    .from(penaltyEvents)
+    .where(isNotNull(penaltyEvents.data));
+  expect(event?.data).toEqual({ appeal: { id: 7, people: ['0', aSteamId(1)] } });
+  expect(await traces()).toEqual([]);
 });
 
 describe('erasing penalties', () => {
