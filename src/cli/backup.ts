@@ -6,6 +6,7 @@ import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
+import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
 import { confirm } from './confirm.ts';
 import { showProgress } from './progress.ts';
@@ -47,9 +48,9 @@ export function addBackupCommands(program: Command, session: Session): void {
       const ask = async (contents: string, { takenAt }: Manifest) => {
         progress.end();
         if (options.yes) return;
-        const { host, pathname } = new URL(url);
+        const { server, database } = parsePostgresAddress(url, 'DATABASE_URL');
         await confirm(
-          `Replace everything in ${host}${pathname} (${contents}) and its sounds with the backup of ${describeMoment(new Date(takenAt))}? This cannot be undone.`,
+          `Replace everything in ${server}/${database} (${contents}) and its sounds with the backup of ${describeMoment(new Date(takenAt))}? This cannot be undone.`,
         );
       };
       const work = restoreBackup(

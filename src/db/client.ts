@@ -1,6 +1,7 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { errorCauses, errorCode, Unavailable } from '../domain/errors.ts';
+import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { createSocketFactory, SILENCE } from './connection/socket.ts';
 
 /** A Drizzle handle on one server, or on a transaction. */
@@ -60,6 +61,7 @@ export function connect(
     DateStyle: 'ISO',
   };
   const options = {
+    ...parsePostgresAddress(url, 'DATABASE_URL').options,
     max,
     connect_timeout: 3,
     // Otherwise every connection first reads all array types, which takes a quarter of the time to connect. The driver then
@@ -76,8 +78,8 @@ export function connect(
     // Without a time limit on statements, a silent connection may still be working.
     socket: createSocketFactory(statementTimeoutMs === 0 ? undefined : SILENCE),
   };
-  // In a variable, because the driver's types lack its `socket` option.
-  return postgres(url, options);
+  // By reflection, because the driver's types lack its `socket` option and lists of ports.
+  return Reflect.apply(postgres, undefined, [options]);
 }
 
 /** Opens a single session for long work: it is never replaced, and its statements have no time limit. */
@@ -102,6 +104,7 @@ const OUTAGE_CODES = new Set([
   'EHOSTUNREACH',
   'ETIMEDOUT',
   'ENOENT',
+  'EACCES',
   '25006', // read_only_sql_transaction: a primary that became a replica; reads still work
   '28000', // invalid_authorization_specification
   '28P01', // invalid_password: changed while the service runs
@@ -115,6 +118,9 @@ const OUTAGE_CODES = new Set([
   '57P03', // cannot_connect_now
 ]);
 
+/** Codes of Node for a certificate that was not accepted, such as `ERR_TLS_CERT_ALTNAME_INVALID`. */
+export const CERTIFICATE_CODE = /^ERR_TLS_|CERT|^UNABLE_TO_/;
+
 /** Whether a query failed because the database is unavailable, not because the query is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
   return outageCodeOf(error) !== undefined;
@@ -126,9 +132,10 @@ export function outageCodeOf(error: unknown): string | undefined {
     // Thrown by a wait limit; Drizzle wraps it like other errors.
     if (cause instanceof Unavailable) return 'WAIT_LIMIT';
     const code = errorCode(cause);
-    // Only a missing Unix socket is an outage, not any other missing file.
-    if (code === 'ENOENT' && !('syscall' in cause && cause.syscall === 'connect')) continue;
-    if (OUTAGE_CODES.has(code) || code.startsWith('08')) return code;
+    // Of a Unix socket they are outages, of any other file they are not.
+    const isOfFile = code === 'ENOENT' || code === 'EACCES';
+    if (isOfFile && !('syscall' in cause && cause.syscall === 'connect')) continue;
+    if (OUTAGE_CODES.has(code) || code.startsWith('08') || CERTIFICATE_CODE.test(code)) return code;
   }
   return undefined;
 }

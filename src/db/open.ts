@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { errorCauses, errorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
+import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
-import { outageCodeOf } from './client.ts';
+import { CERTIFICATE_CODE, outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -76,6 +77,7 @@ const OPERATORS_CODES = new Set([
 ]);
 
 const DISK_FULL = '53100';
+const FULL = '53300';
 
 /**
  * Turns the error of a database that could not be opened or migrated, or was lost during the start, into one line;
@@ -84,22 +86,28 @@ const DISK_FULL = '53100';
  */
 export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddress): unknown {
   const name = isEmbedded ? 'The embedded database' : 'The database of DATABASE_URL';
-  const { host } = new URL(url);
+  const { server } = parsePostgresAddress(url, 'DATABASE_URL');
   for (const cause of errorCauses(error)) {
     if (cause instanceof Unavailable || cause instanceof InvalidInput) return cause;
-    if (OPERATORS_CODES.has(errorCode(cause))) {
-      return new InvalidInput(`${name} cannot be used: ${cause.message} (${host})`, { cause: error });
+    const code = errorCode(cause);
+    if (code === FULL)
+      return new Unavailable(`${name} accepts no more connections: ${cause.message} (${server})`, {
+        cause: error,
+      });
+    if (OPERATORS_CODES.has(code) || CERTIFICATE_CODE.test(code)) {
+      return new InvalidInput(`${name} cannot be used: ${cause.message} (${server})`, { cause: error });
     }
   }
   const code = outageCodeOf(error);
   if (code === undefined) return error;
   const trouble = code === DISK_FULL ? 'cannot be written: its disk is full' : 'is unreachable';
-  return new Unavailable(`${name} ${trouble}: ${host}`, { cause: error });
+  return new Unavailable(`${name} ${trouble}: ${server}`, { cause: error });
 }
 
 /** One line for work that an outage of the database interrupted; undefined for any other error. */
 export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";
+  if (code === FULL) return 'The database accepts no more connections: try again';
   return code === undefined ? undefined : 'The database became unreachable: try again';
 }

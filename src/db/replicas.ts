@@ -1,3 +1,4 @@
+import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import { type Connection, connect, openDrizzle } from './client.ts';
 import { createPool, type Pool } from './connection/pool.ts';
@@ -109,13 +110,13 @@ type Replica = {
 };
 
 function openReplica(url: string, max: number): Replica {
-  const { host, pathname } = new URL(url);
+  const { server, database } = parsePostgresAddress(url, 'DATABASE_REPLICA_URLS');
   const connection = connect(url, { max });
   // Sets the parsers, so that dates come as text as from the primary.
   openDrizzle(connection);
   const pool = createPool(connection, max);
   return {
-    name: host + pathname,
+    name: `${server}/${database}`,
     connection,
     pool,
     probe: openProbe(url),

@@ -14,7 +14,9 @@ import {
   tryParseMapping,
 } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
+import { splitList } from '../domain/text/list.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
+import { parsePostgresAddress } from './database-address.ts';
 import {
   type Env,
   matching,
@@ -27,7 +29,6 @@ import {
   secretsOf,
   timezone,
   url,
-  urls,
   type Variables,
   withoutPassword,
 } from './environment.ts';
@@ -84,8 +85,11 @@ function readSettings(env: Env) {
       discordInviteUrl: url(env, 'DISCORD_INVITE_URL', ['https']),
     },
     /** Unset: the embedded PostgreSQL under `dataDir`. */
-    databaseUrl: url(secrets, 'DATABASE_URL', ['postgres', 'postgresql']),
-    databaseReplicaUrls: urls(passwordless(env), 'DATABASE_REPLICA_URLS', ['postgres', 'postgresql']),
+    databaseUrl: postgresUrls('DATABASE_URL', [secrets.read('DATABASE_URL') ?? ''])[0],
+    databaseReplicaUrls: postgresUrls(
+      'DATABASE_REPLICA_URLS',
+      splitList(env.read('DATABASE_REPLICA_URLS') ?? ''),
+    ),
     dataDir: env.read('DATA_DIR') ?? './data',
     storageDir: env.read('STORAGE_DIR') ?? './storage',
     discord: {
@@ -251,6 +255,13 @@ function listSettings(): Set<string> {
   const names = new Set<string>();
   readSettings({ read: (name) => void names.add(name), show: String });
   return names;
+}
+
+/** Addresses of PostgreSQL as they were given, without empty ones. */
+function postgresUrls(setting: string, given: string[]): string[] {
+  const urls = given.filter((url) => url !== '');
+  for (const url of urls) parsePostgresAddress(url, setting);
+  return urls;
 }
 
 function publicOrigin(env: Env): string | undefined {

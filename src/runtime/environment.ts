@@ -97,22 +97,12 @@ export function matching(env: Env, name: string, pattern: RegExp, format: string
 
 /** A URL as it was given. @param schemes the allowed ones, without colon. */
 export function url(env: Env, name: string, schemes: readonly string[]): string | undefined {
-  return parsed(env, name, (value) => tryParseUrl(value, schemes), urlsWith(schemes));
-}
-
-/** The same for each value of a list. */
-export function urls(env: Env, name: string, schemes: readonly string[]): string[] {
-  return parsedList(env, name, (value) => tryParseUrl(value, schemes), urlsWith(schemes));
-}
-
-function tryParseUrl(value: string, schemes: readonly string[]): string | undefined {
-  const scheme = URL.parse(value)?.protocol.slice(0, -1);
-  return scheme !== undefined && schemes.includes(scheme) ? value : undefined;
-}
-
-function urlsWith(schemes: readonly string[]): string {
+  const tryParse = (value: string) => {
+    const scheme = URL.parse(value)?.protocol.slice(0, -1);
+    return scheme !== undefined && schemes.includes(scheme) ? value : undefined;
+  };
   const starts = schemes.map((scheme) => (scheme === 'mailto' ? 'mailto:' : `${scheme}://`));
-  return `an address that begins with ${starts.join(' or ')}`;
+  return parsed(env, name, tryParse, `an address that begins with ${starts.join(' or ')}`);
 }
 
 /** Addresses and networks in CIDR notation. */

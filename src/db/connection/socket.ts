@@ -24,9 +24,11 @@ export const SILENCE: Silence = { limitMs: 12_000, lookEveryMs: 5000 };
  * With TLS, the driver calls `onprotocol` with the socket that carries the protocol, which is watched instead.
  * @param silence when a connection is dead; undefined: never.
  */
-export function createSocketFactory(silence: Silence | undefined): (target: Target) => Socket {
+export function createSocketFactory(silence: Silence | undefined): (target: Target) => Promise<Socket> {
   let next = 0;
-  return ({ host, port, path, ssl }) => {
+  return async ({ host, port, path, ssl }) => {
+    // A missing Unix socket is an error before the caller's promises continue: connect in their turn.
+    await Promise.resolve();
     const index = next % Math.max(host.length, 1);
     next += 1;
     const socket = path ? dial(path) : dial(port[index] ?? 5432, host[index] ?? 'localhost');

@@ -1,4 +1,5 @@
 import { InvalidInput } from '../../domain/errors.ts';
+import { ESCAPES, trySplitAddress } from '../../runtime/database-address.ts';
 
 /** The modes of https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode that enforce TLS. */
 const TLS_MODES = ['required', 'verify-ca', 'verify-identity'] as const;
@@ -19,37 +20,17 @@ export type MysqlAddress = {
   tls: MysqlTls | undefined;
 };
 
-const FORM =
-  'the address of a source has the form mysql://user:password@host:port/database; ' +
-  'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
+const FORM = `the address of a source has the form mysql://user:password@host:port/database; ${ESCAPES}`;
 
 /**
  * Reads `mysql://user:password@host:port/database?ssl-mode=…&ssl-ca=PATH`; port 3306 and user `root` when not given.
  * @throws {InvalidInput} one line, without any part of the address that could belong to the password.
  */
 export function parseMysqlAddress(address: string): MysqlAddress {
-  if (!URL.canParse(address)) throw new InvalidInput(FORM);
-  const { hostname, port, username, password, pathname, search, searchParams, hash } = new URL(address);
-  const database = decode(pathname.slice(1));
-  // An unescaped character ended the password too early.
-  const isCut = `${pathname}${search}`.includes('@') || hash !== '';
-  if (isCut || hostname === '' || database === '') throw new InvalidInput(FORM);
-  return {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? 3306 : Number(port),
-    user: decode(username) || 'root',
-    password: decode(password),
-    database,
-    tls: parseTls(searchParams),
-  };
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new InvalidInput(FORM);
-  }
+  const parts = trySplitAddress(address);
+  if (!parts?.host || !parts.database) throw new InvalidInput(FORM);
+  const { parameters, port = 3306, user, ...rest } = parts;
+  return { ...rest, port, user: user || 'root', tls: parseTls(parameters) };
 }
 
 const PARAMETERS = ['ssl-mode', 'ssl-ca'];

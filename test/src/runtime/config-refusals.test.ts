@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
+import { ESCAPES } from '../../../src/runtime/database-address.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 
 /** The one line with which startup fails for a bad setting. */
@@ -18,7 +19,7 @@ describe('a bad value ends with one line that names variable, value and what is 
   const port = 'a whole number from 0 to 65535';
   const limit = 'a whole number from 1 to 1000000000';
   const webAddress = 'an address that begins with http:// or https://';
-  const database = 'an address that begins with postgres:// or postgresql://';
+  const database = `postgres://user:password@host:port/database; ${ESCAPES}`;
   const networks = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
   const discordId = 'a Discord id of 1 to 20 digits';
   for (const [name, values, allowed] of [
@@ -147,6 +148,38 @@ describe('a bad value ends with one line that names variable, value and what is 
     expect(refusalOf({ DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' })).toBe(
       `DATABASE_REPLICA_URLS="nonsense" isn't valid: use ${database}`,
     );
+  });
+
+  test('a parameter of the address of a database that means nothing here, with its setting', () => {
+    const known = 'host, sslmode, sslrootcert, sslcert, sslkey, sslpassword, sslnegotiation';
+    for (const [parameter, line] of [
+      ['max=9', `the unknown parameter "max": use ${known}`],
+      ['schema=public&user=hunter2', `the unknown parameter "user": use ${known}`],
+      ['SSLMODE=require', `the unknown parameter "SSLMODE": use ${known}`],
+      ['host=db.example', 'the parameter host="db.example": use the folder of a Unix socket'],
+      [
+        'sslmode=on',
+        'the parameter sslmode="on": use one of disable, allow, prefer, require, verify-ca, verify-full',
+      ],
+      ['sslnegotiation=no', 'the parameter sslnegotiation="no": use one of postgres, direct'],
+      [
+        'sslrootcert=/none/ca.pem',
+        'the parameter sslrootcert="/none/ca.pem": use a file that this process may read',
+      ],
+    ]) {
+      for (const name of ['DATABASE_URL', 'DATABASE_REPLICA_URLS']) {
+        const url = `postgres://user:hunter2@db/x?${parameter}`;
+        expect(refusalOf({ [name]: url })).toBe(`${name} has ${line}`);
+      }
+    }
+  });
+
+  test('a password that an unescaped character cuts, which is not shown', () => {
+    for (const url of ['u:hunter#2@db/x', 'u:12/hunter2@db/x', 'u:12?hunter2@db/x', 'u:50%hunter2@db/x']) {
+      expect(refusalOf({ DATABASE_URL: `postgres://${url}` })).toBe(
+        `DATABASE_URL="postgres://…@db/x" isn't valid: use ${database}`,
+      );
+    }
   });
 
   test('one of several in a list', () => {

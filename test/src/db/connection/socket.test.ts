@@ -38,17 +38,17 @@ test('an error of the driver names host and port', async () => {
 
 test('a connection closed before a byte came is an error, so that its query settles', async () => {
   onAccept = (socket) => socket.end();
-  expect(await failureOf(createSocketFactory(undefined)(target))).toBe('ECONNRESET');
+  expect(await failureOf(await createSocketFactory(undefined)(target))).toBe('ECONNRESET');
 });
 
 test('a connection that has spoken may close in peace', async () => {
   onAccept = (socket) => socket.end('hello');
-  expect(await failureOf(createSocketFactory(undefined)(target))).toBe('closed, error false');
+  expect(await failureOf(await createSocketFactory(undefined)(target))).toBe('closed, error false');
 });
 
 test('a connection on which a response is overdue is ended', async () => {
   onAccept = () => {};
-  const socket = createSocketFactory({ limitMs: 50, lookEveryMs: 20 })(target);
+  const socket = await createSocketFactory({ limitMs: 50, lookEveryMs: 20 })(target);
   const failure = failureOf(socket);
   socket.write('question');
   expect(await failure).toBe('ETIMEDOUT');
@@ -58,7 +58,7 @@ test('hosts are taken in turn, and the name stays for TLS to check', async () =>
   onAccept = () => {};
   const make = createSocketFactory(undefined);
   const two = { host: ['127.0.0.1', 'localhost'], port: [target.port[0] ?? 0, target.port[0] ?? 0] };
-  const sockets = [make(two), make(two), make(two)];
+  const sockets = await Promise.all([make(two), make(two), make(two)]);
   expect(sockets.map((socket) => Reflect.get(socket, 'host'))).toEqual([
     '127.0.0.1',
     'localhost',

@@ -42,7 +42,7 @@ test('ssl-mode and ssl-ca say how the connection is protected', () => {
 
 const FORM =
   'the address of a source has the form mysql://user:password@host:port/database; ' +
-  'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23 and @ as %40';
+  'in the user and the password write % as %25, / as %2F, ? as %3F, # as %23, $ as %24 and @ as %40';
 
 test.each([
   ['mysql://', FORM],
