@@ -74,7 +74,7 @@ export function createMemberRoles(
   let refusal: Error | undefined;
 
   const rounds = createRounds(
-    { log, metrics: mirrorMetrics, now },
+    { db, log, metrics: mirrorMetrics, now },
     {
       system: 'discord',
       name: 'roles of Discord',

@@ -1,15 +1,9 @@
 import type { Db } from '../db/client.ts';
 import { listActivePenaltyKeys } from '../queries/penalties/sources.ts';
 import { findSetting, saveSetting } from '../queries/settings.ts';
-import { type ImportRun, importPages } from './import-run.ts';
-import {
-  readSourcePages,
-  type SourceDatabase,
-  type SourceRow,
-  type SourceTable,
-  selectSourceRows,
-} from './source/tables.ts';
-import type { OpenTable, SourceSystem } from './source-system.ts';
+import type { ImportRun } from './import-run.ts';
+import { readSourcePages, type SourceDatabase, type SourceTable } from './source/tables.ts';
+import { importRows, importRowsById, type OpenTable, type SourceSystem } from './source-system.ts';
 
 /** The progress of a mirror, stored in the database so that it continues after a restart or in another process. */
 export type MirrorState = {
@@ -79,13 +73,13 @@ export async function importChanges(
     let { lastId, activeCursor } = before;
     const after = before.lastId - ID_OVERLAP;
     for await (const page of readSourcePages(database, source, { key, after, pageRows })) {
-      await importRows(reading, page);
+      await importRows(run, table, page);
       lastId = Math.max(lastId, Number(page.at(-1)?.id));
     }
     if (isChangedSince) {
       const updated = narrow(source, isChangedSince(state.sourceSeconds - SECONDS_OVERLAP));
       for await (const page of readSourcePages(database, updated, { key, pageRows })) {
-        await importRows(reading, page);
+        await importRows(run, table, page);
       }
     } else activeCursor = await lookUpActive(reading, activeCursor);
     const active = narrow(source, isActiveAt(sourceSeconds));
@@ -120,15 +114,10 @@ async function loadSourceClock(database: SourceDatabase): Promise<number> {
   return Number(row?.now);
 }
 
-async function importRows({ run, table }: Reading, rows: readonly SourceRow[]): Promise<void> {
-  const { parser, groups } = table;
-  await importPages(run, [groups ? await groups.complete(rows) : rows.map((row) => [row])], parser);
-}
-
 /** Compares our next active penalties with their rows. @returns the id to continue after; 0 once all were compared. */
 async function lookUpActive(reading: Reading, activeCursor: number): Promise<number> {
   const { run, database, table } = reading;
-  const { name, source, key, types } = table;
+  const { name, types } = table;
   const active = await listActivePenaltyKeys(
     run.db,
     { source: run.source.name, sourceTable: name, types },
@@ -136,19 +125,17 @@ async function lookUpActive(reading: Reading, activeCursor: number): Promise<num
   );
   for (let start = 0; start < active.length; start += LOOKUP_IDS) {
     const ids = active.slice(start, start + LOOKUP_IDS).map((row) => row.sourceId);
-    const marks = ids.map(() => '?').join(', ');
-    const rows = await selectSourceRows(database, source, `and p.${key} in (${marks})`, ids);
-    await importRows(reading, rows);
+    await importRowsById(run, database, table, ids);
   }
   return active.length < ACTIVE_WINDOW ? 0 : (active.at(-1)?.id ?? 0);
 }
 
 /** Compares the next rows that are active at the source, by id. @returns the id to continue after; 0 once all were compared. */
 async function importActive(reading: Reading, active: SourceTable, after: number): Promise<number> {
-  const { database, table, pageRows } = reading;
+  const { run, database, table, pageRows } = reading;
   let rowsCompared = 0;
   for await (const page of readSourcePages(database, active, { key: table.key, after, pageRows })) {
-    await importRows(reading, page);
+    await importRows(run, table, page);
     rowsCompared += page.length;
     if (rowsCompared >= ACTIVE_WINDOW) return Number(page.at(-1)?.id);
   }

@@ -35,6 +35,8 @@ export function startSummary(source: string, isDryRun: boolean) {
     unchanged: 0,
     /** Penalties that the source no longer has: marked and kept. */
     gone: 0,
+    /** Penalties that the source suddenly no longer has, with many others: they stay as they were. */
+    held: 0,
     /** Rows that were set aside, and how many of them are outdated. */
     setAside: 0,
     outdated: 0,

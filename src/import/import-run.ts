@@ -3,13 +3,17 @@ import { LOCKS } from '../db/locks.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { isPenaltyTime, PENALTY_YEARS, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
 import type { Actor } from '../domain/rights/actor.ts';
+import { isSudden, type Loss } from '../queries/held-removals.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import {
   deleteImportedPenalties,
+  findLostPenalties,
   type ImportedPenalty,
   listImportedPenalties,
+  listWaitingIds,
   markGonePenalties,
   markSeen,
+  type Replaced,
   type SourceKey,
   startImportSession,
   writeImportedPenalties,
@@ -43,13 +47,22 @@ export type ImportOptions = ImportListener & {
   waits?: boolean;
   /** The source is the same one as before, at a new address. */
   replacesSource?: boolean;
+  /** Removes what the source no longer has, however much that is. */
+  acceptsRemovals?: boolean;
+  /** Chooses the tables of which nothing is removed: all, if the losses of any are sudden, unless they are accepted. */
+  holdLosses?: HoldLosses;
   /** Ends the import; written pages stay. */
   signal?: AbortSignal;
 };
 
+/** @param losses one of each table that has penalties here. @returns the subjects of those that are held. */
+type HoldLosses = (losses: readonly Loss[]) => readonly string[] | Promise<readonly string[]>;
+
 /** A running import. */
 export type ImportRun = ImportDeps & {
   source: PenaltySource;
+  holdLosses: HoldLosses;
+  replaced: Replaced;
   isDryRun: boolean;
   /** The connection that holds the source's lock, and writes. */
   session: Connection;
@@ -68,7 +81,15 @@ export type ImportRun = ImportDeps & {
 export async function runImport(
   deps: ImportDeps,
   source: PenaltySource,
-  { isDryRun = false, waits = true, replacesSource = false, signal, ...listener }: ImportOptions,
+  {
+    isDryRun = false,
+    waits = true,
+    replacesSource = false,
+    acceptsRemovals = false,
+    holdLosses = (losses) => (acceptsRemovals ? [] : holdAllIfSudden(losses)),
+    signal,
+    ...listener
+  }: ImportOptions,
   importAll: (run: ImportRun) => Promise<void>,
 ): Promise<ImportSummary> {
   const { name } = source;
@@ -85,10 +106,12 @@ export async function runImport(
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
-    await importAll({ ...deps, source, isDryRun, session, summary, listener, signal });
+    // A database numbers its rows, so that a new row may get the id of a deleted one.
+    const replaced = source.kind === 'ndjson' ? 'updated' : 'waits';
+    await importAll({ ...deps, source, holdLosses, replaced, isDryRun, session, summary, listener, signal });
     if (isDryRun) return summary;
-    const { read, added, changed, gone, setAside, serversAdded } = summary;
-    const details = { read, added, changed, gone, setAside, serversAdded };
+    const { read, added, changed, gone, held, setAside, serversAdded } = summary;
+    const details = { read, added, changed, gone, ...(held > 0 && { held }), setAside, serversAdded };
     await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;
   } finally {
@@ -118,11 +141,56 @@ async function lockSource(
   await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
 }
 
-/** Marks as gone the penalties of some tables that the import has not seen, and counts them. */
-export async function markGone(run: ImportRun, sourceTables: readonly string[]): Promise<void> {
-  const { session, source, summary, isDryRun, now } = run;
-  const scope = { source: source.name, sourceTables };
-  summary.gone = await markGonePenalties(session, scope, { now: now(), isDryRun });
+function holdAllIfSudden(losses: readonly Loss[]): string[] {
+  return losses.some(({ counts }) => isSudden(counts)) ? losses.map(({ subject }) => subject) : [];
+}
+
+/** Ids of rows that are read again at once. */
+const WAITING_IDS = 500;
+
+/**
+ * Ends a full read of some tables: marks as gone the penalties that it has not seen, and writes the rows that wait to replace
+ * one of them, except of tables whose losses are held.
+ * @param importByIds imports these rows of a table.
+ */
+export async function removeLost(
+  run: ImportRun,
+  sourceTables: readonly string[],
+  importByIds: (run: ImportRun, sourceTable: string, ids: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const { session, source, summary, isDryRun } = run;
+  const now = run.now();
+  const losses = await findLostPenalties(session, { source: source.name, sourceTables }, now);
+  const held = await run.holdLosses(
+    losses.map(({ sourceTable, lost, total, lostInForce, totalInForce }) => ({
+      subject: sourceTable,
+      counts: [
+        { removals: lost, total },
+        { removals: lostInForce, total: totalInForce },
+      ],
+    })),
+  );
+  for (const { sourceTable, lost } of losses) if (held.includes(sourceTable)) summary.held += lost;
+  const others = sourceTables.filter((table) => !held.includes(table));
+  /** The rows were counted and reported when they were read first. */
+  const again = {
+    ...run,
+    replaced: 'kept',
+    summary: startSummary(source.name, isDryRun),
+    listener: {},
+  } as const;
+  for (const table of others) {
+    for (let after = ''; ; ) {
+      const ids = await listWaitingIds(session, table, { after, limit: WAITING_IDS });
+      if (ids.length === 0) break;
+      if (isDryRun) again.summary.added += ids.length;
+      else await importByIds(again, table, ids);
+      after = ids.at(-1) ?? '';
+    }
+  }
+  summary.added += again.summary.added;
+  const gone = await markGonePenalties(session, others, { now, isDryRun });
+  summary.gone = isDryRun ? gone - again.summary.added : gone;
 }
 
 /** Reports something odd about an item that is imported. */
@@ -270,12 +338,11 @@ function checkTime(name: string, time: Date): Date {
 }
 
 async function writePage(run: ImportRun, { rows, unreadable, merged }: ParsedPage): Promise<void> {
-  const { session, source, isDryRun, summary } = run;
+  const { session, source, isDryRun, replaced, summary } = run;
   const ended = await setRowsAside(run, unreadable);
   const counts = await writeImportedPenalties(session, source.name, [...rows, ...ended], {
     isDryRun,
-    // A database numbers its rows, so that a new row may get the id of a deleted one.
-    keepsReplaced: source.kind !== 'ndjson',
+    replaced,
   });
   // They still exist at the source, so what an earlier import stored of them must not be marked as gone.
   await markSeen(session, unreadable);

@@ -1,6 +1,6 @@
-import type { Db } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
-import { areRemovalsAccepted } from '../queries/held-removals.ts';
+import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
+import { hasWaitingRows } from '../queries/penalties/imported.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
 import type { AdminRights } from './admin-rights.ts';
 import {
@@ -19,7 +19,6 @@ import type { SourceDatabase } from './source/tables.ts';
 import { importTables, openTables, type SourceSystem } from './source-system.ts';
 
 type Deps = RoundsDeps & {
-  db: Db;
   /** For the connection that holds the source's lock. */
   databaseUrl: string;
 };
@@ -40,6 +39,8 @@ type Settings = {
 const PAGE_ROWS = 1000;
 /** The hour, in the plugin's time zone, at which every row is read again. */
 const SWEEP_TIME_OF_DAY_MS = 4 * 3_600_000;
+/** How often every row is read while removals are held back. */
+const HELD_SWEEP_MS = 3_600_000;
 
 /** Bounds memory, since a broken source may have every row set aside. */
 const MAX_ROWS_LOGGED = 1000;
@@ -52,11 +53,11 @@ const LOST_ERASURES =
  * read each night, which finds what the rounds miss; see {@link createRounds}.
  */
 export function createMirror(
-  { db, databaseUrl, ...deps }: Deps,
+  { databaseUrl, ...deps }: Deps,
   system: SourceSystem,
   { url, source: sourceName, timezone = 'UTC', intervalSeconds, flags }: Settings,
 ): Rounds {
-  const { log, metrics, now = () => new Date() } = deps;
+  const { db, log, metrics, now = () => new Date() } = deps;
   const { kind } = system;
   const name = SYSTEM_NAMES[kind];
   const setting = kind.toUpperCase();
@@ -87,21 +88,40 @@ export function createMirror(
   async function importRound(signal: AbortSignal, database: SourceDatabase): Promise<void> {
     const identity = { name: sourceName, kind, address: database.address, prefix: system.prefix };
     const source = JSON.stringify(identity);
-    const isAccepted = await areRemovalsAccepted(db, kind);
+    const heldRemovals = await listHeldRemovals(db, kind);
+    const isAccepted = heldRemovals.some((removal) => removal.isAccepted);
+    const isHolding = heldRemovals.some((removal) => removal.kind === 'penalties');
     const state = await loadMirrorState(db, kind, source);
-    const isSweep =
-      isAccepted || !state || dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone);
+    let isSweep =
+      isAccepted ||
+      !state ||
+      dayOf(now(), timezone) !== dayOf(new Date(state.sweptAt), timezone) ||
+      (isHolding && now().getTime() - new Date(state.sweptAt).getTime() >= HELD_SWEEP_MS);
+    let held: readonly string[] = [];
     let next: MirrorState | undefined;
     const summary = await runImport(
       { db, databaseUrl, now, actor: 'configuration' },
       identity,
-      { waits: false, signal, onReport: logReport },
+      {
+        waits: false,
+        signal,
+        onReport: logReport,
+        holdLosses: async (losses) => {
+          held = await holdRemovals(db, { system: kind, kind: 'penalties' }, losses, {
+            isAccepted,
+            now: now(),
+          });
+          return held;
+        },
+      },
       async (importRun) => {
         const tables = await openTables(importRun, database, system);
-        if (!isSweep) {
+        if (!isSweep && state) {
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
-          return;
+          // A full read decides about other penalties under known ids; while it holds some back, it is repeated hourly.
+          isSweep = !isHolding && (await hasWaitingRows(importRun.session));
         }
+        if (!isSweep) return;
         // Loaded before the rows: rows added meanwhile count as new in the next round.
         const sweptAt = now().toISOString();
         next = await loadStateAfterSweep(database, tables, { source, sweptAt });
@@ -109,6 +129,7 @@ export function createMirror(
       },
     );
     if (next) await saveMirrorState(db, kind, next);
+    if (isSweep) await keepHeldRemovals(db, { system: kind, kind: 'penalties' }, held);
     report(summary, isSweep);
     if (flags) await mirrorFlags(database, flags, { isAccepted, signal });
   }

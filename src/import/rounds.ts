@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import type { Db } from '../db/client.ts';
 import { Conflict } from '../domain/errors.ts';
 import type { FlagSystem } from '../domain/rights/user-flags.ts';
+import { type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
 
@@ -22,9 +24,12 @@ export type RoundsHealth = {
   /** Why nothing is mirrored until an operator decides how to continue. */
   refusal: string | undefined;
   lastRoundAt: Date | undefined;
+  /** How many removals are held back, of `penalties` and of each flag; undefined when none are. */
+  held: Record<string, number> | undefined;
 };
 
 export type RoundsDeps = {
+  db: Db;
   log: Logger;
   metrics: MirrorMetrics;
   now?: () => Date;
@@ -44,7 +49,7 @@ type Options = {
 };
 
 /** `isUp`: this process mirrors, and its last round succeeded. */
-type MirrorReading = { isUp: boolean; lastRoundAt: Date | undefined };
+type MirrorReading = { isUp: boolean; lastRoundAt: Date | undefined; removals: number };
 
 /** The metrics of all mirrors of a process, labelled by their system. */
 export type MirrorMetrics = {
@@ -70,6 +75,11 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
         lastRoundAt ? [{ labels, value: lastRoundAt.getTime() / 1000 }] : [],
       ),
   );
+  metrics.addGauges(
+    'mirror_held_removals',
+    'Penalties and flags that the system suddenly no longer has, and that this process keeps for now.',
+    () => readAll().map(({ labels, removals }) => ({ labels, value: removals })),
+  );
   return {
     add: (system, read) => void mirrors.set(system, read),
     countRows: metrics.addCounter('mirror_rows_total', 'Rows the mirror wrote.', ['system', 'change']),
@@ -81,10 +91,10 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
  * nothing else.
  */
 export function createRounds(
-  { log, metrics, now = () => new Date() }: RoundsDeps,
+  { db, log, metrics, now = () => new Date() }: RoundsDeps,
   { system, name, intervalSeconds, gatherMs = 0, run, refusalOf = () => undefined }: Options,
 ): Rounds {
-  const health: Omit<RoundsHealth, 'isMirroring'> = {
+  const health: Omit<RoundsHealth, 'isMirroring' | 'held'> = {
     isUp: undefined,
     failures: 0,
     refusal: undefined,
@@ -92,15 +102,45 @@ export function createRounds(
   };
   let leading: AbortSignal | undefined;
   let loop: Loop | undefined;
+  /** Undefined before the first round. */
+  let heldRemovals: HeldRemovals[] | undefined;
   const isMirroring = () => leading?.aborted === false;
   metrics.add(system, () => ({
     isUp: health.isUp === true && isMirroring(),
     lastRoundAt: health.lastRoundAt,
+    removals: Object.values(countHeld() ?? {}).reduce((sum, removals) => sum + removals, 0),
   }));
+
+  function countHeld(): Record<string, number> | undefined {
+    if (!heldRemovals?.length || !isMirroring()) return undefined;
+    const counts: Record<string, number> = {};
+    for (const { kind, subject, removals } of heldRemovals) {
+      const key = kind === 'flags' ? subject : kind;
+      counts[key] = (counts[key] ?? 0) + removals;
+    }
+    return counts;
+  }
+
+  /** Says what began to be held back since the last round, and what no longer is. */
+  async function compareHeld(): Promise<void> {
+    const before = new Map(heldRemovals?.map((removal) => [removal.subject, removal]));
+    heldRemovals = await listHeldRemovals(db, system);
+    const begun = heldRemovals.filter(({ subject }) => !before.delete(subject));
+    if (begun.length > 0) {
+      const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
+      log.warn(
+        { held },
+        `${name} suddenly has much less: removals are held back for six hours, or until \`bun run cli mirrors accept ${system}\``,
+      );
+    }
+    if (before.size > 0)
+      log.info({ subjects: [...before.keys()] }, `removals of ${name} are no longer held back`);
+  }
 
   async function lead(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     leading = signal;
+    heldRemovals = undefined;
     loop = startLoop({
       name: `mirroring ${name}`,
       everyMs: intervalSeconds * 1000,
@@ -114,7 +154,10 @@ export function createRounds(
 
   async function runRound(signal: AbortSignal): Promise<void> {
     try {
+      // What another process or an earlier start held is no news.
+      heldRemovals ??= await listHeldRemovals(db, system);
       await run(signal);
+      await compareHeld();
       if (health.isUp === false) log.info(`mirroring ${name} works again`);
       health.isUp = true;
       health.failures = 0;
@@ -142,6 +185,6 @@ export function createRounds(
   return {
     lead,
     wake: () => loop?.wake(),
-    health: () => ({ ...health, isMirroring: isMirroring() }),
+    health: () => ({ ...health, isMirroring: isMirroring(), held: countHeld() }),
   };
 }

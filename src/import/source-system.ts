@@ -12,9 +12,9 @@ import {
   type ItemParser,
   type ItemReport,
   importPages,
-  markGone,
   NOT_LIFTED,
   type PenaltyState,
+  removeLost,
   runImport,
 } from './import-run.ts';
 import { findServerId, matchSourceServers, type ServerIds, type SourceServerTable } from './servers.ts';
@@ -28,6 +28,7 @@ import {
   type SourceDatabase,
   type SourceRow,
   type SourceTable,
+  selectSourceRows,
 } from './source/tables.ts';
 import { parsePlayerSteamId, parseUnixSeconds, toJoinedAdmin } from './source/values.ts';
 
@@ -95,7 +96,7 @@ export type SourceOptions = ImportOptions & {
 
 /**
  * Imports the penalties of another system's database; a repeated import only writes what changed there. Rows that have
- * vanished there are marked as gone and kept.
+ * vanished there are marked as gone and kept, unless they are suddenly many.
  * @throws {InvalidInput} for an address or a database of another kind.
  * @throws {Unavailable} when the source does not respond.
  */
@@ -146,10 +147,32 @@ export async function importTables(
     const pages = groups?.readAll(pageRows) ?? inGroups(readSourcePages(database, source, { key, pageRows }));
     await importPages(run, pages, parser, share);
   }
-  await markGone(
-    run,
-    tables.map(({ name }) => name),
-  );
+  const tableByName = new Map(tables.map((table) => [table.name, table]));
+  await removeLost(run, [...tableByName.keys()], async (waiting, name, ids) => {
+    const table = tableByName.get(name);
+    if (table) await importRowsById(waiting, database, table, ids);
+  });
+}
+
+/** Imports the rows with these ids. */
+export async function importRowsById(
+  run: ImportRun,
+  database: SourceDatabase,
+  table: OpenTable,
+  ids: readonly string[],
+): Promise<void> {
+  const marks = ids.map(() => '?').join(', ');
+  const rows = await selectSourceRows(database, table.source, `and p.${table.key} in (${marks})`, ids);
+  await importRows(run, table, rows);
+}
+
+/** Imports a page of rows, with those that belong to the same penalties. */
+export async function importRows(
+  run: ImportRun,
+  { parser, groups }: OpenTable,
+  rows: readonly SourceRow[],
+): Promise<void> {
+  await importPages(run, [groups ? await groups.complete(rows) : rows.map((row) => [row])], parser);
 }
 
 async function* inGroups(pages: AsyncIterable<SourceRow[]>): AsyncGenerator<SourceRow[][]> {

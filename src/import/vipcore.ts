@@ -1,4 +1,3 @@
-import type { Db } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { areRemovalsAccepted } from '../queries/held-removals.ts';
@@ -15,14 +14,14 @@ const ANY_GROUP = '*';
 
 /** Gives flags to VIPs by VIPCore's table of them, which is read whole once a minute. */
 export function createVipMirror(
-  { db, ...deps }: RoundsDeps & { db: Db },
+  deps: RoundsDeps,
   {
     url,
     flags,
     intervalSeconds = INTERVAL_SECONDS,
   }: { url: string; flags: FlagMapping; intervalSeconds?: number },
 ): Rounds {
-  const { log, now = () => new Date() } = deps;
+  const { db, log, now = () => new Date() } = deps;
   return createRounds(deps, {
     system: 'vipcore',
     name: 'VIPCore',

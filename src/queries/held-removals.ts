@@ -18,13 +18,14 @@ export type Loss = {
   isExpected?: boolean;
 };
 
-type HeldRemovals = typeof heldRemovals.$inferSelect;
+/** What is held back of one table's penalties, or of one flag. */
+export type HeldRemovals = typeof heldRemovals.$inferSelect;
 
 /**
  * Decides which losses of a full read are held back: those of more than 20, and more than half, unless they are accepted or
- * every full read of six hours found them. Remembers what is held, and forgets what no longer is.
- * @param tx a transaction, which also removes what is not held.
- * @param scope.kind all losses of this kind are among `losses`.
+ * every full read of six hours found them. Remembers what is held; {@link keepHeldRemovals} forgets what no longer is, once
+ * the rest was removed.
+ * @param losses all of this kind in this system.
  * @param options.isAccepted of {@link areRemovalsAccepted}, as it was when the read began.
  * @returns the subjects that are held: nothing of theirs may be removed.
  */
@@ -48,8 +49,17 @@ export async function holdRemovals(
       .returning({ since: heldRemovals.since });
     if (row && now.getTime() - row.since.getTime() < MAX_HELD_MS) held.push(subject);
   }
-  await tx.delete(heldRemovals).where(and(isOf({ system, kind }), notInArray(heldRemovals.subject, held)));
   return held;
+}
+
+/** Forgets what was held back before a full read that held only these subjects. */
+export async function keepHeldRemovals(
+  tx: Db,
+  { system, kind }: Pick<HeldRemovals, 'system' | 'kind'>,
+  held: readonly string[],
+): Promise<void> {
+  const isOfKind = and(eq(heldRemovals.system, system), eq(heldRemovals.kind, kind));
+  await tx.delete(heldRemovals).where(and(isOfKind, notInArray(heldRemovals.subject, [...held])));
 }
 
 /** Whether so much is removed that the source is rather broken. */
@@ -85,8 +95,4 @@ export async function forgetHeldRemovals(
   await db
     .delete(heldRemovals)
     .where(and(eq(heldRemovals.kind, kind), notInArray(heldRemovals.system, [...configured])));
-}
-
-function isOf({ system, kind }: Pick<HeldRemovals, 'system' | 'kind'>) {
-  return and(eq(heldRemovals.system, system), eq(heldRemovals.kind, kind));
 }

@@ -15,7 +15,7 @@ import {
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudits } from '../audit-log.ts';
-import { forgetHeldRemovals, holdRemovals } from '../held-removals.ts';
+import { forgetHeldRemovals, holdRemovals, keepHeldRemovals } from '../held-removals.ts';
 import { holdOffErasures, listErased } from '../personal-data/tombstones.ts';
 import { findSetting, saveSetting } from '../settings.ts';
 
@@ -112,7 +112,9 @@ export async function saveGuardedFlagRound(
         before !== undefined && !Bun.deepEquals(permissionsOf(before, flag), permissionsOf(mapping, flag)),
     }));
     await saveSetting(tx, key, JSON.stringify(mapping));
-    return holdRemovals(tx, { system, kind: 'flags' }, losses, { isAccepted, now: round.now });
+    const held = await holdRemovals(tx, { system, kind: 'flags' }, losses, { isAccepted, now: round.now });
+    await keepHeldRemovals(tx, { system, kind: 'flags' }, held);
+    return held;
   });
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { markGone, runImport } from '../../../src/import/import-run.ts';
+import { removeLost, runImport } from '../../../src/import/import-run.ts';
 import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
 import { markSeen, writeImportedPenalties } from '../../../src/queries/penalties/imported.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -21,7 +21,7 @@ test('a write on a connection that fell silent ends once its process no longer l
     { waits: false, signal: leading.signal },
     async (run) => {
       proxy.freeze();
-      const marking = markGone(run, ['ban']);
+      const marking = removeLost(run, ['ban'], async () => {});
       leading.abort();
       await marking;
     },
@@ -44,16 +44,16 @@ test('every row that an import has not seen is marked as gone, however many ther
     created: '2026-11-21T11:30:00Z',
   };
   const run = (isDryRun: boolean) =>
-    runImport(deps, source, { isDryRun }, async (importRun) => {
+    runImport(deps, source, { isDryRun, acceptsRemovals: true }, async (importRun) => {
       const { session } = importRun;
       // The session keeps the plans of its first update: here of one that changes nothing.
       const rows = [parseNdjsonLine(JSON.stringify(added), () => {})];
-      await writeImportedPenalties(session, 'many', rows, { isDryRun, keepsReplaced: false });
+      await writeImportedPenalties(session, 'many', rows, { isDryRun, replaced: 'updated' });
       await markSeen(
         session,
         [1, 100_005].map((id) => ({ sourceTable: 'ban', sourceId: String(id) })),
       );
-      await markGone(importRun, ['ban']);
+      await removeLost(importRun, ['ban'], async () => {});
     });
   const unseen = async () =>
     (await connection`select source_id from penalties where source = 'many' and gone_at is null`).map(

@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { acceptHeldRemovals, listHeldRemovals } from '../../../src/queries/held-removals.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { importSimpleAdmin } from '../../support/import/importers.ts';
+import { createMirrors } from '../../support/import/mirror.ts';
+import { importDeps } from '../../support/import/penalty-rows.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const database = await createTestDatabase();
+const { db, connection } = database;
+const { clock, lines, startMirror, nextRound, sweeps, createFile } = createMirrors(database);
+const deps = importDeps(database);
+
+beforeEach(async () => {
+  await connection`truncate held_removals, penalty_events`;
+});
+
+/** SQL that inserts bans with these ids, of one player each. */
+const bans = (first: number, last: number, { status = 'ACTIVE', player = 0 } = {}) => `
+  with recursive n(i) as (select ${first} union all select i + 1 from n where i < ${last})
+  insert into sa_bans (id, player_steamid, admin_steamid, admin_name, reason, duration, created, status)
+  select i, 76561198000000000 + i + ${player}, '0', 'Console', 'Aim', 0, datetime('2026-11-01', i || ' minutes', ${player} || ' seconds'),
+    '${status}' from n`;
+
+async function countGone(): Promise<number> {
+  const [row] = await connection`select count(*)::integer as n from penalties where gone_at is not null`;
+  return row?.n;
+}
+
+async function listEvents(): Promise<string[]> {
+  return (await connection`select type from penalty_events order by id`).map((row) => row.type);
+}
+
+const hours = (count: number) => {
+  clock.now = new Date(clock.now.getTime() + count * 3_600_000);
+};
+const holds = () =>
+  lines.filter(({ msg }) => msg.includes('held back')).map(({ level, msg }) => ({ level, msg }));
+
+describe('a mirror whose source suddenly has much less', () => {
+  test('removes nothing, and imports what is new and lifted', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    const { mirror, metrics } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    expect(mirror.health().held).toBeUndefined();
+    source.run('delete from sa_bans where id > 25');
+    source.run("update sa_bans set status = 'UNBANNED' where id = 1");
+    source.run(bans(100, 100));
+    hours(24);
+    await nextRound(mirror);
+    expect(await countGone()).toBe(0);
+    expect(await listEvents()).not.toContain('penalty.removed');
+    expect(
+      await connection`select status from penalties where source_id in ('1', '100') order by id`,
+    ).toMatchObject([{ status: 'UNBANNED' }, { status: 'ACTIVE' }]);
+    expect(mirror.health()).toMatchObject({ isUp: true, held: { penalties: 35 } });
+    expect((await metrics.render()).text).toContain('mirror_held_removals{system="simpleadmin"} 35\n');
+    expect(holds()).toMatchObject([{ level: 40 }]);
+  });
+
+  test('reads it whole each hour, and removes after six hours what every read found missing', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    source.run('delete from sa_bans where id > 25');
+    hours(24);
+    await nextRound(mirror);
+    const first = sweeps().length;
+    for (let hour = 1; hour <= 5; hour++) {
+      hours(1);
+      await nextRound(mirror);
+      expect(sweeps()).toHaveLength(first + hour);
+      expect(await countGone()).toBe(0);
+    }
+    hours(1);
+    await nextRound(mirror);
+    expect(await countGone()).toBe(35);
+    expect(mirror.health().held).toBeUndefined();
+    expect(await listHeldRemovals(db)).toEqual([]);
+    expect(holds()).toMatchObject([{ level: 40 }, { level: 30 }]);
+    hours(2);
+    await nextRound(mirror);
+    expect(sweeps()).toHaveLength(first + 6);
+  });
+
+  test('says nothing again after a restart, and removes at once what an operator accepts', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    source.run('delete from sa_bans');
+    hours(24);
+    await nextRound(mirror);
+    await mirror.stop();
+    expect(holds()).toHaveLength(1);
+    const { mirror: again } = startMirror(source.url);
+    await waitFor(() => again.health().isUp);
+    expect(again.health().held).toEqual({ penalties: 60 });
+    expect(holds()).toHaveLength(1);
+    await acceptHeldRemovals(db, 'simpleadmin');
+    await nextRound(again);
+    expect(await countGone()).toBe(60);
+    expect(again.health().held).toBeUndefined();
+  });
+
+  test('counts penalties in force apart, and each table', async () => {
+    const source = createFile();
+    source.run(bans(1, 30));
+    source.run(bans(31, 500, { status: 'EXPIRED' }));
+    source.run(bans(1, 2).replaceAll('sa_bans', 'sa_warns'));
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    source.run('delete from sa_bans where id <= 25 or id > 480');
+    source.run('delete from sa_warns where id = 1');
+    hours(24);
+    await nextRound(mirror);
+    expect(await listHeldRemovals(db)).toMatchObject([{ subject: 'sa_bans', removals: 45 }]);
+    expect(await countGone()).toBe(1);
+  });
+
+  test('keeps penalties whose ids another database gives to others, and announces nothing', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    const stored = () => connection`select * from penalties order by id`;
+    const [before, events] = [await stored(), await listEvents()];
+    source.run('delete from sa_bans');
+    source.run(bans(1, 60, { player: 1_000_000 }));
+    await nextRound(mirror);
+    expect(mirror.health().held).toEqual({ penalties: 60 });
+    expect(sweeps()).toHaveLength(2);
+    await nextRound(mirror);
+    expect(sweeps()).toHaveLength(2);
+    expect(await stored()).toEqual(before);
+    expect(await listEvents()).toEqual(events);
+    await acceptHeldRemovals(db, 'simpleadmin');
+    await nextRound(mirror);
+    expect(await countGone()).toBe(60);
+    expect(await stored()).toHaveLength(120);
+  });
+
+  test('imports a penalty with the id of a deleted one in the round that finds it', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().isUp);
+    source.run('delete from sa_bans where id = 60');
+    source.run(bans(60, 60, { player: 1_000_000 }));
+    await nextRound(mirror);
+    expect(await countGone()).toBe(1);
+    expect(await connection`select id from penalties`).toHaveLength(61);
+    expect(mirror.health().held).toBeUndefined();
+  });
+});
+
+describe('an import from a source that suddenly has much less', () => {
+  test('removes nothing unless the removals are accepted', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    source.run(bans(1, 3).replaceAll('sa_bans', 'sa_warns'));
+    await importSimpleAdmin(deps, { url: source.url });
+    source.run('delete from sa_bans where id <> 1');
+    source.run('delete from sa_warns where id = 1');
+    source.run(bans(2, 2, { player: 1_000_000 }));
+    source.run(bans(61, 61));
+    const importAgain = (options: { isDryRun?: boolean; acceptsRemovals?: boolean }) =>
+      importSimpleAdmin(deps, { url: source.url, ...options });
+    const counts = { read: 5, added: 1, changed: 0, unchanged: 3, gone: 0, held: 60 };
+    expect(await importAgain({ isDryRun: true })).toMatchObject(counts);
+    expect(await importAgain({})).toMatchObject(counts);
+    expect(await countGone()).toBe(0);
+    expect(await listHeldRemovals(db)).toEqual([]);
+    const accepted = { read: 5, added: 1, changed: 0, unchanged: 4, gone: 59, held: 0 };
+    expect(await importAgain({ isDryRun: true, acceptsRemovals: true })).toMatchObject(accepted);
+    expect(await importAgain({ acceptsRemovals: true })).toMatchObject(accepted);
+    expect(await countGone()).toBe(60);
+  });
+});
