@@ -1,6 +1,6 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { lockPenalties, retryVictim } from '../../db/locks.ts';
+import { lockPenalties } from '../../db/locks.ts';
 import { type EventData, penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
 import { Gone } from '../../domain/errors.ts';
 import {
@@ -14,6 +14,7 @@ import {
 import type { PenaltyType } from '../../domain/penalty.ts';
 import { dueCondition } from './filter.ts';
 import type { Penalty } from './row.ts';
+import { writePenalties } from './write.ts';
 
 type EventRow = typeof penaltyEvents.$inferSelect;
 
@@ -181,21 +182,18 @@ export async function recordExpiredPenalties(db: Db, now: Date): Promise<number>
   // The lock waits for all writers, such as an import, so it is only taken when there is something to do.
   const [firstDue] = await db.select({ id: penalties.id }).from(penalties).where(isDue).limit(1);
   if (!firstDue) return 0;
-  return retryVictim(() =>
-    db.transaction(async (transaction) => {
-      await lockPenalties(transaction);
-      await allowEvents(transaction);
-      const { count } = await transaction.execute(sql`
+  return writePenalties(db, async (tx) => {
+    await allowEvents(tx);
+    const { count } = await tx.execute(sql`
         insert into penalty_events overriding user value
         select event.* from penalties
         cross join lateral penalty_event(penalties, 'penalty.expired', 'EXPIRED', statement_timestamp(), false, false) as event
         where ${isDue} order by penalties.ends_at, penalties.id`);
-      await transaction.execute(
-        sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
-      );
-      return count;
-    }),
-  );
+    await tx.execute(
+      sql`update penalty_event_state set expired_up_to = greatest(expired_up_to, date_trunc('second', ${upTo}))`,
+    );
+    return count;
+  });
 }
 
 /**

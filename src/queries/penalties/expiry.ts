@@ -1,8 +1,8 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { asc, inArray, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { retryVictim } from '../../db/locks.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { dueCondition } from './filter.ts';
+import { writePenalties } from './write.ts';
 
 /**
  * The time by which EXPIRED is stored: the earlier of `now` and one hour before the database's clock, so that a process
@@ -32,13 +32,13 @@ export async function markExpiredPenalties(db: Db, now: Date, limit = 5000): Pro
       .from(penalties)
       .where(dueCondition(expiryMark(now)))
       .orderBy(asc(penalties.endsAt));
-  // An update waits for other writers, such as an import, so it only runs when there is something to do.
+  // The update waits for other writers, such as an import, so it only runs when there is something to do.
   if ((await selectDue().limit(1)).length === 0) return 0;
-  const { count } = await retryVictim(async () =>
-    db
+  return writePenalties(db, async (tx) => {
+    const { count } = await tx
       .update(penalties)
       .set({ status: 'EXPIRED' })
-      .where(and(inArray(penalties.id, selectDue().limit(limit)), eq(penalties.status, 'ACTIVE'))),
-  );
-  return count;
+      .where(inArray(penalties.id, selectDue().limit(limit)));
+    return count;
+  });
 }

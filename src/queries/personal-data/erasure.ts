@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, like, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
-import { lockPenalties, retryVictim } from '../../db/locks.ts';
+import { retryVictim } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
@@ -10,6 +10,7 @@ import { FORMER_ADMIN } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../domain/steam-id.ts';
 import { ERASED_SUBJECT, recordAudit } from '../audit-log.ts';
+import { writePenalties } from '../penalties/write.ts';
 import { lockPlayer } from '../round-sounds/round-sounds.ts';
 import { saveTombstone } from './tombstones.ts';
 
@@ -40,17 +41,20 @@ type ErasureOptions = {
  */
 export async function erasePerson(db: Db, steamId64: SteamId64, options: ErasureOptions): Promise<Erasure> {
   const { withPenalties } = options;
-  const runStep: RunStep = (step) =>
-    retryVictim(() =>
-      db.transaction(async (tx) => {
-        await tx.execute(sql`select set_config('statement_timeout', ${`${STATEMENT_LIMIT_MS}`}, true)`);
-        return step(tx);
-      }),
-    );
+  const runStep = <T>(step: (tx: Db) => Promise<T>) =>
+    retryVictim(() => db.transaction(limitStatements(step)));
   // Committed before the first penalty changes: from now on no import restores the name.
   if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
-  const penalties = withPenalties ? await anonymisePenalties(runStep, steamId64) : 0;
+  const penalties = withPenalties ? await anonymisePenalties(db, steamId64) : 0;
   return runStep((tx) => eraseAccount(tx, steamId64, { ...options, penalties }));
+}
+
+/** Runs a step of an erasure with a statement timeout. */
+function limitStatements<T>(step: (tx: Db) => Promise<T>): (tx: Db) => Promise<T> {
+  return async (tx) => {
+    await tx.execute(sql`select set_config('statement_timeout', ${`${STATEMENT_LIMIT_MS}`}, true)`);
+    return step(tx);
+  };
 }
 
 async function eraseAccount(
@@ -123,9 +127,6 @@ export function discordEntriesCondition(discordIds: string[]): SQL | undefined {
   );
 }
 
-/** Runs one step of an erasure in a separate transaction, with a statement timeout. */
-type RunStep = <T>(step: (tx: Db) => Promise<T>) => Promise<T>;
-
 /** Rows of one step; it blocks all writers of penalties for a fraction of a second. */
 const STEP = 250;
 
@@ -134,7 +135,9 @@ const STEP = 250;
  * them. Each step is a transaction.
  * @returns how many penalties changed.
  */
-async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promise<number> {
+async function anonymisePenalties(db: Db, steamId64: SteamId64): Promise<number> {
+  const runStep = <T>(step: (tx: Db) => Promise<T>) =>
+    writePenalties(db, limitStatements(step), { isErasure: true });
   let changedCount = 0;
   for (const table of [penalties, penaltyEvents] as const) {
     // One role after another: each has its index.
@@ -146,7 +149,6 @@ async function anonymisePenalties(runStep: RunStep, steamId64: SteamId64): Promi
     }
   }
   await runStep(async (tx) => {
-    await lockPenalties(tx);
     // Triggers have moved the counts to other tallies: only zeros are left in these.
     await tx.delete(penaltyTallies).where(tallyCondition(steamId64));
     await tx.execute(sql`select pg_notify('changed', 'erasures')`);
@@ -160,7 +162,6 @@ async function anonymiseStep(
   table: typeof penalties | typeof penaltyEvents,
   { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
 ): Promise<number> {
-  await lockPenalties(tx);
   const rows = await tx.select({ id: table.id }).from(table).where(eq(role, steamId64)).limit(STEP);
   const ids = rows.map(({ id }) => id);
   if (ids.length === 0) return 0;

@@ -31,7 +31,7 @@ export async function saveTombstone(
   steamId64: SteamId64,
   { staysAnonymous }: { staysAnonymous: boolean },
 ): Promise<void> {
-  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.erasure})`);
+  await lockErasures(tx);
   const secret = await findOrSaveSetting(tx, SECRET, randomBytes(32).toString('hex'));
   const erasedAt = sql`clock_timestamp()`;
   await tx
@@ -41,6 +41,11 @@ export async function saveTombstone(
       target: erasedPeople.idHash,
       set: { erasedAt, staysAnonymous: sql`${erasedPeople.staysAnonymous} or excluded.stays_anonymous` },
     });
+}
+
+/** Blocks all who write about people, until the transaction ends. @param tx a transaction that has taken no lock yet. */
+export async function lockErasures(tx: Db): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.erasure})`);
 }
 
 /** Blocks erasures until the transaction ends. @param tx a transaction that has taken no lock yet. */

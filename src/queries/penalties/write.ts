@@ -1,0 +1,32 @@
+import type { Db } from '../../db/client.ts';
+import { lockPenalties, retryVictim } from '../../db/locks.ts';
+import { holdOffErasures, lockErasures } from '../personal-data/tombstones.ts';
+
+type Options<T> = {
+  /** Blocks whoever writes about people, not only erasures. */
+  isErasure?: boolean;
+  /** Runs before the other writers are blocked; if it returns a result, nothing is to be written. */
+  unless?: (tx: Db) => Promise<T | undefined>;
+};
+
+/**
+ * Writes penalties in a transaction that blocks erasures and all other writers. Every write goes through it, apart from
+ * migrations, restored backups and the demo's. Each lock is taken by a statement of its own, because a statement does not
+ * see what was committed while it waited: what is due, what has changed and who was erased is judged after that.
+ * @param work may run several times, since it is repeated after deadlocks. It reads and writes by its transaction alone: to
+ * wait for another connection may mean to wait for ever.
+ */
+export async function writePenalties<T>(
+  db: Db,
+  work: (tx: Db) => Promise<T>,
+  { isErasure = false, unless }: Options<T> = {},
+): Promise<T> {
+  const write = async (tx: Db): Promise<T> => {
+    await (isErasure ? lockErasures(tx) : holdOffErasures(tx));
+    const result = await unless?.(tx);
+    if (result !== undefined) return result;
+    await lockPenalties(tx);
+    return work(tx);
+  };
+  return retryVictim(() => db.transaction(write, { isolationLevel: 'read committed' }));
+}
