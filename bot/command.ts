@@ -1,4 +1,5 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
+import type { Panel } from '../src/domain/panel.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { VanityNames } from '../src/steam/vanity-names.ts';
 import type { MentionCommand } from './command-mentions.ts';
@@ -12,6 +13,8 @@ export type CommandDeps = BotParts & {
   vanityNames: VanityNames;
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;
+  /** The panels of the systems that penalties come from, for moderators. */
+  panels: readonly Panel[];
   /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
   /** The chart of a server's last 24 hours; undefined when there is none. */

@@ -1,5 +1,6 @@
 import type { Server } from 'bun';
 import type { Db } from '../../src/db/client.ts';
+import type { Panel } from '../../src/domain/panel.ts';
 import type { Actor } from '../../src/domain/rights/actor.ts';
 import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
 import type { SoundUpload } from '../../src/domain/round-sound.ts';
@@ -70,6 +71,8 @@ export type PagesDeps = {
   /** Round-end sounds: how they are stored and removed, and their limits. */
   sounds: SoundStore;
   webhooks: WebhookActions;
+  /** The panels of the systems that penalties come from. */
+  panels: readonly Panel[];
   status: StatusDeps;
   /** The users that visitors can sign in as; only set in the demo. */
   demoPeople?: DemoPeople | undefined;

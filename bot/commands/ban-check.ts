@@ -5,6 +5,7 @@ import {
   userMention,
 } from 'discord.js';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
+import { findPanelUrl } from '../../src/domain/panel.ts';
 import { knownEnd, serverNameOf } from '../../src/domain/penalty.ts';
 import { type SteamId64, tryParseSteamId } from '../../src/domain/steam-id.ts';
 import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
@@ -170,8 +171,10 @@ export async function renderRecord(
   const names = [user?.nickname ?? '', record.playerName ?? ''];
   const playerName = names.find(hasVisibleCharacter) ?? steamId;
   const isMember = user !== undefined;
+  const showsPanels = invoker.canModerateMembers && !isPublic;
   const toView = (penalty: RecordedPenalty) => ({
     ...penalty,
+    panelUrl: showsPanels ? findPanelUrl(deps.panels, penalty) : undefined,
     serverName: serverNameOf(penalty),
     endsAt: knownEnd(penalty, now),
   });

@@ -16,6 +16,8 @@ import { COLOURS } from './message.ts';
 /** One penalty as messages show it, with the status it has now. `serverName` undefined: all servers. */
 export type PenaltyView = Omit<Penalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
   serverName: string | undefined;
+  /** Its page in the panel of its source, for those who may follow it. */
+  panelUrl?: string | undefined;
 };
 
 export const STATUS_LOOKS: Record<PenaltyStatus, { emoji: string; colour: number }> = {

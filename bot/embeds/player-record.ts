@@ -1,4 +1,4 @@
-import { HeadingLevel, heading, inlineCode, subtext, TimestampStyles } from 'discord.js';
+import { HeadingLevel, heading, hyperlink, inlineCode, subtext, TimestampStyles } from 'discord.js';
 import {
   countsOnlineTime,
   liftReasonOf,
@@ -165,7 +165,7 @@ function describeEnd(penalty: PenaltyView, { texts, divisor }: DescribeOptions):
 /** `#12 · 2 hours · Ala · Only Mirage · 1 October 2026 12:00` */
 function describeDetails(penalty: PenaltyView, { texts, divisor, pages, reader }: DescribeOptions): string {
   const { record: words } = texts;
-  const { id, durationMinutes, serverName, createdAt, status } = penalty;
+  const { id, durationMinutes, serverName, createdAt, status, panelUrl } = penalty;
   const liftReason = status === 'UNBANNED' ? escapeText(liftReasonOf(penalty), { max: 200 / divisor }) : '';
   return [
     reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
@@ -174,7 +174,13 @@ function describeDetails(penalty: PenaltyView, { texts, divisor, pages, reader }
     serverName === undefined ? words.allServers : escapeText(serverName, { max: 128 / divisor }),
     relativeTime(createdAt),
     ...(liftReason === '' ? [] : [words.liftReason(liftReason)]),
+    ...(panelUrl === undefined ? [] : [hyperlink(words.panel, panelUrl.replace(/[()]/g, encodeCharacter))]),
   ].join(' · ');
+}
+
+/** In an address: a parenthesis would end a link. */
+function encodeCharacter(character: string): string {
+  return `%${character.charCodeAt(0).toString(16)}`;
 }
 
 function reasonOf({ reason }: PenaltyView, { texts, divisor }: DescribeOptions): string {

@@ -194,6 +194,8 @@ export const en = {
     lifted: 'Lifted',
     liftedBy: (admin: string) => `by ${admin}`,
     liftReason: (reason: string) => `“${reason}”`,
+    /** A link to the page of a penalty in the panel of the system that issued it. */
+    panel: 'ban panel',
     page: ({ page, lastPage, total }: { page: number; lastPage: number; total: number }) =>
       `Page ${page} of ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filter by type',

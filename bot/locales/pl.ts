@@ -205,6 +205,7 @@ export const pl: Texts = {
     lifted: 'Zdjęto',
     liftedBy: (admin) => `(przez: ${admin})`,
     liftReason: (reason) => `„${reason}”`,
+    panel: 'panel kar',
     page: ({ page, lastPage, total }) => `Strona ${page} z ${lastPage} · ${count(total, 'penalty')}`,
     filterType: 'Filtruj według rodzaju',
     filterStatus: 'Filtruj według stanu',

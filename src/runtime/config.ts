@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { type PanelTables, tryParsePanel } from '../domain/panel.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { SOUND_GROUPS, type SoundAudience } from '../domain/rights/sound-audience.ts';
 import { TOKEN_AUDIENCES } from '../domain/rights/token-audience.ts';
@@ -149,14 +150,21 @@ function readSettings(env: Env) {
           'SIMPLEADMIN',
           /^(mysql:\/\/|mariadb:\/\/|sqlite:).+/,
           `${MYSQL_FORM} or sqlite:PATH`,
+          { bans: 'sa_bans', mutes: 'sa_mutes', warns: 'sa_warns' },
         ),
         timezone: timezone(env, 'SIMPLEADMIN_TIMEZONE') ?? 'UTC',
       },
       sourcebans: {
-        ...penaltySource(env, 'SOURCEBANS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
+        ...penaltySource(env, 'SOURCEBANS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM, {
+          bans: 'bans',
+          comms: 'comms',
+        }),
         prefix: matching(env, 'SOURCEBANS_PREFIX', /^\w{0,32}$/, 'letters, digits and underscores') ?? 'sb_',
       },
-      iks: penaltySource(env, 'IKS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM),
+      iks: penaltySource(env, 'IKS', /^(mysql|mariadb):\/\/.+/, MYSQL_FORM, {
+        bans: 'iks_bans',
+        comms: 'iks_comms',
+      }),
     },
     vipcore: {
       /** VIPCore's database, whose VIPs get flags; unset: none. */
@@ -174,7 +182,11 @@ function readSettings(env: Env) {
 const MYSQL_FORM = 'mysql://user:password@host/database';
 
 /** The settings that all systems have whose penalties are mirrored. */
-function penaltySource(env: Env, name: string, url: RegExp, form: string) {
+function penaltySource(env: Env, name: string, url: RegExp, form: string, tables: PanelTables) {
+  const names = Object.keys(tables)
+    .map((table) => `${table}=ADDRESS`)
+    .join(';');
+  const panelForm = `an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or ${names}`;
   return {
     /** The address of its database; unset: no mirror. */
     url: matching(secretsOf(env), `${name}_URL`, url, form),
@@ -183,6 +195,8 @@ function penaltySource(env: Env, name: string, url: RegExp, form: string) {
     intervalSeconds: number(env, `${name}_INTERVAL_SECONDS`, { fallback: 60, min: 1, max: 86_400 }),
     /** Which rights in its games give which flags; unset: none. */
     flags: flagMapping(env, `${name}_FLAGS`),
+    /** Where its panel shows penalties, by table. */
+    panel: parsed(env, `${name}_PANEL_URL`, (text) => tryParsePanel(text, tables), panelForm) ?? [],
   };
 }
 

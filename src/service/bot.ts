@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Bot } from '../../bot/bot.ts';
 import { INTERACTION_OUTCOMES } from '../../bot/interactions/outcome.ts';
+import { listPanels } from '../domain/panel.ts';
 import { createVanityNames } from '../steam/vanity-names.ts';
 import type { Context } from './context.ts';
 
@@ -34,6 +35,7 @@ export async function startBot(context: Context): Promise<void> {
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
       appealUrl: config.appealUrl,
+      panels: listPanels(config.sources),
       database: context.database,
       servers: context.serverList,
       readHistory: context.readHistory,

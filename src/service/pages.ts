@@ -5,6 +5,7 @@ import { loadSessionSecret } from '../../api/web/request/signing.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import { createBanners } from '../charts/banners.ts';
+import { listPanels } from '../domain/panel.ts';
 import { createMapReader } from '../live/server-history.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';
 import type { Context } from './context.ts';
@@ -67,6 +68,7 @@ export async function openPages(
     },
     status: openStatusPages(context),
     webhooks: openWebhookActions({ config, db: requestDb, now }),
+    panels: listPanels(config.sources),
     sounds: {
       limits: { maxSeconds, maxUploadBytes, audience },
       storeUpload: (upload) =>

@@ -56,7 +56,7 @@ export const getPenalty = protectedRoute({
   },
 });
 
-function presentDetails({ penalty, server, source, isRemoved }: PenaltyDetails) {
+function presentDetails({ penalty, server, isRemoved }: PenaltyDetails) {
   return {
     ...presentWithLift(penalty),
     server: server && {
@@ -64,7 +64,7 @@ function presentDetails({ penalty, server, source, isRemoved }: PenaltyDetails) 
       name: shownNameOf(server),
       slug: server.isHidden ? null : server.slug,
     },
-    source,
+    source: penalty.source,
     is_removed: isRemoved,
   };
 }

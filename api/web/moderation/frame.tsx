@@ -11,7 +11,7 @@ import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */
-export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans'> &
+export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans' | 'panels'> &
   Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked'> & {
     resolveVanity: ResolveVanity;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;

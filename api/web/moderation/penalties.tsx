@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { NotFound } from '../../../src/domain/errors.ts';
+import { findPanelUrl } from '../../../src/domain/panel.ts';
 import {
   knownEnd,
   lifterNameOf,
@@ -249,11 +250,11 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
 }
 
 /** All that is known about a penalty: also who lifted it and why, and its source. */
-export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
+export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
-  const { penalty, server, source, isRemoved } = details;
+  const { penalty, server, isRemoved } = details;
   const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
   const title = numberedType(penalty, t);
@@ -262,6 +263,7 @@ export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
     penalty.status === 'EXPIRED' ? words.ended : words.ends,
     endsAt && <FullMoment at={endsAt} locale={visit.locale} />,
   ];
+  const panelUrl = findPanelUrl(panels, penalty);
   const serverName = serverNameOf({
     serverId: penalty.serverId,
     serverName: server && shownNameOf(server),
@@ -288,12 +290,19 @@ export const showPenalty: Handler = async ({ db, site }, visit, { id }) => {
             [
               words.source,
               <>
-                {source === null ? words.noSource : <code>{source}</code>}
+                {penalty.source === null ? words.noSource : <code>{penalty.source}</code>}
                 {isRemoved && <span class="hint"> {words.removed}</span>}
               </>,
             ],
           ]}
         />
+        {panelUrl !== undefined && (
+          <p>
+            <a class="button" href={panelUrl} rel="noreferrer noopener">
+              {words.panel}
+            </a>
+          </p>
+        )}
       </Card>
     </Frame>
   );

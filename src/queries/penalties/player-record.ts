@@ -2,6 +2,7 @@ import { and, desc, eq, max, ne, sql } from 'drizzle-orm';
 import { type Db, prepareOnce } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
+import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { byPenaltyType, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { shownNameOf } from '../servers/servers.ts';
@@ -9,7 +10,7 @@ import { type PenaltyCounts, statusAt } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
-export type RecordedPenalty = Penalty & { serverName: string | null };
+export type RecordedPenalty = Penalty & PenaltyOrigin & { serverName: string | null };
 
 export type PlayerRecord = {
   /** One page: active penalties first, then the others, each newest first. With their status at `now`. */

@@ -3,6 +3,7 @@ import type { Reads } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
 import { selectionOf, type Values } from '../../db/select.ts';
+import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { type PenaltyStatus, type PenaltyType, statusAt } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import type { Server } from '../servers/servers.ts';
@@ -58,11 +59,9 @@ function readDate(value: unknown): Date | null {
 
 /** One penalty with its status at the time of the query, and what lists do not show. */
 export type PenaltyDetails = {
-  penalty: Penalty;
+  penalty: Penalty & PenaltyOrigin;
   /** Null for none, and for one that is not known here. */
   server: Server | null;
-  /** The source that it was imported from. */
-  source: string | null;
   /** Whether it is gone at its source. */
   isRemoved: boolean;
 };
@@ -75,7 +74,7 @@ export async function findPenalty(db: Reads, id: number, now: Date): Promise<Pen
     .leftJoin(servers, eq(servers.id, penalties.serverId))
     .where(eq(penalties.id, id));
   if (!row) return undefined;
-  const { source, goneAt, ...penalty } = row.penalty;
+  const { goneAt, ...penalty } = row.penalty;
   const status = statusAt(penalty.status, penalty.endsAt, now);
-  return { penalty: { ...penalty, status }, server: row.server, source, isRemoved: goneAt !== null };
+  return { penalty: { ...penalty, status }, server: row.server, isRemoved: goneAt !== null };
 }

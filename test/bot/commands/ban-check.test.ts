@@ -23,6 +23,7 @@ const { fake, db, connect } = await startTestBot({
     vanityNames: createVanityNames(steamApi),
     appealUrl: 'https://forum.example.org/appeals',
     arePenaltiesPublic: true,
+    panels: [{ source: 'simpleadmin', table: 'sa_bans', address: 'https://panel.example/(bans)/{id}' }],
   },
 });
 const member = anActor({ userId: '700000000000000001' });
@@ -201,6 +202,24 @@ describe('/ban-check of others', () => {
       expect(textOf(await fake.command('ban-check', other, actor))).toStartWith('Only moderators');
     }
     expect(steam.requests).toBe(before);
+  });
+
+  test('leads moderators to the panel of the source, where nobody else reads along', async () => {
+    await insertPenalties(db, [
+      { playerSteamId: aSteamId(70), source: 'simpleadmin', sourceTable: 'sa_bans', sourceId: '7' },
+      {
+        playerSteamId: aSteamId(70),
+        source: 'simpleadmin',
+        sourceTable: 'sa_mutes',
+        sourceId: '8',
+        type: 'mute',
+      },
+    ]);
+    const options = { steamid: aSteamId(70) };
+    const shown = textOf(await fake.command('ban-check', options, moderator));
+    expect(shown?.match(/https:\/\/panel\S*/g)).toEqual(['https://panel.example/%28bans%29/7)']);
+    const publicly = await fake.command('ban-check', { ...options, show: true }, moderator);
+    expect(textOf(publicly)).not.toContain('panel.example');
   });
 
   test('has a message for a clean record, an unlinked user and somebody who is unknown', async () => {

@@ -67,6 +67,7 @@ export async function startTestBot({
     },
     vanityNames: { resolve: async () => undefined, isNameOf: async () => false },
     appealUrl: undefined,
+    panels: [],
     showsPresence: false,
     roles: undefined,
     mirrorMetrics: createMirrorMetrics(createMetrics()),

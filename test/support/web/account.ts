@@ -43,6 +43,8 @@ export type AccountSiteOptions = {
   status?: PagesDeps['status'];
   /** `WEBHOOK_ALLOW`, empty by default. */
   webhookAllow?: string[];
+  /** None by default. */
+  panels?: PagesDeps['panels'];
   /** By default uploads go nowhere. */
   sounds?: PagesDeps['sounds'];
 };
@@ -114,6 +116,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       readMaps: async () => ({ maps: [], others: 0 }),
       findBanner: async () => undefined,
     },
+    panels: options.panels ?? [],
     webhooks: openWebhookActions({ config: { webhookAllow: options.webhookAllow ?? [] }, db: options.db }),
     downloads: createDownloads({
       openExport: (steamId64, exportOptions) =>

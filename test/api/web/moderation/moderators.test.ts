@@ -14,6 +14,9 @@ const steamApi = startSteamApi();
 afterAll(() => steamApi.stop());
 const { db, site, signedIn } = await openMemberSite({
   steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
+  panels: [
+    { source: 'simpleadmin', table: 'sa_mutes', address: 'https://panel.example/?id={id}&of={steamid64}' },
+  ],
 });
 const MODERATION = '/account/moderation';
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -218,8 +221,11 @@ describe("a penalty's page", () => {
       'Mute #' +
         `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Issued by Ola Issued 22 Sept 2026, 12:00 UTC ` +
         'Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala Reason for lifting Not recorded ' +
-        'Server All servers Source simpleadmin No longer there',
+        'Server All servers Source simpleadmin Removed at the source Open in the ban panel',
     );
+    expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
+    const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
+    expect(other.text).not.toContain('panel.example');
     for (const steamId of [KOWALCZYK, OLA, ALA]) {
       expect(text).toContain(`href="${MODERATION}/users/${steamId}"`);
     }
