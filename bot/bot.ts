@@ -91,7 +91,7 @@ export function createBot(deps: BotDeps): Bot {
       db: database.requestDb,
       chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
-      onFeedsChanged: feeds.wake,
+      onFeedsChanged: feeds.onChanged,
     },
     cooldown: deps.cooldown ?? createCooldown(),
     moderators,

@@ -73,6 +73,7 @@ export type CommandOptions = {
   types?: string;
   server?: string;
   players?: number;
+  after?: number;
   /** `isMentionable`: by everyone. */
   role?: { id: string; isMentionable: boolean };
 };

@@ -20,21 +20,25 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
+import type { MentionCommand } from '../command-mentions.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { SUBJECTS } from '../feeds/subjects.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
+import { isPostingForbidden, postMessage } from '../messages.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
-import { escapeText, joinLines } from '../text.ts';
+import { escapeText, joinLines, relativeTime } from '../text.ts';
 import { completeServer, findServer } from './server.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 const MAX_PLAYERS = 255;
+const MAX_AFTER_MINUTES = 60;
 /** The value of `types` and `server` that removes their limit. */
 const ALL = '*';
 
 /**
- * `/feed start what types? server? players? role?`, `/feed list`, `/feed stop what`: posts changes in a channel as they
+ * `/feed start what types? server? players? after? role?`, `/feed list`, `/feed stop what`, `/feed test what`: posts changes in a channel as they
  * happen; for members with Manage Server.
  */
 export const feedCommand: Command = {
@@ -55,6 +59,11 @@ export const feedCommand: Command = {
               .setMinValue(0)
               .setMaxValue(MAX_PLAYERS),
           )
+          .addIntegerOption((option) =>
+            localized(option, ({ feed }) => feed.start.options.after)
+              .setMinValue(0)
+              .setMaxValue(MAX_AFTER_MINUTES),
+          )
           .addRoleOption((option) => localized(option, ({ feed }) => feed.start.options.role)),
       )
       .addSubcommand((subcommand) => localized(subcommand, ({ feed }) => feed.list))
@@ -63,17 +72,23 @@ export const feedCommand: Command = {
           subjectOption(option, ({ feed }) => feed.stop.options.what),
         ),
       )
+      .addSubcommand((subcommand) =>
+        localized(subcommand, ({ feed }) => feed.test).addStringOption((option) =>
+          subjectOption(option, ({ feed }) => feed.test.options.what),
+        ),
+      )
       .toJSON(),
   execute: (deps, invoker, options) => ({
     kind: 'ephemeral',
+    ...(options.subcommand === 'test' && { sendsMessages: true }),
     render: () => {
       const manager = requireManager(invoker);
       if (options.subcommand === 'list') return list(deps, manager);
       const subject = FEED_SUBJECTS.find((each) => each === options.what);
       if (subject === undefined) throw new Refusal(({ refusals }) => refusals.outdated);
-      return options.subcommand === 'stop'
-        ? stop(deps, manager, subject)
-        : start(deps, manager, subject, options);
+      if (options.subcommand === 'stop') return stop(deps, manager, subject);
+      if (options.subcommand === 'test') return postExample(deps, manager, subject);
+      return start(deps, manager, subject, options);
     },
   }),
   autocomplete: (deps, { localization: { texts } }, { text, option }) =>
@@ -117,11 +132,11 @@ async function start(
   deps: CommandDeps,
   manager: Manager,
   subject: FeedSubject,
-  { types, server, players, role }: CommandOptions,
+  { types, server, players, after, role }: CommandOptions,
 ): Promise<MessageView> {
   const { guildId, channelId, discordId, botLacks } = manager;
   if (subject !== 'penalties' && types !== undefined) throw new Refusal(({ feed }) => feed.forPenaltiesOnly);
-  if (subject !== 'servers' && (players !== undefined || role)) {
+  if (subject !== 'servers' && (players !== undefined || after !== undefined || role)) {
     throw new Refusal(({ feed }) => feed.forServersOnly);
   }
   if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
@@ -142,6 +157,7 @@ async function start(
       serverId: server.trim() === ALL ? null : findServer(deps, server.trim()).id,
     }),
     ...(players !== undefined && { playersAtLeast: players || null }),
+    ...(after !== undefined && { afterMinutes: after }),
     ...(players === 0 && { roleId: null }),
     ...(roleId !== undefined && { roleId }),
   }).catch((error) => {
@@ -169,6 +185,22 @@ async function stop(
   return done(localization.texts.feed.stopped(subject));
 }
 
+/** Posts an example of what a feed would post in the invoker's channel. */
+async function postExample(
+  deps: CommandDeps,
+  { channelId, botLacks, guildLocalization, localization }: Manager,
+  subject: FeedSubject,
+): Promise<MessageView> {
+  if (botLacks.length > 0) throw new Refusal(({ feed }) => feed.cannotPost(permissionList(botLacks, feed)));
+  const { texts } = guildLocalization;
+  const example = SUBJECTS[subject].example(deps, texts);
+  const message = { ...example, content: `${texts.feed.example} ${example.content}` };
+  await postMessage(deps, channelId, { message }).catch((error) => {
+    throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
+  });
+  return done(localization.texts.feed.tested);
+}
+
 function done(text: string): MessageView {
   return noticeMessage(`📣 ${text}`, COLOURS.online);
 }
@@ -185,7 +217,7 @@ async function list(
   if (feeds.length === 0) return noticeMessage(words.none(mention('feed start', texts)), COLOURS.neutral);
   const isMute = botLacks.length > 0 && feeds.some((feed) => feed.channelId === channelId);
   const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
-  const lines = feeds.map((feed) => feedLine(feed, texts));
+  const lines = feeds.map((feed) => feedLine(feed, texts, mention));
   return {
     embeds: [
       {
@@ -205,21 +237,25 @@ function permissionList(lacking: readonly BotPermission[], { permissions }: Text
   return lacking.map((permission) => `**${permissions[permission]}**`).join(', ');
 }
 
-function feedLine(feed: ListedFeed, texts: Texts): string {
-  const { channelId, startedBy } = feed;
+function feedLine(feed: ListedFeed, texts: Texts, mention: MentionCommand): string {
+  const { channelId, startedBy, pausedAt } = feed;
   const starter =
     startedBy === UNKNOWN_DISCORD_ID ? '' : ` · ${texts.feed.startedBy(userMention(startedBy))}`;
-  return `${channelMention(channelId)} ${feedSettings(feed, texts)}${starter}`;
+  const pause = pausedAt
+    ? ` · ${texts.feed.pausedSince(relativeTime(pausedAt), mention('feed start', texts))}`
+    : '';
+  return `${channelMention(channelId)} ${feedSettings(feed, texts)}${starter}${pause}`;
 }
 
 /** What a feed posts: `**Penalties**: Ban · all servers`. */
 function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string {
-  const { subject, penaltyTypes, playersAtLeast, roleId, serverName } = feed;
+  const { subject, penaltyTypes, playersAtLeast, roleId, serverName, afterMinutes } = feed;
   const details = [
     ...(subject === 'penalties'
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
       : []),
     serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 }),
+    ...(subject === 'servers' ? [words.downAfter(afterMinutes)] : []),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
   ];

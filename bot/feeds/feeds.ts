@@ -4,16 +4,16 @@ import {
   type DiscordFeed,
   findDiscordFeed,
   listDiscordFeeds,
+  pauseDiscordFeed,
   stopDiscordFeed,
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
-import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
+import { createAttempts } from '../attempts.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { isChannelGone, isPostingForbidden, sendDirectMessage } from '../messages.ts';
+import { isChannelGone, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
-import { stepPenaltyFeed } from './penalty-feed.ts';
-import { stepServerFeed } from './server-feed.ts';
+import { SUBJECTS } from './subjects.ts';
 
 type FeedsDeps = BotParts & {
   /** Feeds are paused in guilds where nobody is a moderator: they would show players' penalties to strangers. */
@@ -22,7 +22,11 @@ type FeedsDeps = BotParts & {
 
 /** Notifications within this time cause one check. */
 const GATHER_MS = 50;
-const MAX_PAUSE_MS = 10 * 60_000;
+
+const LOST = {
+  paused: 'a feed is paused: the bot may not post in its channel',
+  switchedOff: 'a feed is switched off: its channel is gone',
+};
 
 /** The feeds of all channels. */
 export type Feeds = {
@@ -30,6 +34,8 @@ export type Feeds = {
   start: () => void;
   /** Checks soon whether there is anything to post. Resolves when every feed is up to date or backing off. */
   wake: () => Promise<void>;
+  /** Called after a feed was started, changed or stopped: what has failed is tried again at once. */
+  onChanged: () => void;
   /** Aborts requests to Discord; whatever is not posted is posted after the next start. */
   stop: () => Promise<void>;
 };
@@ -39,14 +45,14 @@ export type Feeds = {
  * so that one that Discord rate-limits delays no other. Its position is in the database, so a restart resumes there.
  */
 export function createFeeds(deps: FeedsDeps): Feeds {
-  const { db, servers, moderators, log, timings } = deps;
+  const { db, servers, moderators, log, timings, now } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const stepDeps = { ...deps, signal };
   /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
-  /** Consecutive failures by feed, and the time of the next attempt in milliseconds of `performance.now()`. */
-  const failing = new Map<number, { failures: number; notBefore: number }>();
+  /** By feed. */
+  const attempts = createAttempts<number>({ firstMs: 2 * timings.feedIntervalMs });
   /** Guilds whose feeds are paused. */
   const pausedGuilds = new Set<string>();
   /** How many checks there have been. */
@@ -62,8 +68,8 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     await moderators.settled();
     reportPaused(feeds);
     for (const feed of feeds) {
-      const isBackingOff = performance.now() < (failing.get(feed.id)?.notBefore ?? 0);
-      if (signal.aborted || isPaused(feed) || isBackingOff || running.has(feed.id)) continue;
+      if (signal.aborted || isPaused(feed) || attempts.isBackingOff(feed.id) || running.has(feed.id))
+        continue;
       running.set(
         feed.id,
         work(feed).finally(() => running.delete(feed.id)),
@@ -101,48 +107,43 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       } while (seenChecks !== checks);
     } catch (error) {
       if (signal.aborted) return;
-      if (isChannelGone(error)) await switchOff(feed, 'channelGone');
-      else if (isPostingForbidden(error)) await switchOff(feed, 'permissionLost');
-      else postpone(feed, error);
+      await handleFailure(feed, error).catch((cause) => attempts.failed(feed.id, cause));
     }
   }
 
   /** Posts everything that is pending, step by step. */
   async function postAll(feed: DiscordFeed): Promise<void> {
-    const step = feed.subject === 'penalties' ? stepPenaltyFeed : stepServerFeed;
     let isMore = true;
     while (isMore && !signal.aborted && !isPaused(feed)) {
       // It may have been changed or stopped since the last step.
       const current = await findDiscordFeed(db, feed.id);
-      isMore = current !== undefined && (await step(stepDeps, current));
-      failing.delete(feed.id);
+      isMore = current !== undefined && (await SUBJECTS[feed.subject].step(stepDeps, current));
+      attempts.succeeded(feed.id);
     }
   }
 
-  function postpone({ id }: DiscordFeed, error: unknown): void {
-    const failures = (failing.get(id)?.failures ?? 0) + 1;
-    if (failures === 1)
-      log.warn({ err: error, feed: id }, 'a feed could not be brought up to date: retrying');
-    const pauseMs = retryPauseMs(failures, { firstMs: timings.feedIntervalMs, maxMs: MAX_PAUSE_MS });
-    failing.set(id, { failures, notBefore: performance.now() + pauseMs });
+  /** Ends a feed whose channel is gone, pauses one that may not post there any more, and backs off otherwise. */
+  async function handleFailure(feed: DiscordFeed, error: unknown): Promise<void> {
+    if (isChannelGone(error)) {
+      if (await stopDiscordFeed(db, feed, { actor: 'service' })) await tell(feed, 'switchedOff');
+      return;
+    }
+    const { isFirst, isForbidden } = attempts.failed(feed.id, error);
+    if (isFirst) log.warn({ err: error, feed: feed.id }, 'a feed could not be brought up to date: retrying');
+    if (!isForbidden) return;
+    const isPausedNow = await pauseDiscordFeed(db, feed, now());
+    attempts.succeeded(feed.id);
+    if (isPausedNow) await tell(feed, 'paused');
   }
 
-  /** Stops a feed whose channel is lost, and notifies the person who started it. */
-  async function switchOff(feed: DiscordFeed, reason: 'channelGone' | 'permissionLost'): Promise<void> {
+  /** Notifies the person who started a feed that it is paused or has ended. */
+  async function tell(feed: DiscordFeed, what: 'paused' | 'switchedOff'): Promise<void> {
     const { subject, channelId, startedBy, locale } = feed;
-    const fields = { channelId, subject, startedBy, reason };
-    try {
-      const wasThere = await stopDiscordFeed(db, feed, { actor: 'service' });
-      if (!wasThere) return;
-      log.warn(fields, 'a feed is switched off: its channel is gone, or the bot may not post there');
-    } catch (error) {
-      return postpone(feed, error);
-    }
+    log.warn({ channelId, subject, startedBy }, LOST[what]);
     if (startedBy === UNKNOWN_DISCORD_ID) return;
     const { texts } = localizationOf(locale);
-    const { feed: words } = texts;
-    const why = words[reason](deps.mention('feed start', texts));
-    const text = words.switchedOff({ subject, channel: channelMention(channelId), reason: why });
+    const start = deps.mention('feed start', texts);
+    const text = texts.feed[what]({ subject, channel: channelMention(channelId), start });
     await sendDirectMessage(stepDeps, startedBy, text);
   }
 
@@ -159,6 +160,10 @@ export function createFeeds(deps: FeedsDeps): Feeds {
         work: check,
         log,
       });
+    },
+    onChanged: () => {
+      attempts.clear();
+      void loop?.wake();
     },
     wake: async () => {
       await loop?.wake();

@@ -124,7 +124,12 @@ async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<b
  * erasure could not remove them from the message.
  */
 function feedPenalty(
-  { isDeleted, isRemoved, penalty, serverName }: FeedEvent,
+  {
+    isDeleted,
+    isRemoved,
+    penalty,
+    serverName,
+  }: Pick<FeedEvent, 'isDeleted' | 'isRemoved' | 'penalty' | 'serverName'>,
   { texts, pages, now }: { texts: Texts; pages: SitePages; now: Date },
 ): MessageView {
   const { feed: words } = texts;
@@ -162,6 +167,20 @@ function feedPenalty(
         ]
       : [],
   };
+}
+
+/** A made-up ban of an hour. */
+export function examplePenalty({ pages, now: clock }: BotParts, texts: Texts): MessageView {
+  const now = clock();
+  const penalty = {
+    ...({ id: 0, type: 'ban', status: 'ACTIVE', createdAt: now, durationMinutes: 60 } as const),
+    ...{ endsAt: new Date(now.getTime() + 3_600_000), liftedAt: null },
+    ...{ liftedByName: null, liftedBySteamId: null, liftReason: null },
+    ...{ playerName: texts.feed.examplePlayer, reason: texts.feed.exampleReason, serverId: 0 },
+    ...{ playerSteamId: UNKNOWN_STEAM_ID, adminName: '', adminSteamId: UNKNOWN_STEAM_ID },
+  };
+  const event = { penalty, isDeleted: false, isRemoved: false, serverName: undefined };
+  return feedPenalty(event, { texts, pages, now });
 }
 
 /** `⛔ Name · banned for 30 days`, `🟢 Name · ban lifted` */

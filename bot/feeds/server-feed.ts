@@ -7,8 +7,9 @@ import {
   saveFeedServers,
 } from '../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import { Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { COLOURS, linkButton, row } from '../embeds/message.ts';
+import { COLOURS, linkButton, type MessageView, row } from '../embeds/message.ts';
 import { linksRow } from '../embeds/server-card.ts';
 import type { Texts } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
@@ -33,11 +34,20 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
  * @returns whether there may be more to do.
  */
 export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, servers, now } = deps;
+  const { db, servers } = deps;
+  const now = deps.now();
   const states = await listFeedServers(db, feed.id);
-  const change = FEED_CHANGES.find((kind) => states.some(({ pending }) => pending === kind));
+  const due = states.filter((state) => isDue(state, feed, now));
+  const change = FEED_CHANGES.find((kind) => due.some(({ pending }) => pending === kind));
   if (change) {
-    await post(deps, feed, change, states);
+    await post(deps, feed, change, due);
+    return true;
+  }
+  const serverIds = states
+    .filter(({ serverId, pending }) => pending === 'down' && servers.findById(serverId)?.snapshot?.isOnline)
+    .map(({ serverId }) => serverId);
+  if (serverIds.length > 0) {
+    await finishFeedServers(db, feed.id, { change: 'down', serverIds, isOver: true });
     return true;
   }
   const byId = new Map(states.map((state) => [state.serverId, state]));
@@ -47,11 +57,20 @@ export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFe
     .filter(({ server }) => feed.serverId === null || feed.serverId === server.id)
     .flatMap((status) => {
       const previous = byId.get(status.server.id);
-      return compareServer(previous, toServerView(status), { playersAtLeast, now: now() }) ?? [];
+      return compareServer(previous, toServerView(status), { playersAtLeast, now }) ?? [];
     });
   if (changes.length === 0) return false;
   await saveFeedServers(db, feed, changes);
   return true;
+}
+
+/**
+ * Whether a pending change is to be posted now: a server counts as down only once it has been for `afterMinutes`.
+ * A change that is dated later was recorded while a clock was ahead.
+ */
+function isDue({ pending, pendingSince }: FeedServer, { afterMinutes }: DiscordFeed, now: Date): boolean {
+  const sinceMs = now.getTime() - (pendingSince?.getTime() ?? 0);
+  return pending !== null && (pending !== 'down' || sinceMs < 0 || sinceMs >= afterMinutes * 60_000);
 }
 
 /** Posts one kind of change in one message, for all servers for which it is pending. */
@@ -153,6 +172,14 @@ function feedServers(
     components: [isOne ? linksRow(first, { texts, pages }) : row(linkButton(texts.buttons.site, pages.home))],
     roleId: change === 'players' ? roleId : null,
   };
+}
+
+/** The first server of the list, as if it had just gone offline. @throws {Refusal} when there is none. */
+export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): MessageView {
+  const [status] = servers.current();
+  if (!status) throw new Refusal(({ server }) => server.none);
+  const server = { ...toServerView(status), isOnline: false, seenAt: now() };
+  return feedServers('down', [server], { texts, pages, roleId: null });
 }
 
 /** For a server that went offline, when it was last seen; else its current map and players. */

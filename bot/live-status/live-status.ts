@@ -8,7 +8,7 @@ import {
   saveLiveStatusMessage,
 } from '../../src/queries/live-status-messages.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
-import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
+import { createAttempts } from '../attempts.ts';
 import { type CommandDeps, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
@@ -34,16 +34,8 @@ type Tracked = {
   fingerprint: string | undefined;
   /** When it was posted or last edited, in milliseconds of `performance.now()`: the system clock may be set back. */
   editedAtMs: number;
-  /** Not edited before this time. */
-  notBeforeMs: number;
-  failures: number;
-  /** Edits in a row that Discord has forbidden. */
-  refusals: number;
 };
 
-const MAX_PAUSE_MS = 10 * 60_000;
-/** A message is given up after this many edits in a row that Discord has forbidden: within seven minutes or so. */
-const MAX_REFUSALS = 5;
 /** How often to check for due edits, unless `liveIntervalMs` is shorter. */
 const CHECK_MS = 5000;
 
@@ -66,6 +58,8 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   const stopping = new AbortController();
   const messenger = { ...deps, signal: stopping.signal };
   const tracked = new Map<string, Tracked>();
+  /** By message. */
+  const attempts = createAttempts<string>({ firstMs: 2 * intervalMs });
   /** Edits under way, by message. */
   const editing = new Map<string, Promise<void>>();
   let isLoaded = false;
@@ -81,7 +75,8 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     const nowMs = performance.now();
     for (const message of tracked.values()) {
       const { messageId } = message.row;
-      if (editing.has(messageId) || nowMs < message.notBeforeMs) continue;
+      const isTooSoon = nowMs - message.editedAtMs < intervalMs || attempts.isBackingOff(messageId);
+      if (editing.has(messageId) || isTooSoon) continue;
       const current = serversOf(message.row);
       const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
@@ -129,24 +124,18 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     try {
       await editMessage(messenger, row, render(row, current));
       if (current === undefined) return await forget(row, 'its server is no longer listed');
-      const editedAtMs = performance.now();
-      const notBeforeMs = editedAtMs + intervalMs;
-      Object.assign(message, { fingerprint, failures: 0, refusals: 0, editedAtMs, notBeforeMs });
+      attempts.succeeded(row.messageId);
+      Object.assign(message, { fingerprint, editedAtMs: performance.now() });
     } catch (error) {
       if (stopping.signal.aborted) return;
-      const isForbidden = isPostingForbidden(error);
-      message.refusals = isForbidden ? message.refusals + 1 : 0;
-      if (isMessageGone(error) || isChannelGone(error) || (isForbidden && message.refusals >= MAX_REFUSALS)) {
-        if (isForbidden) await tellForbidden(row).catch(() => undefined);
-        await forget(row, error.message).catch(() => undefined);
-        return;
-      }
-      if (message.failures === 0) {
+      const { isFirst, isForbidden } = attempts.failed(row.messageId, error);
+      if (isFirst) {
         log.warn({ err: error, messageId: row.messageId }, 'editing a live status message failed: retrying');
       }
-      message.failures += 1;
-      const pauses = { firstMs: 2 * intervalMs, maxMs: MAX_PAUSE_MS };
-      message.notBeforeMs = performance.now() + retryPauseMs(message.failures, pauses);
+      if (isForbidden) await tellForbidden(row).catch(() => undefined);
+      if (isForbidden || isMessageGone(error) || isChannelGone(error)) {
+        await forget(row, String(error)).catch(() => undefined);
+      }
     }
   }
 
@@ -159,6 +148,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
 
   async function forget({ messageId, channelId }: Row, reason: string): Promise<void> {
     tracked.delete(messageId);
+    attempts.succeeded(messageId);
     await removeLiveStatusMessage(db, messageId);
     log.info({ messageId, channelId, reason }, 'a live status message is no longer updated');
   }
@@ -166,8 +156,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   function track(row: Row, fingerprint: string | undefined): void {
     if (tracked.has(row.messageId)) return;
     const editedAtMs = fingerprint === undefined ? Number.NEGATIVE_INFINITY : performance.now();
-    const notBeforeMs = editedAtMs + intervalMs;
-    tracked.set(row.messageId, { row, fingerprint, editedAtMs, notBeforeMs, failures: 0, refusals: 0 });
+    tracked.set(row.messageId, { row, fingerprint, editedAtMs });
   }
 
   return {

@@ -95,6 +95,7 @@ export const en = {
             name: 'players',
             description: 'Servers: post when a server has this many players; 0 for never',
           },
+          after: { name: 'after', description: 'Servers: minutes offline before it is posted; 3 by default' },
           role: {
             name: 'role',
             description: 'Servers: the role to mention when it does; @everyone for none',
@@ -106,6 +107,11 @@ export const en = {
         name: 'stop',
         description: 'Stop a feed in this channel',
         options: { what: { name: 'what', description: 'Which feed' } },
+      },
+      test: {
+        name: 'test',
+        description: 'Post an example in this channel',
+        options: { what: { name: 'what', description: 'An example of what' } },
       },
     },
   },
@@ -262,7 +268,13 @@ export const en = {
     stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
     listTitle: 'Feeds',
     none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
+    tested: 'Done. The example is in this channel.',
+    /** Before the text of an example. */
+    example: '🧪 Example:',
+    examplePlayer: 'Example player',
+    exampleReason: 'Nobody was banned, this is an example.',
     allTypes: 'all types',
+    downAfter: (minutes: number) => `offline after ${durationInWords('en', minutes)}`,
     playersAtLeast: (amount: number) => `${count(amount, 'player')} or more`,
     startedBy: (mention: string) => `started by ${mention}`,
     lacksHere: (permissions: string) => `I’m missing permissions in this channel: ${permissions}.`,
@@ -278,16 +290,16 @@ export const en = {
     unknownType: ({ text, allowed }: { text: string; allowed: string }) =>
       `**${text}** isn’t a type of penalty. The types are: ${allowed}.`,
     forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
-    forServersOnly: 'The options `players` and `role` are for servers. Leave them out, or choose servers.',
+    forServersOnly:
+      'The options `players`, `role` and `after` are for servers. Leave them out, or choose servers.',
     roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
     noSuchFeed: (subject: FeedSubject) => `This channel has no ${feedName[subject]} feed.`,
 
-    switchedOff: ({ subject, channel, reason }: { subject: FeedSubject; channel: string; reason: string }) =>
-      `The ${feedName[subject]} feed in ${channel} has been switched off. ${reason}`,
-    channelGone: (start: string) =>
-      `The channel no longer exists. You can start the feed in another one with ${start}.`,
-    permissionLost: (start: string) =>
-      `I can no longer post there. Give me ${postingPermissions} there, then start the feed again with ${start}.`,
+    switchedOff: ({ subject, channel, start }: LostFeed) =>
+      `The ${feedName[subject]} feed in ${channel} has been switched off. The channel no longer exists. You can start the feed in another one with ${start}.`,
+    paused: ({ subject, channel, start }: LostFeed) =>
+      `The ${feedName[subject]} feed in ${channel} is paused. I can no longer post there. Give me ${postingPermissions} there, then use ${start} there again: the feed continues where it stopped.`,
+    pausedSince: (when: string, start: string) => `⏸️ paused ${when}, ${start} resumes it`,
   },
 
   buttons: {
@@ -332,6 +344,8 @@ export const en = {
   },
 };
 
+/** A feed that cannot post, and the command that starts it. */
+type LostFeed = { subject: FeedSubject; channel: string; start: string };
 export type Texts = typeof en;
 type Total = 'online' | 'servers' | 'players' | 'capacity';
 export type ChartFacts = { peak: string; peakAt: string; average: string; gaps: boolean };

@@ -112,6 +112,7 @@ export const pl: Texts = {
             name: 'gracze',
             description: 'Serwery: powiadom, gdy na którymś jest tylu graczy; 0 to nigdy',
           },
+          after: { name: 'po', description: 'Serwery: po ilu minutach offline powiadomić; domyślnie 3' },
           role: { name: 'rola', description: 'Serwery: rola, którą wtedy oznaczyć; @everyone to żadna' },
         },
       },
@@ -120,6 +121,11 @@ export const pl: Texts = {
         name: 'wyłącz',
         description: 'Wyłącz powiadomienia na tym kanale',
         options: { what: { name: 'co', description: 'Które powiadomienia' } },
+      },
+      test: {
+        name: 'wypróbuj',
+        description: 'Wyślij przykład na ten kanał',
+        options: { what: { name: 'co', description: 'Przykład których powiadomień' } },
       },
     },
   },
@@ -268,7 +274,12 @@ export const pl: Texts = {
     stopped: (subject) => `Gotowe. Ten kanał nie dostaje już powiadomień o ${about[subject]}.`,
     listTitle: 'Powiadomienia',
     none: (start) => `Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem ${start}.`,
+    tested: 'Gotowe. Przykład jest na tym kanale.',
+    example: '🧪 Przykład:',
+    examplePlayer: 'Przykładowy gracz',
+    exampleReason: 'Nikt nie dostał bana, to tylko przykład.',
     allTypes: 'wszystkie rodzaje',
+    downAfter: (minutes) => `offline po: ${durationInWords('pl', minutes)}`,
     playersAtLeast: (amount) => `od ${count(amount, 'ofPlayer')}`,
     startedBy: (mention) => `włączone przez: ${mention}`,
     lacksHere: (permissions) => `Na tym kanale brakuje mi uprawnień: ${permissions}.`,
@@ -282,16 +293,15 @@ export const pl: Texts = {
       `Nie mogę oznaczyć roli ${role}. Pozwól każdemu ją oznaczać albo nadaj mi na tym kanale uprawnienie „Wzmianka @everyone, @here i wszystkich ról”.`,
     unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
     forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
-    forServersOnly: 'Opcje `gracze` i `rola` dotyczą serwerów. Pomiń je albo wybierz serwery.',
+    forServersOnly: 'Opcje `gracze`, `rola` i `po` dotyczą serwerów. Pomiń je albo wybierz serwery.',
     roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
     noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
 
-    switchedOff: ({ subject, channel, reason }) =>
-      `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. ${reason}`,
-    channelGone: (start) =>
-      `Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
-    permissionLost: (start) =>
-      `Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia ${postingPermissions}, a potem włącz powiadomienia poleceniem ${start}.`,
+    switchedOff: ({ subject, channel, start }) =>
+      `Powiadomienia o ${about[subject]} na kanale ${channel} są wyłączone. Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem ${start}.`,
+    paused: ({ subject, channel, start }) =>
+      `Powiadomienia o ${about[subject]} na kanale ${channel} są wstrzymane. Nie mogę już tam pisać. Nadaj mi na kanale uprawnienia ${postingPermissions}, a potem użyj tam ponownie polecenia ${start}: powiadomienia ruszą od miejsca, w którym stanęły.`,
+    pausedSince: (when, start) => `⏸️ wstrzymane ${when}, wznowisz je poleceniem ${start}`,
   },
 
   buttons: {

@@ -44,6 +44,7 @@ export const AUDIT_ACTIONS = [
   'feed.started',
   'feed.changed',
   'feed.stopped',
+  'feed.paused',
   'feed.switched-off',
   'live-message.posted',
   'live-message.dropped',

@@ -96,6 +96,7 @@ test('names, options and descriptions are localised; permissions are a default o
         ['start', 1, 'włącz'],
         ['list', 1, 'lista'],
         ['stop', 1, 'wyłącz'],
+        ['test', 1, 'wypróbuj'],
       ],
       permissions: '32',
       contexts: [0],
@@ -124,6 +125,7 @@ test('names, options and descriptions are localised; permissions are a default o
     ['types', 3, 'rodzaje', false, undefined],
     ['server', 3, 'serwer', false, undefined],
     ['players', 4, 'gracze', false, undefined],
+    ['after', 4, 'po', false, undefined],
     ['role', 8, 'rola', false, undefined],
   ]);
   for (const command of commands.filter(({ name }) => name !== 'Check bans')) {

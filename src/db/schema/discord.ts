@@ -23,7 +23,7 @@ export const discordFeeds = pgTable(
     subject: text('subject', { enum: FEED_SUBJECTS }).notNull(),
     channelId: snowflake('channel_id').notNull(),
     guildId: snowflake('guild_id').notNull(),
-    /** Who gets a direct message when the feed is switched off. */
+    /** Who gets a direct message when the feed is paused or switched off. */
     startedBy: snowflake('started_by').notNull(),
     /** Of the guild, when the feed was started. */
     locale: text('locale').notNull(),
@@ -35,6 +35,10 @@ export const discordFeeds = pgTable(
     playersAtLeast: smallint('players_at_least'),
     /** Mentioned in that message; null: nobody is. */
     roleId: snowflake('role_id'),
+    /** For how many minutes a server has to be down before that is posted. */
+    afterMinutes: smallint('after_minutes').notNull().default(3),
+    /** Since when nothing is posted because Discord refused it too often; null: the feed is not paused. */
+    pausedAt: instant('paused_at'),
     /** The sequence of penalty events that `cursor` belongs to. */
     epoch: text('epoch').notNull(),
     /** The newest penalty event that was posted or skipped; for a feed of servers, the newest when it was started. */
@@ -79,7 +83,7 @@ export const discordFeedServers = pgTable(
     hasPlayers: boolean('has_players').notNull(),
     /** When the number of players was last posted. */
     calledAt: instant('called_at'),
-    /** What is still to be posted; null: nothing. */
+    /** What is still to be posted, a server that is `down` when it has been for long enough; null: nothing. */
     pending: text('pending', { enum: FEED_CHANGES }),
     /** Since when that, or the previous one, is pending; null: nothing ever was. */
     pendingSince: instant('pending_since'),

@@ -50,16 +50,19 @@ export async function saveFeedServers(
   });
 }
 
-/** Records that a change that was pending for these servers is posted. */
+/**
+ * Records that a change that was pending for these servers is posted.
+ * @param isOver it was not posted: they were down for a short time only, and count as if they had stayed online.
+ */
 export async function finishFeedServers(
   db: Db,
   feedId: number,
-  { change, serverIds }: { change: FeedChange; serverIds: number[] },
+  { change, serverIds, isOver = false }: { change: FeedChange; serverIds: number[]; isOver?: boolean },
 ): Promise<void> {
   const { pending, serverId } = discordFeedServers;
   await db
     .update(discordFeedServers)
-    .set({ pending: null })
+    .set({ pending: null, ...(isOver && { isOnline: true }) })
     .where(and(eq(discordFeedServers.feedId, feedId), eq(pending, change), inArray(serverId, serverIds)));
 }
 

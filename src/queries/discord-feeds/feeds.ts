@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
@@ -13,11 +13,11 @@ import { adaptFeedServers } from './feed-servers.ts';
 export type DiscordFeed = typeof discordFeeds.$inferSelect;
 /** Where a feed is and who started it, and its settings as far as they are chosen. */
 type FeedStart = Pick<DiscordFeed, 'subject' | 'channelId' | 'guildId' | 'startedBy' | 'locale'> &
-  Partial<Pick<DiscordFeed, 'penaltyTypes' | 'serverId' | 'playersAtLeast' | 'roleId'>>;
+  Partial<Pick<DiscordFeed, 'penaltyTypes' | 'serverId' | 'playersAtLeast' | 'roleId' | 'afterMinutes'>>;
 
 /**
  * Starts a feed of changes from now on. An existing feed of the same subject in the channel gets the chosen settings, keeps
- * the others, and continues where it was. Written to the audit log.
+ * the others, and continues where it was, also if it was paused. Written to the audit log.
  * @returns its id, and whether there was none before.
  * @throws {InvalidInput} when it would mention a role at no number of players.
  */
@@ -32,7 +32,10 @@ export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: 
     const [feed] = await transaction
       .insert(discordFeeds)
       .values({ ...start, epoch, cursor: newestId })
-      .onConflictDoUpdate({ target: [discordFeeds.channelId, discordFeeds.subject], set: start })
+      .onConflictDoUpdate({
+        target: [discordFeeds.channelId, discordFeeds.subject],
+        set: { ...start, pausedAt: null },
+      })
       .returning({ ...getTableColumns(discordFeeds), isNew: sql<boolean>`xmax = 0` });
     if (!feed) throw new Error('the feed was not stored');
     if (feed.roleId !== null && feed.playersAtLeast === null) {
@@ -52,9 +55,9 @@ export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: 
   });
 }
 
-/** All feeds, the oldest first. */
+/** All feeds that are not paused, the oldest first. */
 export async function listDiscordFeeds(db: Db): Promise<DiscordFeed[]> {
-  return db.select().from(discordFeeds).orderBy(asc(discordFeeds.id));
+  return db.select().from(discordFeeds).where(isNull(discordFeeds.pausedAt)).orderBy(asc(discordFeeds.id));
 }
 
 /** The feeds of a guild, grouped by channel, with the name of the server that they are limited to. */
@@ -80,7 +83,7 @@ export async function findDiscordFeed(db: Db, id: number): Promise<DiscordFeed |
 /**
  * Stops the feed of a subject in a channel, and deletes the records of its messages. Written to the audit log.
  * @param feed with an id only that feed, not one that was started in its place.
- * @param actor `service` when the bot may no longer post in the channel.
+ * @param actor `service` when the channel is gone.
  * @returns whether there was one.
  */
 export async function stopDiscordFeed(
@@ -94,6 +97,24 @@ export async function stopDiscordFeed(
     await recordAudit(transaction, {
       actor,
       action: actor === 'service' ? 'feed.switched-off' : 'feed.stopped',
+      subject: channelSubject(feed.channelId),
+      details: { feed: feed.subject },
+    });
+    return true;
+  });
+}
+
+/**
+ * Pauses a feed, which keeps its position and the records of its messages. Written to the audit log.
+ * @returns whether there was such a feed.
+ */
+export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date): Promise<boolean> {
+  return db.transaction(async (transaction) => {
+    const { count } = await transaction.update(discordFeeds).set({ pausedAt }).where(feedCondition(feed));
+    if (count === 0) return false;
+    await recordAudit(transaction, {
+      actor: 'service',
+      action: 'feed.paused',
       subject: channelSubject(feed.channelId),
       details: { feed: feed.subject },
     });

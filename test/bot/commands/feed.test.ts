@@ -8,6 +8,7 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
+import { refuse } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { isEphemeral } from '../../support/discord/messages.ts';
 
@@ -63,6 +64,8 @@ describe('/feed start', () => {
         serverId: server.id,
         playersAtLeast: null,
         roleId: null,
+        afterMinutes: 3,
+        pausedAt: null,
         epoch: expect.stringMatching(/^[0-9a-f]{8}$/),
         cursor: 3,
         postingUpTo: null,
@@ -95,7 +98,9 @@ describe('/feed start', () => {
     const manager = aManager();
     await run(manager, 'start', { what: 'servers', players: 10, server: 'mirage' });
     const said = await run(manager, 'start', { what: 'servers', role: { role } });
-    expect(said).toEndWith(`\n**Servers**: Mirage \\*24/7\\* · 10 players or more · <@&${role.id}>`);
+    expect(said).toEndWith(
+      `\n**Servers**: Mirage \\*24/7\\* · offline after 3 minutes · 10 players or more · <@&${role.id}>`,
+    );
     await run(manager, 'start', { what: 'servers', players: 12 });
     expect(await rowsIn(manager)).toMatchObject([
       { serverId: server.id, playersAtLeast: 12, roleId: role.id },
@@ -210,6 +215,44 @@ describe('/feed start', () => {
   });
 });
 
+describe('/feed test', () => {
+  const { feed: words, record } = BOT_TEXTS.pl;
+
+  test('posts an example in the language of the guild, and mentions nobody', async () => {
+    const manager = aManager({ guildLocale: 'pl' });
+    for (const what of ['penalties', 'servers']) {
+      expect(await run(manager, 'test', { what })).toContain(BOT_TEXTS.en.feed.tested);
+    }
+    const posted = fake.messagesIn(manager.channelId).filter(({ interaction_metadata: it }) => !it);
+    expect(posted).toMatchObject([
+      {
+        content: expect.stringContaining(`${words.example} ⛔ ${words.examplePlayer} · ban`),
+        embeds: [{ description: expect.stringContaining(words.exampleReason) }],
+        components: [],
+      },
+      { content: expect.stringContaining(`${words.example} 🔴 Mirage`) },
+    ]);
+    expect(posted[0]?.embeds[0]?.fields).toContainEqual(
+      expect.objectContaining({ name: record.admin, value: record.console }),
+    );
+    expect(posted.map(({ allowedMentions }) => allowedMentions)).toEqual([{ parse: [] }, { parse: [] }]);
+    expect(await rowsIn(manager)).toEqual([]);
+  });
+
+  test('is refused to members without Manage Server, and says where the bot may not post', async () => {
+    const member = anActor({ channelId: aManager().channelId });
+    expect(await run(member, 'test', { what: 'penalties' })).toContain('Only members with “Manage Server”');
+    const lacking = aManager({ appPermissions: String(VIEW | SEND) });
+    expect(await run(lacking, 'test', { what: 'servers' })).toContain('**Embed Links**');
+    const refused = aManager();
+    fake.fail({ matches: new RegExp(`^POST /channels/${refused.channelId}`), response: refuse(403, 50_013) });
+    expect(await run(refused, 'test', { what: 'servers' })).toContain('I can’t post here.');
+    for (const { channelId } of [member, lacking, refused]) {
+      expect(fake.messagesIn(channelId).filter(({ interaction_metadata: it }) => !it)).toEqual([]);
+    }
+  });
+});
+
 describe('/feed list', () => {
   test("names the guild's feeds and who started them, and what the bot lacks here", async () => {
     const guild = { guildId: '900000000000000009' };
@@ -222,7 +265,7 @@ describe('/feed list', () => {
       [
         '📣 Feeds',
         `<#${manager.channelId}> **Penalties**: Ban · Mirage \\*24/7\\* · started by <@${manager.user.id}>`,
-        `<#${manager.channelId}> **Servers**: all servers · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
+        `<#${manager.channelId}> **Servers**: all servers · offline after 3 minutes · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
         '',
         '⚠️ I’m missing permissions in this channel: **Send Messages**, **Embed Links**.',
       ].join('\n'),

@@ -1,10 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { changePenalty, createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { messageOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -32,7 +34,7 @@ test('a deleted channel switches its feed off, and the person who started it is 
   await settleFeeds(harness);
   expect(other.messages()).toHaveLength(1);
   expect(lines.filter(({ msg }) => msg.includes('a feed is switched off'))).toMatchObject([
-    { channelId: lost.channelId, subject: 'penalties', reason: 'channelGone' },
+    { channelId: lost.channelId, subject: 'penalties' },
   ]);
   const entries = await listAuditEntries(db);
   expect(entries.filter(({ action }) => action === 'feed.switched-off')).toMatchObject([
@@ -45,15 +47,41 @@ test.each([
   [403, 50_013],
   [400, 50_008],
   [400, 160_005],
-])('a lost permission (%d, %d) switches the feed off as well', async (status, code) => {
-  const feed = await startFeed({ what: 'penalties' });
-  feed.fail('POST', refuse(status, code));
-  await insertPenalties(db, [{}]);
-  await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
-  const [told] = fake.directMessagesTo(feed.manager.user.id);
-  expect(told?.embeds[0]?.description).toContain('has been switched off. I can no longer post there.');
-  expect(await db.select().from(discordFeeds)).toEqual([]);
-});
+])(
+  'a permission that stays lost (%d, %d) pauses the feed, which continues once it is started again',
+  async (status, code) => {
+    const feed = await startFeed({ what: 'penalties' });
+    const [followed] = await insertPenalties(db, [{}]);
+    await settleFeeds(harness);
+    feed.fail('POST', refuse(status, code), 4);
+    const [first] = await insertPenalties(db, [{}]);
+    await waitFor(() => feed.messages().length === 2);
+    feed.fail('POST', refuse(status, code), 5);
+    const [second] = await insertPenalties(db, [{}]);
+    await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
+    const [told] = fake.directMessagesTo(feed.manager.user.id);
+    const start = `</feed start:${fake.commandId('feed')}>`;
+    expect(told?.embeds[0]?.description).toBe(
+      BOT_TEXTS.en.feed.paused({ subject: 'penalties', channel: `<#${feed.channelId}>`, start }),
+    );
+    expect(await db.select().from(discordFeeds)).toMatchObject([{ pausedAt: expect.any(Date) }]);
+    expect((await listAuditEntries(db))[0]).toMatchObject({ action: 'feed.paused', actor: 'service' });
+    const list = messageOf(await fake.command('feed list', {}, feed.manager));
+    expect(list.embeds[0]?.description).toMatch(/⏸️ paused <t:\d+:R>/);
+
+    await changePenalty(db, followed, { status: 'UNBANNED' });
+    await harness.bot.wakeFeeds();
+    expect(feed.messages()).toHaveLength(2);
+    await fake.command('feed start', { what: 'penalties' }, feed.manager);
+    await settleFeeds(harness);
+    expect(feed.titles()).toEqual([
+      `🟢 Ban #${followed?.id} · lifted`,
+      `🔴 Ban #${first?.id} · active`,
+      `🔴 Ban #${second?.id} · active`,
+    ]);
+    expect(fake.directMessagesTo(feed.manager.user.id)).toHaveLength(1);
+  },
+);
 
 test('a late refusal does not switch off a feed that has been started again since', async () => {
   const feed = await startFeed({ what: 'penalties' });
@@ -62,7 +90,7 @@ test('a late refusal does not switch off a feed that has been started again sinc
     await fake.command('feed stop', { what: 'penalties' }, feed.manager);
     await fake.command('feed start', { what: 'penalties' }, feed.manager);
     resolve();
-    return refuse(403, 50_013)();
+    return refuse(404, 10_003)();
   });
   await insertPenalties(db, [{}]);
   await restarted;
@@ -134,4 +162,17 @@ test('while Discord or the token fails, the feed waits, and then posts everythin
   await waitFor(() => feed.messages().length === 3);
   expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Ban #${id} · active`));
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
+});
+
+test('`/feed start` tries a feed again at once that has been refused', async () => {
+  const slow = await harness.startNext({ timings: { feedIntervalMs: 60_000 } });
+  await harness.bot.stop();
+  const feed = await startFeed({ what: 'penalties' });
+  feed.fail('POST', refuse(403, 50_013));
+  await insertPenalties(db, [{}]);
+  await slow.wakeFeeds();
+  expect(feed.messages()).toEqual([]);
+  await fake.command('feed start', { what: 'penalties' }, feed.manager);
+  await waitFor(() => feed.messages().length === 1);
+  await slow.stop();
 });

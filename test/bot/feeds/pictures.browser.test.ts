@@ -32,7 +32,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
     for (const name of names) serverIds.push((await insertServer(db, { name })).id);
     await pollAll(3);
     penaltyFeed = await startFeed({ what: 'penalties' }, { guildLocale });
-    serverFeed = await startFeed({ what: 'servers', players: 10, role }, { guildLocale });
+    serverFeed = await startFeed({ what: 'servers', after: 0, players: 10, role }, { guildLocale });
     await bot.wakeFeeds();
   });
   afterAll(() => browser.close());

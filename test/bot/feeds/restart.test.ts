@@ -78,7 +78,7 @@ test('what happened to servers while the bot was away is posted once', async () 
   const { id } = await insertServer(db, { name: 'Retake' });
   await harness.poll(id, {});
   await harness.refreshServers();
-  const feed = await startFeed({ what: 'servers' });
+  const feed = await startFeed({ what: 'servers', after: 0 });
   await bot.wakeFeeds();
   feed.fail('POST', 'lost');
   await harness.poll(id, undefined);
@@ -98,7 +98,7 @@ test('two processes at once, as while the leader changes, post what happens to a
   const { id } = await insertServer(db, { name: 'Arena' });
   await harness.poll(id, {});
   await harness.refreshServers();
-  const feed = await startFeed({ what: 'servers', players: 5 });
+  const feed = await startFeed({ what: 'servers', after: 0, players: 5 });
   await bot.wakeFeeds();
   const twin = await harness.startNext();
   for (const count of ['missed', 'missed', 2, 9] as const) {

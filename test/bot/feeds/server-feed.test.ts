@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { compareServer } from '../../../bot/feeds/server-feed.ts';
 import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
@@ -30,9 +31,9 @@ async function addServer(name: string, playersCount = 0): Promise<number> {
   return id;
 }
 const settle = () => harness.bot.wakeFeeds();
-/** Starts a feed, and waits until it has recorded the state of the servers. */
-async function startNoted(...parameters: Parameters<typeof startFeed>) {
-  const feed = await startFeed(...parameters);
+/** Starts a feed without patience, and waits until it has recorded the state of the servers. */
+async function startNoted(...[options, ...rest]: Parameters<typeof startFeed>) {
+  const feed = await startFeed({ after: 0, ...options }, ...rest);
   await waitFor(async () => (await db.select().from(discordFeedServers)).length > 0);
   return feed;
 }
@@ -120,6 +121,56 @@ describe('a feed of servers', () => {
     fake.clearFaults();
     await waitFor(() => feed.messages().length > 0);
     expect(feed.titles()).toEqual(['🔴 Alpha is offline']);
+  });
+});
+
+describe('the patience of a feed', () => {
+  const minutesLater = (minutes: number) => {
+    now = new Date(now.getTime() + minutes * 60_000);
+  };
+  const changes = async () => (await db.select().from(discordFeedServers)).map(({ pending }) => pending);
+
+  test('is three minutes by default, before a server is posted as offline', async () => {
+    const id = await addServer('Mirage', 3);
+    const feed = await startNoted({ what: 'servers' });
+    await db.update(discordFeeds).set({ afterMinutes: sql`default` });
+    await pollAs(id, 'missed', 'missed');
+    minutesLater(2.9);
+    await pollAs(id, 'missed');
+    expect(feed.messages()).toEqual([]);
+    minutesLater(0.1);
+    await settle();
+    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
+    await pollAs(id, 1);
+    expect(feed.titles().slice(1)).toEqual(['🟢 Mirage is back online']);
+  });
+
+  test('says nothing of a server that is back in time, and calls nobody to it again', async () => {
+    const id = await addServer('Mirage', 12);
+    const feed = await startNoted({ what: 'servers', after: 60, players: 10 });
+    await pollAs(id, 'missed', 'missed');
+    minutesLater(59);
+    await pollAs(id, 12, 12);
+    expect(feed.messages()).toEqual([]);
+    expect(await changes()).toEqual([null]);
+    // It counts as online again: the next outage waits as long.
+    await pollAs(id, 'missed', 'missed');
+    minutesLater(59);
+    await settle();
+    expect(feed.messages()).toEqual([]);
+    minutesLater(1);
+    await settle();
+    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
+  });
+
+  test('does not last for hours after a clock ran ahead', async () => {
+    const id = await addServer('Mirage');
+    const feed = await startNoted({ what: 'servers', after: 3 });
+    minutesLater(600);
+    await pollAs(id, 'missed', 'missed');
+    minutesLater(-600);
+    await settle();
+    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
   });
 });
 

@@ -480,6 +480,7 @@ export const en = {
       'feed.started': 'started a Discord feed',
       'feed.changed': 'changed a Discord feed',
       'feed.stopped': 'stopped a Discord feed',
+      'feed.paused': 'paused a Discord feed',
       'feed.switched-off': 'switched a Discord feed off',
       'live-message.posted': 'posted a live status message on Discord',
       'live-message.dropped': 'stopped updating a live status message',

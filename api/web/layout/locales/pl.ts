@@ -441,6 +441,7 @@ export const pl: Texts = {
       'feed.started': 'włączenie powiadomień na Discordzie',
       'feed.changed': 'zmiana powiadomień na Discordzie',
       'feed.stopped': 'wyłączenie powiadomień na Discordzie',
+      'feed.paused': 'wstrzymanie powiadomień na Discordzie',
       'feed.switched-off': 'wyłączenie niedziałających powiadomień na Discordzie',
       'live-message.posted': 'wysłanie wiadomości ze stanem na żywo na Discordzie',
       'live-message.dropped': 'koniec aktualizowania wiadomości ze stanem na żywo',

@@ -1,0 +1,22 @@
+import type { FeedSubject } from '../../src/domain/discord-feed.ts';
+import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import type { MessageView } from '../embeds/message.ts';
+import type { Texts } from '../locales/en.ts';
+import type { Messenger } from '../messages.ts';
+import type { BotParts } from '../parts.ts';
+import { examplePenalty, stepPenaltyFeed } from './penalty-feed.ts';
+import { exampleServer, stepServerFeed } from './server-feed.ts';
+
+/** What feeds of one subject do. */
+type Subject = {
+  /** Posts the next message of a feed. @returns whether there may be more to do. */
+  step: (deps: BotParts & Messenger, feed: DiscordFeed) => Promise<boolean>;
+  /** A message as these feeds post it, about nothing that happened. @throws {Refusal} when there is nothing to show. */
+  example: (parts: BotParts, texts: Texts) => MessageView;
+};
+
+/** All that feeds can be about. */
+export const SUBJECTS: Record<FeedSubject, Subject> = {
+  penalties: { step: stepPenaltyFeed, example: examplePenalty },
+  servers: { step: stepServerFeed, example: exampleServer },
+};
