@@ -13,7 +13,7 @@ import type { Texts } from '../locales/en.ts';
 import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message.ts';
 
-/** One penalty as messages show it, with the status it has now. `serverName` undefined: all servers. */
+/** One penalty as messages show it, with the status it has now. `serverName` undefined: it was issued on no server. */
 export type PenaltyView = Omit<Penalty, 'serverId' | 'playerName' | 'playerSteamId'> & {
   serverName: string | undefined;
   /** Its page in the panel of its source, for those who may follow it. */
@@ -47,7 +47,7 @@ export function penaltyEmbed(penalty: PenaltyView, texts: Texts): APIEmbed {
       field(words.admin, adminOf(penalty, texts, 64)),
       field(
         words.server,
-        penalty.serverName === undefined ? words.allServers : escapeText(penalty.serverName, { max: 128 }),
+        penalty.serverName === undefined ? words.noServer : escapeText(penalty.serverName, { max: 128 }),
       ),
       ...(penalty.status === 'UNBANNED' ? [{ name: words.lifted, value: liftedValue(penalty, texts) }] : []),
     ],

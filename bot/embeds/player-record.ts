@@ -171,7 +171,7 @@ function describeDetails(penalty: PenaltyView, { texts, divisor, pages, reader }
     reader === 'moderators' ? `[#${id}](${pages.penalty(id)})` : `#${id}`,
     durationMinutes === 0 ? words.permanent : words.durationInWords(durationMinutes),
     adminOf(penalty, texts, 64 / divisor),
-    serverName === undefined ? words.allServers : escapeText(serverName, { max: 128 / divisor }),
+    serverName === undefined ? words.noServer : escapeText(serverName, { max: 128 / divisor }),
     relativeTime(createdAt),
     ...(liftReason === '' ? [] : [words.liftReason(liftReason)]),
     ...(panelUrl === undefined ? [] : [hyperlink(words.panel, panelUrl.replace(/[()]/g, encodeCharacter))]),

@@ -188,6 +188,7 @@ export const en = {
     unnamedAdmin: 'Unnamed admin',
     server: 'Server',
     allServers: 'all servers',
+    noServer: 'no server',
     duration: 'Duration',
     durationInWords: (minutes: number) => durationInWords('en', minutes),
     permanent: 'permanent',

@@ -200,6 +200,7 @@ export const pl: Texts = {
     unnamedAdmin: 'Admin bez nicku',
     server: 'Serwer',
     allServers: 'wszystkie serwery',
+    noServer: 'bez serwera',
     duration: 'Czas trwania',
     durationInWords: (minutes) => durationInWords('pl', minutes),
     permanent: 'na stałe',

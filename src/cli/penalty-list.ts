@@ -89,7 +89,7 @@ const COLUMNS: Columns<ListedPenalty> = {
   DURATION: describeDuration,
   CREATED: ({ createdAt }) => describeMoment(createdAt),
   ADMIN: (penalty) => (isByConsole(penalty) ? 'Console' : penalty.adminName || penalty.adminSteamId),
-  SERVER: (penalty) => serverNameOf(penalty) ?? 'all',
+  SERVER: (penalty) => serverNameOf(penalty) ?? 'no server',
   REASON: ({ reason }) => reason || '-',
 };
 

@@ -4,7 +4,7 @@ import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
 import { showAudit } from './audit-page.tsx';
-import type { Handler, ModerationDeps, Show } from './frame.tsx';
+import { type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 import { showPenalties, showPenalty } from './penalties.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
 import { addNote, removeNote } from './staff-notes.tsx';
@@ -18,8 +18,9 @@ type Route = [method: 'GET' | 'POST', path: string, handle: Handler, showAgain?:
 
 const USER = '/users/:steamid64';
 
-/** Penalties, admins and players' records. */
+/** The start, penalties, admins and players' records. */
 const OF_MODERATORS: readonly Route[] = [
+  ['GET', '', showStart],
   ['GET', '/penalties', showPenalties],
   ['GET', '/penalties/:id', showPenalty],
   ['GET', '/admins', showAdmins],
@@ -30,7 +31,6 @@ const OF_MODERATORS: readonly Route[] = [
 
 /** Users with their tokens and flags, sounds, webhooks, and the audit log. */
 const OF_ADMINISTRATORS: readonly Route[] = [
-  ['GET', '', showUsers],
   ['POST', `${USER}/tokens/:id/revoke`, revokeToken],
   ['POST', `${USER}/flags`, saveFlags],
   ['POST', `${USER}/block`, block, showPlayer],
@@ -47,6 +47,12 @@ const OF_ADMINISTRATORS: readonly Route[] = [
   ['POST', '/webhooks/:id/remove', remove],
   ['GET', '/audit', showAudit],
 ];
+
+/** The list of users for administrators; moderators, who have none, are led to the penalties. */
+async function showStart(...request: Parameters<Handler>): ReturnType<Handler> {
+  const [{ redirect }, visit] = request;
+  return isAdministrator(visit.user) ? showUsers(...request) : redirect(visit, pathOfTab('penalties'));
+}
 
 /** The routes of moderation; for anyone without the right their handlers throw {@link Forbidden}. */
 export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {

@@ -87,7 +87,7 @@ export const showPenalties: Handler = async (deps, visit) => {
   const { moderation, records, penalties: t } = textsOf(visit.locale);
   const serverNames = new Map(servers.map(({ id, name }) => [id, name]));
   const nameOfServer = (serverId: number) =>
-    serverNameOf({ serverId, serverName: serverNames.get(serverId) }) ?? t.allServers;
+    serverNameOf({ serverId, serverName: serverNames.get(serverId) }) ?? t.noServer;
   const isAmbiguous = player.candidates.length + admin.candidates.length > 0;
   return (
     <Frame site={site} visit={visit} tab="penalties">
@@ -217,7 +217,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
             options={[
               ['', records.everyServer],
               ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
-              ['0', records.noServer],
+              ['0', t.noServer],
             ]}
             value={serverId?.toString()}
           />
@@ -286,7 +286,7 @@ export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) 
             [t.columns.issued, <FullMoment at={penalty.createdAt} locale={visit.locale} />],
             [words.duration, lengthOf(penalty, visit)],
             ...(penalty.status === 'UNBANNED' ? factsOfLifting(penalty, visit) : [end]),
-            [t.columns.server, <bdi>{serverName ?? t.allServers}</bdi>],
+            [t.columns.server, <bdi>{serverName ?? t.noServer}</bdi>],
             [
               words.source,
               <>

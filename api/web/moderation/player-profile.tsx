@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { maySeeDiscord, viewerOf } from '../../../src/domain/rights/discord-visibility.ts';
 import { type SteamId64, steamProfileUrl } from '../../../src/domain/steam-id.ts';
+import { hasIssuedPenalties } from '../../../src/queries/penalties/admins.ts';
 import { listNamesInPenalties } from '../../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { User } from '../../../src/queries/users/users.ts';
@@ -35,10 +36,11 @@ type ProfileProps = {
 export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedString> {
   const { deps, steamId64, name, user, visit } = props;
   const { lookUpSteamBans, fetchProfile } = deps;
-  const [steamBans, steamAccountCreatedAt, names] = await Promise.all([
+  const [steamBans, steamAccountCreatedAt, names, isIssuer] = await Promise.all([
     lookUpSteamBans && inTime(lookUpSteamBans(steamId64)).then((bans) => bans ?? 'unknown'),
     inTime(fetchProfile(steamId64)).then((profile) => profile?.accountCreatedAt),
     listNamesInPenalties(deps.db, steamId64, { limit: MAX_NAMES + 1 }),
+    hasIssuedPenalties(deps.db, steamId64),
   ]);
   const formerNames = names.filter((each) => each !== name).slice(0, MAX_NAMES);
   const { moderation: t, records, account, discord } = textsOf(visit.locale);
@@ -83,9 +85,11 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
             [t.columns.joined, user && <FullMoment at={user.createdAt} locale={visit.locale} />],
           ]}
         />
-        <p class="row">
-          <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
-        </p>
+        {isIssuer && (
+          <p class="row">
+            <a href={pathOfPenaltiesBy(steamId64)}>{records.penaltiesBy}</a>
+          </p>
+        )}
       </div>
     </section>
   );

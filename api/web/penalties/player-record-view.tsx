@@ -88,7 +88,7 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
           ],
           [t.columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
           [t.columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
-          [t.columns.server, (penalty) => <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>, 'list-words'],
+          [t.columns.server, (penalty) => <bdi>{serverNameOf(penalty) ?? t.noServer}</bdi>, 'list-words'],
           [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
           [t.columns.end, (penalty) => <EndOfPenalty penalty={penalty} visit={visit} />, 'list-words'],
         ]}
@@ -136,7 +136,7 @@ function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
         facts={[
           [t.columns.reason, <ReasonText reason={penalty.reason} visit={visit} />],
           [t.columns.admin, <AdminName penalty={penalty} visit={visit} />],
-          [t.columns.server, <bdi>{serverNameOf(penalty) ?? t.allServers}</bdi>],
+          [t.columns.server, <bdi>{serverNameOf(penalty) ?? t.noServer}</bdi>],
           [t.columns.duration, penalty.endsAt && lengthOf(penalty, visit)],
           [t.columns.issued, <Moment at={penalty.createdAt} visit={visit} />],
         ]}

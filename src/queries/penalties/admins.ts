@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
 import {
   penalties,
@@ -46,6 +46,12 @@ export async function searchAdmins(
       ))
     order by totals.penalties desc, ${adminSteamId} limit ${limit}`);
   return [...rows];
+}
+
+/** Whether somebody issued any penalty. */
+export async function hasIssuedPenalties(db: Db, steamId64: SteamId64): Promise<boolean> {
+  const issued = db.select({ id: penalties.id }).from(penalties).where(eq(penalties.adminSteamId, steamId64));
+  return (await issued.limit(1)).length > 0;
 }
 
 /** The periods of the statistics, in days before now. */

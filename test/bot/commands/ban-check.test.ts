@@ -307,7 +307,7 @@ describe('pages and filters', () => {
     const lines = textOf(lifted)?.split('\n') ?? [];
     expect(lines.slice(2, 4).map((line) => line.replace(/#\d+/, '#N'))).toEqual([
       `🟢 Mute: Spam – lifted <t:${epoch('2026-11-10T12:00:00Z')}:R> by Ola`,
-      `-# #N · 1 day · Ala · all servers · <t:${epoch('2026-11-10T10:00:00Z')}:R> · “Appeal\\_1”`,
+      `-# #N · 1 day · Ala · no server · <t:${epoch('2026-11-10T10:00:00Z')}:R> · “Appeal\\_1”`,
     ]);
     const inPolish = await choose(exchange, /^record\.status/, 'UNBANNED', { ...member, locale: 'pl' });
     expect(textOf(inPolish)).toMatch(

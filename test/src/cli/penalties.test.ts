@@ -225,7 +225,7 @@ test('penalties list: the newest first, by every filter, and how many are older'
   expect(all.slice(0, 2)).toEqual([0, '']);
   expect(all.slice(2)).toEqual([
     expect.stringMatching(/^\d+ +gag +active +Rzeźnik +\d{17} +permanent +.* UTC +Ala +listed +New$/),
-    expect.stringMatching(/^\d+ +mute +unbanned +.* all +Lifted$/),
+    expect.stringMatching(/^\d+ +mute +unbanned +.* no server +Lifted$/),
     expect.stringMatching(/^\d+ +ban +active +Eve\\u001b\[2J +.* Old$/),
   ]);
   for (const [options, reasons] of [

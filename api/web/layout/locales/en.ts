@@ -255,6 +255,7 @@ export const en = {
     /** In place of the name of an admin who was erased. */
     formerAdmin: 'Former admin',
     allServers: 'All servers',
+    noServer: 'No server',
     /** After when a penalty was lifted. */
     by: (lifter: string) => `by ${lifter}`,
     quoted: (reason: string) => `“${reason}”`,
@@ -496,7 +497,6 @@ export const en = {
     more: 'More filters',
     types: 'Types',
     everyServer: 'Any server',
-    noServer: 'No server',
     createdFrom: 'Issued from (day in UTC)',
     createdTo: 'Issued until (day in UTC)',
     reason: 'Reason contains',

@@ -87,20 +87,20 @@ describe('the member’s own penalties', () => {
     ]);
     expect(await readCard()).toBe(
       'Your penalties 2 penalties ' +
-        'Chat muted permanently Reason No reason given Issued by Console Server All servers Issued now ' +
+        'Chat muted permanently Reason No reason given Issued by Console Server No server Issued now ' +
         'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Issued by Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
-        'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Wszystkie serwery Nałożono teraz ' +
+        'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Bez serwera Nałożono teraz ' +
         'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Na ile 7 dni Nałożono 1 dzień temu',
     );
   });
 
-  test('name a server that is gone by its number, not as all servers', async () => {
+  test('name a server that is gone by its number, not as no server', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId, serverId: 9001, createdAt: NOW }]);
     expect(await readCard()).toContain('Server #9001 Issued now');
-    expect(await readCard()).not.toContain('All servers');
+    expect(await readCard()).not.toContain('No server');
   });
 
   test('end with what has ended, expired by the clock or lifted', async () => {
@@ -125,8 +125,8 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).toBe(
       'Your penalties 2 penalties No active penalties. Ended penalties ' +
         'Penalty Reason Issued by Server Issued Ended ' +
-        'Mute 1 hour Spam Ala All servers 20 days ago Expired 1 hour ago ' +
-        'Ban permanent Wallhack Ala All servers 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
+        'Mute 1 hour Spam Ala No server 20 days ago Expired 1 hour ago ' +
+        'Ban permanent Wallhack Ala No server 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
     );
   });
 
@@ -141,7 +141,7 @@ describe('the member’s own penalties', () => {
     const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
     const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
     await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId, serverId: 0 }]);
-    expect(await readCard()).toEndWith('Warning 7 days Rude Ala All servers 1 day ago Expired');
+    expect(await readCard()).toEndWith('Warning 7 days Rude Ala No server 1 day ago Expired');
   });
 
   test('come ten at a time', async () => {

@@ -104,6 +104,7 @@ test('moderators open penalties, admins, records and notes, members and visitors
       open.push(`${method} ${path.slice(MODERATION.length - 8)}`);
   }
   expect(open).toEqual([
+    'GET ',
     'GET /penalties',
     'GET /penalties/:id',
     'GET /admins',
@@ -111,6 +112,11 @@ test('moderators open penalties, admins, records and notes, members and visitors
     'POST /users/:steamid64/notes',
     'POST /users/:steamid64/notes/:id/delete',
   ]);
+});
+
+test('moderators who open the start of moderation are led to the penalties', async () => {
+  expect((await moderator.get(`${MODERATION}?q=ala`)).location).toBe(`${MODERATION}/penalties`);
+  expect((await admin.get(MODERATION)).status).toBe(200);
 });
 
 test('moderators see no account data of a player, nor links to pages for admins', async () => {
@@ -154,9 +160,9 @@ describe('the list of penalties', () => {
     expect(total).toBe('4');
     expect(rowsOf(text)).toEqual([
       `Kowalski Ban #${ids[0]} Aimbot Active permanently 3 days ago Ala Mirage 24/7`,
-      `Kowalski Gag #${ids[1]} Spam Expired 20 days ago Ala All servers`,
-      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago 60 days ago Ola All servers`,
-      `Kowalczyk Warning #${ids[3]} Wallhack Active permanently 3 months ago Console All servers`,
+      `Kowalski Gag #${ids[1]} Spam Expired 20 days ago Ala No server`,
+      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago 60 days ago Ola No server`,
+      `Kowalczyk Warning #${ids[3]} Wallhack Active permanently 3 months ago Console No server`,
     ]);
     expect(text).toContain(`href="${MODERATION}/users/${KOWALSKI}"`);
   });
@@ -221,7 +227,7 @@ describe("a penalty's page", () => {
       'Mute #' +
         `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Issued by Ola Issued 22 Sept 2026, 12:00 UTC ` +
         'Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala Reason for lifting Not recorded ' +
-        'Server All servers Source simpleadmin Removed at the source Open in the ban panel',
+        'Server No server Source simpleadmin Removed at the source Open in the ban panel',
     );
     expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
     const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
@@ -270,7 +276,10 @@ describe("a player's record", () => {
     const told = textOf((await moderator.get(record(KOWALSKI))).text);
     expect(told).toContain('Steam account since 9 Nov 2004, 11:33 UTC (22 years ago)');
     expect(told).toContain('Bans by Steam 1 VAC ban · community ban (the last one 30 days ago)');
-    expect(told).toContain('Names used before Kowal dawny Penalties they issued');
+    expect(told).toContain('Names used before Kowal dawny');
+    const link = PAGE_TEXTS.en.records.penaltiesBy;
+    expect(told).not.toContain(link);
+    expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
     steamApi.answer = 'fails';
     const untold = textOf((await moderator.get(record(OLA))).text);
     expect(untold).toContain('Bans by Steam not known right now');
