@@ -1,4 +1,5 @@
 import type { Database } from '../src/db/database.ts';
+import type { Language } from '../src/domain/language.ts';
 import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
 import type { Config } from '../src/runtime/config.ts';
@@ -13,6 +14,7 @@ import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { invitationTo } from './invitation.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
+import { localizationIn, localizationOf } from './locales/localization.ts';
 import { createModeratorRule } from './moderators.ts';
 import type { BotParts } from './parts.ts';
 import { createPresence } from './presence.ts';
@@ -34,6 +36,10 @@ export type BotDeps = Pick<
   arePenaltiesPublic: boolean;
   database: Pick<Database, 'db' | 'requestDb'>;
   readHistory: ReadHistory;
+  /** Of everything that a guild sees; undefined: that of the guild. */
+  language: Language | undefined;
+  /** The IANA name of the zone of charts. */
+  timeZone: string;
   /** Which roles give flags and which follow facts, in the guild `guildId`; undefined: none. */
   roles: Config['discord']['roles'];
   mirrorMetrics: MirrorMetrics;
@@ -70,13 +76,14 @@ export type Bot = {
 
 /** Creates a bot. None of its failures rejects or ends the process; `health` reports its state. */
 export function createBot(deps: BotDeps): Bot {
-  const { log, guildId, database } = deps;
+  const { log, guildId, language, database } = deps;
   const { mention, setIds } = createCommandMentions();
   const parts: BotParts & BotDeps = {
     ...deps,
     db: database.db,
     rest: createRest(deps),
     pages: createSitePages(deps),
+    localizeGuild: (guildLocale) => (language ? localizationIn(language) : localizationOf(guildLocale)),
     mention,
     now: deps.now ?? (() => new Date()),
     timings: { ...TIMINGS, ...deps.timings },

@@ -55,8 +55,10 @@ export type Invoker = {
   canMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
-  /** The language of the guild; their own in a direct message. */
+  /** What everybody in the guild reads; in a direct message their own. */
   guildLocalization: Localization;
+  /** Discord's code of the guild's language, in a direct message of their own. */
+  guildLocale: string;
 };
 
 /** The options of all commands, by the names and with the types that they are registered with. */

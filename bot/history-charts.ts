@@ -13,10 +13,12 @@ import type { Localization } from './locales/localization.ts';
 type Deps = {
   readHistory: ReadHistory;
   drawChart?: typeof drawPlayerChart;
+  /** IANA name. */
+  timeZone: string;
   log: Logger;
 };
 
-/** For the history and its drawing; half of what an interaction may take: the card still arrives without its chart. */
+/** For the history and its drawing: after it, the card is sent without its chart. */
 const LIMIT_MS = 2000;
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;
@@ -24,23 +26,37 @@ const MAX_CACHED_CHARTS = 200;
 const MIN_POINTS = 2;
 
 /**
- * Charts of a server's last day, drawn once for each locale and each load of the history, and cached. A chart of
+ * Charts of a server's last day, drawn once for each language and each load of the history, and cached. A chart of
  * too few points is omitted; so is one that cannot be drawn, which is logged: the card is useful without it.
  */
 export function createHistoryCharts({
   readHistory,
   drawChart = drawPlayerChart,
+  timeZone,
   log,
 }: Deps): CommandDeps['chartOf'] {
   const cache = new LRUCache<string, Promise<Attachment | undefined>>({ max: MAX_CACHED_CHARTS });
 
   async function loadChart(serverId: number, localization: Localization): Promise<Attachment | undefined> {
     const history = await readHistory(serverId, HOURS);
-    const key = `${serverId} ${localization.locale} ${history.readAt.getTime()}`;
-    const chart = cache.get(key) ?? toAttachment(drawChart, history, localization);
+    const key = `${serverId} ${localization.language} ${history.readAt.getTime()}`;
+    const chart = cache.get(key) ?? draw(history, localization);
     cache.set(key, chart);
     chart.catch(() => cache.delete(key));
     return chart;
+  }
+
+  async function draw(
+    { points, stepSeconds, readAt }: ServerHistory,
+    localization: Localization,
+  ): Promise<Attachment | undefined> {
+    const { intl, texts } = localization;
+    if (points.length < MIN_POINTS) return undefined;
+    const from = new Date(readAt.getTime() - HOURS * 3_600_000);
+    const range = { from, to: readAt, stepSeconds };
+    const bytes = await drawChart({ points, range, words: texts.chart, locale: intl, timeZone });
+    const facts = chartFacts(points, localization, timeZone);
+    return { name: 'players.png', bytes, altText: texts.server.chartAlt(facts) };
   }
 
   return async (serverId, localization) => {
@@ -53,23 +69,11 @@ export function createHistoryCharts({
   };
 }
 
-async function toAttachment(
-  drawChart: typeof drawPlayerChart,
-  { points, stepSeconds, readAt }: ServerHistory,
-  localization: Localization,
-): Promise<Attachment | undefined> {
-  const { intl, timeZone, texts } = localization;
-  if (points.length < MIN_POINTS) return undefined;
-  const from = new Date(readAt.getTime() - HOURS * 3_600_000);
-  const range = { from, to: readAt, stepSeconds };
-  const bytes = await drawChart({ points, range, words: texts.chart, locale: intl, timeZone });
-  return { name: 'players.png', bytes, altText: texts.server.chartAlt(chartFacts(points, localization)) };
-}
-
 /** A chart in words, for people who cannot see it: the highest number of players and when it was, the average, and gaps. */
 export function chartFacts(
   points: readonly HistoryPoint[],
-  { intl, texts, timeZone }: Localization,
+  { intl, texts }: Localization,
+  timeZone: string,
 ): ChartFacts {
   const online = points.filter(({ onlineShare }) => onlineShare > 0);
   const [highest] = online.toSorted((a, b) => b.playersMaximum - a.playersMaximum);

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import type { ServerList } from '../src/live/server-list.ts';
 import type { MentionCommand } from './command-mentions.ts';
+import type { Localization } from './locales/localization.ts';
 import type { SitePages } from './site-pages.ts';
 import type { Timings } from './timings.ts';
 
@@ -16,6 +17,8 @@ export type BotParts = {
   /** The listed servers with their latest poll. */
   servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
   pages: SitePages;
+  /** The language of what everybody in a guild sees: that of `DISCORD_LOCALE`, else of the guild's locale. */
+  localizeGuild: (guildLocale: string) => Localization;
   mention: MentionCommand;
   log: Logger;
   now: () => Date;

@@ -1,28 +1,31 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
+import type { Language } from '../src/domain/language.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
-import { localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 
 /**
- * The bot's presence: how many players are on how many servers that are online. In the language of the only guild, else
- * in English.
+ * The bot's presence: how many players are on how many servers that are online. In the language of `DISCORD_LOCALE` or of
+ * the only guild, else in English.
  * @param parts.show shows a text under the bot's name; false while the bot is not connected.
  */
-export function createPresence(parts: BotParts & { show: (text: string) => boolean }): {
+export function createPresence(
+  parts: BotParts & { language: Language | undefined; show: (text: string) => boolean },
+): {
   start: () => void;
   stop: () => void;
 } {
-  const { rest, guildId, servers, show, timings, log } = parts;
+  const { rest, guildId, language, localizeGuild, servers, show, timings, log } = parts;
   let latest: string | undefined;
   let locale: string | undefined;
   let loop: Loop | undefined;
 
   async function update(): Promise<void> {
-    locale ??= guildId === undefined ? 'en-US' : await findLocale(rest, guildId);
+    const needsLocale = guildId !== undefined && language === undefined;
+    locale ??= needsLocale ? await findLocale(rest, guildId) : 'en-US';
     const online = servers.current().flatMap(({ snapshot }) => (snapshot?.isOnline ? [snapshot] : []));
     const players = online.reduce((sum, { playersCount }) => sum + playersCount, 0);
-    const text = localizationOf(locale ?? 'en-US').texts.server.presence(players, online.length);
+    const text = localizeGuild(locale ?? 'en-US').texts.server.presence(players, online.length);
     if (text !== latest && show(text)) latest = text;
   }
 

@@ -28,7 +28,7 @@ type LimitState = { isAllowed: boolean; resetSeconds: number };
 export type Incoming = { request: Request; server: Server<unknown> | null };
 
 type PageSettings = Pick<Config, 'publicUrl' | 'isPublicUrlSet' | 'ownerSteamIds' | 'moderatorSteamIds'> &
-  Pick<Config, 'site' | 'arePenaltiesPublic' | 'appealUrl' | 'tokensFor'> & {
+  Pick<Config, 'site' | 'timeZone' | 'arePenaltiesPublic' | 'appealUrl' | 'tokensFor'> & {
     steam: Pick<Config['steam'], 'openIdUrl'>;
     discord: Pick<Config['discord'], 'apiUrl' | 'clientId' | 'clientSecret'>;
   };

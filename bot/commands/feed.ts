@@ -151,7 +151,7 @@ async function start(
     channelId,
     guildId,
     startedBy: discordId,
-    locale: manager.guildLocalization.locale,
+    locale: manager.guildLocale,
     ...(types !== undefined && { penaltyTypes: parsePenaltyTypes(types) }),
     ...(server !== undefined && {
       serverId: server.trim() === ALL ? null : findServer(deps, server.trim()).id,

@@ -9,7 +9,6 @@ import {
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
-import { localizationOf } from '../locales/localization.ts';
 import { isChannelGone, sendDirectMessage } from '../messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
@@ -141,7 +140,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
     const { subject, channelId, startedBy, locale } = feed;
     log.warn({ channelId, subject, startedBy }, LOST[what]);
     if (startedBy === UNKNOWN_DISCORD_ID) return;
-    const { texts } = localizationOf(locale);
+    const { texts } = deps.localizeGuild(locale);
     const start = deps.mention('feed start', texts);
     const text = texts.feed[what]({ subject, channel: channelMention(channelId), start });
     await sendDirectMessage(stepDeps, startedBy, text);

@@ -24,7 +24,6 @@ import {
 } from '../embeds/penalty.ts';
 import { countsLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
-import { localizationOf } from '../locales/localization.ts';
 import {
   editMessage,
   isMessageGone,
@@ -75,7 +74,7 @@ export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordF
 async function post(deps: BotParts & Messenger, feed: DiscordFeed, upTo: number): Promise<void> {
   const { db, pages, log, now } = deps;
   const { amount, counts, first } = await countWaitingPenalties(db, feed, upTo);
-  const { texts } = localizationOf(feed.locale);
+  const { texts } = deps.localizeGuild(feed.locale);
   const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
   const message = event
     ? feedPenalty(event, { texts, pages, now: now() })
@@ -99,7 +98,7 @@ async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<b
   const { db, pages, log, now } = deps;
   const edit = await findDueEdit(db, feed.id);
   if (!edit) return false;
-  const { texts } = localizationOf(feed.locale);
+  const { texts } = deps.localizeGuild(feed.locale);
   let isThere = true;
   try {
     // The event has been deleted by retention, so there is nothing to show.

@@ -12,7 +12,6 @@ import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../embeds/message.ts';
 import { linksRow } from '../embeds/server-card.ts';
 import type { Texts } from '../locales/en.ts';
-import { localizationOf } from '../locales/localization.ts';
 import { type ChannelMessage, isMessageRefused, type Messenger, postMessage, toNonce } from '../messages.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
@@ -88,7 +87,7 @@ async function post(
     const view = status && toServerView(status);
     return view && stillHolds(change, view, feed) ? [view] : [];
   });
-  const { texts } = localizationOf(feed.locale);
+  const { texts } = deps.localizeGuild(feed.locale);
   const places = changedServers.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
   try {
     const [first, ...others] = views;

@@ -88,7 +88,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   ): Promise<InteractionOutcome> {
     const command = commands.get(interaction.commandName);
     const { name, value } = interaction.options.getFocused(true);
-    const invoker = toInvoker(interaction, deps.moderators, receipt);
+    const invoker = toInvoker(interaction, deps, receipt);
     const typed = { text: String(value), option: name };
     const loading = Promise.try(() => command?.autocomplete?.(commandDeps, invoker, typed) ?? []);
     const choices = await withTimeLimit(loading, remainingMs(SUGGEST_LIMIT_MS, receipt)).catch((error) => {
@@ -110,7 +110,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   async function respond(interaction: DeferrableInteraction, receipt: Receipt): Promise<InteractionOutcome> {
     await deps.moderators.settled();
-    const invoker = toInvoker(interaction, deps.moderators, receipt);
+    const invoker = toInvoker(interaction, deps, receipt);
     const { texts } = invoker.localization;
     const wait = deps.cooldown.take(invoker.discordId);
     if (wait) {

@@ -12,6 +12,7 @@ import type { CommandOptions, ComponentPress, Invoker } from '../command.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../moderators.ts';
+import type { BotParts } from '../parts.ts';
 import { parseCustomId } from './custom-id.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
@@ -21,12 +22,15 @@ export type DeferrableInteraction = CommandInteraction | ComponentInteraction;
 
 /**
  * Who caused an interaction, read from the interaction itself.
- * @param moderators in which guilds Discord's permissions make moderators.
+ * @param deps.moderators in which guilds Discord's permissions make moderators.
  * @param place.isThread whether it was caused in a thread.
  */
 export function toInvoker(
   interaction: DeferrableInteraction | AutocompleteInteraction,
-  moderators: Pick<ModeratorRule, 'holdsIn'>,
+  {
+    moderators,
+    localizeGuild,
+  }: Pick<BotParts, 'localizeGuild'> & { moderators: Pick<ModeratorRule, 'holdsIn'> },
   { isThread }: { isThread: boolean },
 ): Invoker {
   const { user, guildId, memberPermissions, locale, guildLocale, appPermissions } = interaction;
@@ -43,7 +47,8 @@ export function toInvoker(
     canMentionRoles: memberPermissions?.has(PermissionFlagsBits.MentionEveryone) === true,
     botCanMentionRoles: appPermissions.has(PermissionFlagsBits.MentionEveryone),
     localization: localizationOf(locale),
-    guildLocalization: localizationOf(guildLocale ?? locale),
+    guildLocalization: guildLocale ? localizeGuild(guildLocale) : localizationOf(locale),
+    guildLocale: guildLocale ?? locale,
   };
 }
 

@@ -13,7 +13,6 @@ import { type CommandDeps, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { listViews, liveServerList } from '../embeds/server-list.ts';
-import { localizationOf } from '../locales/localization.ts';
 import {
   editMessage,
   isChannelGone,
@@ -53,7 +52,7 @@ type LiveStatus = {
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
 export function createLiveStatus(deps: BotParts): LiveStatus {
-  const { db, rest, servers, pages, log } = deps;
+  const { db, rest, servers, pages, localizeGuild, log } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
   const stopping = new AbortController();
   const messenger = { ...deps, signal: stopping.signal };
@@ -97,7 +96,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     { serverId, locale }: Pick<Row, 'serverId' | 'locale'>,
     views: ServerView[] | undefined,
   ): MessageView {
-    const { texts } = localizationOf(locale);
+    const { texts } = localizeGuild(locale);
     if (views === undefined) return noticeMessage(texts.server.noLongerListed);
     const [server] = views;
     return serverId === null || server === undefined
@@ -142,7 +141,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   /** Tells the person who pinned a message that the bot may no longer edit it. */
   async function tellForbidden({ messageId, channelId, locale }: Row): Promise<void> {
     const userId = await findWhoPinned(db, messageId);
-    const text = localizationOf(locale).texts.server.updatesForbidden(channelMention(channelId));
+    const text = localizeGuild(locale).texts.server.updatesForbidden(channelMention(channelId));
     if (userId !== undefined) await sendDirectMessage(messenger, userId, text);
   }
 
@@ -174,12 +173,12 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       loop?.stop();
       await Promise.allSettled(editing.values());
     },
-    pin: async ({ discordId, channelId, guildId, guildLocalization }, { serverId, pressedMessageId }) => {
+    pin: async ({ discordId, channelId, guildId, guildLocale }, { serverId, pressedMessageId }) => {
       const draft = {
         channelId,
         guildId: guildId ?? null,
         serverId: serverId ?? null,
-        locale: guildLocalization.locale,
+        locale: guildLocale,
       };
       const current = serversOf(draft) ?? [];
       const message = render(draft, current);

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { zoneNameOf } from '../domain/time-zone.ts';
 import type { HistoryPoint } from '../queries/servers/samples.ts';
 import { Curve, createScale, Level, listOfflineSpans, OfflineAreas, type Plot } from './plot.tsx';
 import { drawPng, type MeasureText } from './raster.ts';
@@ -131,14 +132,13 @@ export function PlayerChartElements({
 type HoursProps = { plot: Plot; chart: PlayerChart; measure: MeasureText };
 
 /**
- * Vertical lines at every fourth hour of the reader's time zone, with the name of the day at midnight, and the name of the
+ * Vertical lines at every fourth hour of the time zone, with the name of the day at midnight, and the name of the
  * time zone in the lower corner. Time zone offsets are multiples of 15 minutes, so each quarter of an hour is tried.
  */
 function Hours({ plot, chart, measure }: HoursProps): JSX.Element {
   const { locale, timeZone } = chart;
   const days = new Intl.DateTimeFormat(locale, { weekday: 'short', timeZone });
-  const zones = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' });
-  const zone = zones.formatToParts(plot.to).find(({ type }) => type === 'timeZoneName')?.value ?? timeZone;
+  const zone = zoneNameOf(locale, timeZone, plot.to);
   const zoneLeft = 10 - PLOT.left;
   const zoneEnd = zoneLeft + measure(zone, { size: 20, weight: 400 });
   const { x: toX } = createScale(plot);

@@ -28,18 +28,37 @@ export function splitIntoStretches(
 /** The same history in longer steps, for a smaller drawing or a shorter table. @param stepSeconds at least those of the series. */
 export function mergeSteps({ points }: Series, stepSeconds: number): Series {
   const stepMs = stepSeconds * 1000;
-  const steps = Map.groupBy(points, ({ at }) => Math.floor(at.getTime() / stepMs) * stepMs);
+  const startOf = ({ at }: HistoryPoint) => Math.floor(at.getTime() / stepMs) * stepMs;
+  return { stepSeconds, points: mergePoints(points, startOf) };
+}
+
+/** The same history in days. @param days their first moments, the oldest first; what was before them is left out. */
+export function mergeDays({ points }: Series, days: readonly Date[]): Series {
+  const startOf = ({ at }: HistoryPoint) => days.findLast((day) => day <= at)?.getTime() ?? 0;
+  const [first = new Date(0)] = days;
   return {
-    stepSeconds,
-    points: [...steps].map(([at, members]) => ({
-      at: new Date(at),
-      playersAverage: averagePlayersOf(members),
-      playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
-      maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
-      onlineShare: onlineShareOf(members),
-      polledSeconds: sum(members.map(({ polledSeconds }) => polledSeconds)),
-    })),
+    stepSeconds: 86_400,
+    points: mergePoints(
+      points.filter(({ at }) => at >= first),
+      startOf,
+    ),
   };
+}
+
+/** @param startOf when the step of a point begins. */
+function mergePoints(
+  points: readonly HistoryPoint[],
+  startOf: (point: HistoryPoint) => number,
+): HistoryPoint[] {
+  const steps = Map.groupBy(points, startOf);
+  return [...steps].map(([at, members]) => ({
+    at: new Date(at),
+    playersAverage: averagePlayersOf(members),
+    playersMaximum: Math.max(...members.map(({ playersMaximum }) => playersMaximum)),
+    maxPlayers: Math.max(...members.map(({ maxPlayers }) => maxPlayers)),
+    onlineShare: onlineShareOf(members),
+    polledSeconds: sum(members.map(({ polledSeconds }) => polledSeconds)),
+  }));
 }
 
 /** The players of all servers together. @param all in steps of one length. */

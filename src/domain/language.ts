@@ -37,8 +37,16 @@ export function tryParseLanguage(text: string | null | undefined): Language | un
   return typeof text === 'string' && isLanguage(text) ? text : undefined;
 }
 
-/** A format of `Intl` for each language, created once: creating one takes longer than using it a hundred times. */
-export function perLanguage<T>(create: (tag: string) => T): (language: Language) => T {
-  const formats = new Map<Language, T>();
-  return (language) => formats.getOrInsertComputed(language, () => create(LANGUAGES[language].intl));
+/**
+ * A format of `Intl` for each language, and for each time zone if it depends on that; created once: creating one takes
+ * longer than using it a hundred times.
+ */
+export function perLanguage<T, Zone extends [timeZone?: string]>(
+  create: (tag: string, ...zone: Zone) => T,
+): (language: Language, ...zone: Zone) => T {
+  const formats = new Map<string, T>();
+  return (language, ...zone) =>
+    formats.getOrInsertComputed([language, ...zone].join(' '), () =>
+      create(LANGUAGES[language].intl, ...zone),
+    );
 }

@@ -1,10 +1,8 @@
-import { and, desc, eq, getTableColumns, gte, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gte, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Everything that is recorded; the audit page has a sentence for each. */
 export const AUDIT_ACTIONS = [
@@ -116,8 +114,8 @@ type AuditFilter = {
   /** Only what they did, or what concerns them. */
   person?: SteamId64 | undefined;
   action?: AuditAction | undefined;
-  /** When a day in UTC begins. */
-  day?: Date | undefined;
+  /** From its first to its last moment. */
+  day?: { from: Date; to: Date } | undefined;
 };
 
 /** Entries of the audit log, newest first. @param options.limit 50 by default. */
@@ -153,7 +151,7 @@ function isInFilter({ person, action, day }: AuditFilter): SQL | undefined {
         sql`${auditLog.actorUserId} = (select ${users.id} from ${users} where ${users.steamId64} = ${person})`,
       ),
     action && eq(auditLog.action, action),
-    day && gte(auditLog.at, day),
-    day && lt(auditLog.at, new Date(day.getTime() + DAY_MS)),
+    day && gte(auditLog.at, day.from),
+    day && lte(auditLog.at, day.to),
   );
 }

@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { InvalidInput } from '../domain/errors.ts';
+import { listLanguages } from '../domain/language.ts';
 import { type PanelTables, tryParsePanel } from '../domain/panel.ts';
 import { SOURCE_NAME, SOURCE_NAME_RULE } from '../domain/penalty.ts';
 import { SOUND_GROUPS, type SoundAudience } from '../domain/rights/sound-audience.ts';
@@ -76,6 +77,8 @@ function readSettings(env: Env) {
     /** An origin as browsers send it: lower case, punycode, no default port. */
     publicUrl,
     isPublicUrlSet: env.read('PUBLIC_URL') !== undefined,
+    /** The IANA name of the zone of charts, of days, and of times in pages before scripts run. */
+    timeZone: (matching(env, 'TIME_ZONE', /^[a-z]/i, ZONE_FORM) && timezone(env, 'TIME_ZONE')) ?? 'UTC',
     /** Branding of the pages. */
     site: {
       name:
@@ -97,6 +100,8 @@ function readSettings(env: Env) {
       token: secrets.read('DISCORD_TOKEN'),
       /** Whether the bot's presence shows how many play. */
       showsPresence: oneOf(env, 'DISCORD_PRESENCE', ['0', '1']) !== '0',
+      /** Of everything that a guild sees; undefined: that of the guild. */
+      language: oneOf(env, 'DISCORD_LOCALE', listLanguages()),
       guildId: matching(env, 'DISCORD_GUILD_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       apiUrl: url(env, 'DISCORD_API_URL', ['http', 'https']) ?? 'https://discord.com/api',
       roles: memberRoles(env),
@@ -179,6 +184,7 @@ function readSettings(env: Env) {
   };
 }
 
+const ZONE_FORM = 'a time zone such as UTC or Europe/Warsaw';
 const MYSQL_FORM = 'mysql://user:password@host/database';
 
 /** The settings that all systems have whose penalties are mirrored. */

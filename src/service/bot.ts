@@ -39,6 +39,7 @@ export async function startBot(context: Context): Promise<void> {
       database: context.database,
       servers: context.serverList,
       readHistory: context.readHistory,
+      timeZone: config.timeZone,
       mirrorMetrics: context.mirrorMetrics,
       vanityNames: createVanityNames(steamApi),
       lookUpSteamBans: steamApi.hasKey ? context.lookUpSteamBans : undefined,

@@ -15,12 +15,13 @@ function openCharts(failures: number) {
       if (drawn <= failures) throw new Error('the library failed');
       return new Uint8Array([drawn]);
     },
+    timeZone: 'UTC',
     log: pino({ level: 'silent' }),
   });
   return { chartOf, countDrawn: () => drawn };
 }
 
-test('a chart is drawn once for each locale until the history is read again', async () => {
+test('a chart is drawn once for each language until the history is read again', async () => {
   const { chartOf, countDrawn } = openCharts(0);
   await Promise.all([chartOf(1, polish), chartOf(1, polish)]);
   await chartOf(1, polish);
@@ -36,18 +37,18 @@ test('a chart that could not be drawn is left out, and drawn for the next card',
   expect(await chartOf(1, polish)).toMatchObject({ name: 'players.png', bytes: new Uint8Array([2]) });
 });
 
-test('says the peak, its time in the zone of the locale, and the average of all polls', () => {
-  expect(chartFacts(points, localizationOf('pl'))).toEqual({
+test('says the peak, its time in the time zone, and the average of all polls', () => {
+  expect(chartFacts(points, localizationOf('pl'), 'Europe/Warsaw')).toEqual({
     peak: '14 graczy',
     peakAt: '13:00 CET',
     average: '10,9',
     gaps: true,
   });
-  expect(chartFacts(points, localizationOf('en-US'))).toMatchObject({
+  expect(chartFacts(points, localizationOf('en-US'), 'UTC')).toMatchObject({
     peak: '14 players',
     peakAt: '12:00 UTC',
   });
-  expect(chartFacts([], localizationOf('en-US'))).toEqual({
+  expect(chartFacts([], localizationOf('en-US'), 'UTC')).toEqual({
     peak: '0 players',
     peakAt: '–',
     average: '0',

@@ -6,15 +6,17 @@ import { waitFor } from '../support/wait.ts';
 const GUILD = '900000000000000001';
 
 test.each([
-  ['pl', GUILD, '13 graczy na 2 serwerach', '1 gracz na 2 serwerach'],
-  ['en-US', GUILD, '13 players on 2 servers', '1 player on 2 servers'],
-  ['pl', undefined, '13 players on 2 servers', '1 player on 2 servers'],
+  ['pl', GUILD, undefined, '13 graczy na 2 serwerach', '1 gracz na 2 serwerach'],
+  ['en-US', GUILD, undefined, '13 players on 2 servers', '1 player on 2 servers'],
+  ['pl', undefined, undefined, '13 players on 2 servers', '1 player on 2 servers'],
+  ['en-US', GUILD, 'pl', '13 graczy na 2 serwerach', '1 gracz na 2 serwerach'],
+  ['pl', undefined, 'pl', '13 graczy na 2 serwerach', '1 gracz na 2 serwerach'],
 ] as const)(
-  'shows who plays, in a guild in %s that the settings name %p',
-  async (guildLocale, guildId, first, second) => {
+  'shows who plays, in a guild in %s that the settings name %p, with DISCORD_LOCALE %p',
+  async (guildLocale, guildId, language, first, second) => {
     const { fake, db, poll, refreshServers, connect } = await startTestBot({
       discord: { guildLocale },
-      bot: { guildId, showsPresence: true, timings: { presenceIntervalMs: 20 } },
+      bot: { guildId, language, showsPresence: true, timings: { presenceIntervalMs: 20 } },
     });
     const [one, two] = [await insertServer(db), await insertServer(db)];
     await insertServer(db, { name: 'Offline' });

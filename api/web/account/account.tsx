@@ -93,7 +93,7 @@ async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedS
           <bdi>{nameOf(user, locale)}</bdi>
         </h1>
         <Badges user={user} locale={locale} />
-        {flags.length > 0 && <GivenFlags flags={flags} locale={locale} />}
+        {flags.length > 0 && <GivenFlags flags={flags} visit={visit} />}
         <Facts
           class="facts"
           facts={[
@@ -105,7 +105,7 @@ async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedS
               </span>,
             ],
             [t.accountId, <code>{accountId(user.steamId64)}</code>],
-            [t.memberSince, <FullMoment at={user.createdAt} locale={locale} />],
+            [t.memberSince, <FullMoment at={user.createdAt} visit={visit} />],
           ]}
         />
         <a class="button button-quiet" href={steamProfileUrl(user.steamId64)} rel="noreferrer noopener">

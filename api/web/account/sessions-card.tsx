@@ -60,7 +60,7 @@ export async function SessionsCard({ deps, visit }: CardProps): Promise<HtmlEsca
                   visit={visit}
                   action="/account/sessions/end"
                   label={t.end}
-                  fullLabel={t.endNamed(deviceOf(session), formatInstant(visit.locale, session.createdAt))}
+                  fullLabel={t.endNamed(deviceOf(session), formatInstant(visit, session.createdAt))}
                   class="button button-danger button-small"
                 >
                   <input type="hidden" name={SESSION_FIELD} value={session.idHash} />

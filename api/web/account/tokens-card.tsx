@@ -186,7 +186,7 @@ function CreatedPage({ site, visit, name, token, expiresAt }: CreatedProps): JSX
           <span>{t.createdLead(isolate(name))}</span>{' '}
           {expiresAt && (
             <span class="hint">
-              {t.columns.expires}: <FullMoment at={expiresAt} locale={visit.locale} />
+              {t.columns.expires}: <FullMoment at={expiresAt} visit={visit} />
             </span>
           )}
         </p>

@@ -4,6 +4,7 @@ import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
 import { Facts } from './facts.tsx';
+import type { Clock } from './locales/locale.ts';
 import { textsOf } from './locales/texts.ts';
 import { FullMoment } from './moment.tsx';
 
@@ -24,25 +25,25 @@ export function Badges({ user, locale, fallback = null }: BadgesProps): JSX.Elem
 }
 
 /** Somebody's flags, and where each comes from. */
-export function GivenFlags({ flags, locale }: Omit<FlagProps, 'column'>): JSX.Element {
-  const { badges } = textsOf(locale).account;
+export function GivenFlags({ flags, visit }: Omit<FlagProps, 'column'>): JSX.Element {
+  const { badges } = textsOf(visit.locale).account;
   const columns = new Set(flags.map(({ flag }) => USER_FLAGS[flag]));
   return (
     <Facts
       class="facts"
       facts={USER_FLAG_COLUMNS.filter((column) => columns.has(column)).map((column) => [
         badges[column],
-        <FlagSources column={column} flags={flags} locale={locale} />,
+        <FlagSources column={column} flags={flags} visit={visit} />,
       ])}
     />
   );
 }
 
-type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; locale: Language };
+type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; visit: Clock };
 
 /** Where one flag comes from, and until when: `by hand · VIPCore, until 5 Dec 2026`. */
-export function FlagSources({ column, flags, locale }: FlagProps): JSX.Element | null {
-  const { account, penalties } = textsOf(locale);
+export function FlagSources({ column, flags, visit }: FlagProps): JSX.Element | null {
+  const { account, penalties } = textsOf(visit.locale);
   const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
   if (rows.length === 0) return null;
   return (
@@ -53,7 +54,7 @@ export function FlagSources({ column, flags, locale }: FlagProps): JSX.Element |
           {account.flagSources[source]}
           {endsAt && (
             <>
-              , {penalties.until} <FullMoment at={endsAt} locale={locale} />
+              , {penalties.until} <FullMoment at={endsAt} visit={visit} />
             </>
           )}
         </>

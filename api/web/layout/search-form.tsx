@@ -10,11 +10,15 @@ export function readSearchText(parameters: URLSearchParams, name: string): strin
   return (parameters.get(name) ?? '').replaceAll('\0', '').trim().slice(0, MAX_SEARCH_LENGTH);
 }
 
-/** Reads a day such as `2026-11-21`, in UTC; empty for anything else. */
+const DAY_MS = 86_400_000;
+
+/** Reads a day such as `2026-11-21`, all of which has a common year in every time zone; empty for anything else. */
 export function readDay(parameters: URLSearchParams, name: string): string {
   const text = parameters.get(name) ?? '';
   const day = tryParseTime(text);
-  return day?.isDate && hasCommonYear(day.time) ? text : '';
+  if (!day?.isDate) return '';
+  const reaches = [-1, 2].map((days) => new Date(day.time.getTime() + days * DAY_MS));
+  return reaches.every(hasCommonYear) ? text : '';
 }
 
 /** The button that submits a search. */

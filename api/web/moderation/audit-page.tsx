@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Language } from '../../../src/domain/language.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { endOfDay, startOfDay } from '../../../src/domain/time-zone.ts';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
@@ -13,7 +13,7 @@ import { listUsersBySteamId, type User } from '../../../src/queries/users/users.
 import { Card } from '../layout/card.tsx';
 import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { formatInstant } from '../layout/locales/locale.ts';
+import { type Clock, formatInstant } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
@@ -35,9 +35,14 @@ export const showAudit: Handler = async (deps, visit) => {
   const personText = readSearchText(parameters, 'person');
   const action = AUDIT_ACTIONS.find((each) => each === parameters.get('action'));
   const day = readDay(parameters, 'day');
+  const { timeZone } = visit;
   const person = await findNamedPlayer(deps, personText, visit);
   const page = tryParseRowId(parameters.get('page')) ?? 1;
-  const filter = { person: person.steamId64, action, day: day === '' ? undefined : new Date(day) };
+  const filter = {
+    person: person.steamId64,
+    action,
+    day: day === '' ? undefined : { from: startOfDay(day, timeZone), to: endOfDay(day, timeZone) },
+  };
   const offset = (page - 1) * ENTRIES_PER_PAGE;
   const [total, entries] = person.hasNoMatch
     ? [0, []]
@@ -62,7 +67,7 @@ export const showAudit: Handler = async (deps, visit) => {
               options={[['', t.anyAction], ...AUDIT_ACTIONS.map((each) => [each, t.actions[each]] as const)]}
               value={action}
             />
-            <TextField name="day" label={t.day} type="date" value={day} />
+            <TextField name="day" label={t.day(visit.timeZone)} type="date" value={day} />
           </div>
           <SearchButton label={penalties.find} />
         </form>
@@ -80,10 +85,10 @@ export const showAudit: Handler = async (deps, visit) => {
             [columns.whom, (entry) => <Subject entry={entry} users={users} visit={visit} />, 'list-words'],
             [
               columns.details,
-              ({ details }) => <span>{describe(details, visit.locale)}</span>,
+              ({ details }) => <span>{describe(details, visit)}</span>,
               ({ details }) => (Object.keys(details).length > 0 ? 'details' : 'list-nothing'),
             ],
-            [columns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+            [columns.at, ({ at }) => <FullMoment at={at} visit={visit} />],
           ]}
         />
         <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / ENTRIES_PER_PAGE)} />
@@ -112,8 +117,8 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
 }
 
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
-function describe(details: Record<string, unknown>, locale: Language): string {
-  const { moderation, account } = textsOf(locale);
+function describe(details: Record<string, unknown>, visit: Clock): string {
+  const { moderation, account } = textsOf(visit.locale);
   const labels: Record<string, string> = { ...moderation.detailLabels, ...account.badges };
   const keys = Object.keys(labels);
   // Unknown keys come first.
@@ -121,12 +126,12 @@ function describe(details: Record<string, unknown>, locale: Language): string {
   return Object.entries(details)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
     .sort((a, b) => placeOf(a) - placeOf(b))
-    .map(([key, value]) => `${labels[key] ?? key}: ${describeValue(key, value, locale)}`)
+    .map(([key, value]) => `${labels[key] ?? key}: ${describeValue(key, value, visit)}`)
     .join(' · ');
 }
 
-function describeValue(key: string, value: unknown, locale: Language): string {
-  const { moderation, webhooks } = textsOf(locale);
+function describeValue(key: string, value: unknown, visit: Clock): string {
+  const { moderation, webhooks } = textsOf(visit.locale);
   if (typeof value === 'boolean') return moderation.booleans[value ? 'true' : 'false'];
   // Without types, a webhook receives all events.
   if (value === null && key === 'types') return webhooks.allTypes;
@@ -134,5 +139,5 @@ function describeValue(key: string, value: unknown, locale: Language): string {
   if (value === null) return '–';
   const text = Array.isArray(value) ? value.join(', ') : String(value);
   const isInstant = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text);
-  return isInstant ? formatInstant(locale, new Date(text)) : isolate(text);
+  return isInstant ? formatInstant(visit, new Date(text)) : isolate(text);
 }

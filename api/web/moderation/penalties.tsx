@@ -11,8 +11,8 @@ import {
 } from '../../../src/domain/penalty.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
-import { lastMomentOf } from '../../../src/domain/text/timestamp.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
+import { endOfDay, startOfDay } from '../../../src/domain/time-zone.ts';
 import { searchAdmins } from '../../../src/queries/penalties/admins.ts';
 import { REASON_LENGTH } from '../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
@@ -59,7 +59,7 @@ export function pathOfPenaltiesBy(steamId64: SteamId64): string {
 /** The list of all penalties, with the filters of the API. */
 export const showPenalties: Handler = async (deps, visit) => {
   const { db, site } = deps;
-  const { now } = visit;
+  const { now, timeZone } = visit;
   const filter = readFilter(visit.url.searchParams);
   const [player, admin, servers] = await Promise.all([
     findNamedPlayer(deps, filter.player, visit),
@@ -78,8 +78,8 @@ export const showPenalties: Handler = async (deps, visit) => {
             serverId: filter.serverId,
             playerSteamId: player.steamId64,
             adminSteamId: admin.steamId64,
-            createdFrom: filter.createdFrom === '' ? undefined : new Date(filter.createdFrom),
-            createdTo: filter.createdTo === '' ? undefined : lastMomentOf(new Date(filter.createdTo)),
+            createdFrom: filter.createdFrom === '' ? undefined : startOfDay(filter.createdFrom, timeZone),
+            createdTo: filter.createdTo === '' ? undefined : endOfDay(filter.createdTo, timeZone),
             reason: filter.reason === '' ? undefined : filter.reason,
           },
           { page: filter.page, perPage: PENALTIES_PER_PAGE, sort: filter.sort, now },
@@ -225,7 +225,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
             <TextField
               name={DAY_PARAMETERS[name]}
               id={name}
-              label={records[name]}
+              label={records[name](visit.timeZone)}
               type="date"
               value={filter[name]}
             />
@@ -261,7 +261,7 @@ export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) 
   const endsAt = knownEnd(penalty, visit.now);
   const end: Fact = [
     penalty.status === 'EXPIRED' ? words.ended : words.ends,
-    endsAt && <FullMoment at={endsAt} locale={visit.locale} />,
+    endsAt && <FullMoment at={endsAt} visit={visit} />,
   ];
   const panelUrl = findPanelUrl(panels, penalty);
   const serverName = serverNameOf({
@@ -283,7 +283,7 @@ export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) 
               t.columns.admin,
               linkToAdmin(penalty.adminSteamId, <AdminName penalty={penalty} visit={visit} />),
             ],
-            [t.columns.issued, <FullMoment at={penalty.createdAt} locale={visit.locale} />],
+            [t.columns.issued, <FullMoment at={penalty.createdAt} visit={visit} />],
             [words.duration, lengthOf(penalty, visit)],
             ...(penalty.status === 'UNBANNED' ? factsOfLifting(penalty, visit) : [end]),
             [t.columns.server, <bdi>{serverName ?? t.noServer}</bdi>],
@@ -309,14 +309,14 @@ export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) 
 };
 
 /** When a penalty was lifted, by whom and why: only what its source recorded about that. */
-function factsOfLifting(penalty: Penalty, { locale }: MemberVisit): Fact[] {
-  const { penalties: t, records } = textsOf(locale);
+function factsOfLifting(penalty: Penalty, visit: MemberVisit): Fact[] {
+  const { penalties: t, records } = textsOf(visit.locale);
   const { penalty: words } = records;
   const notRecorded = <span class="hint">{words.notRecorded}</span>;
   const nameOrHint = (text: string) => (hasVisibleCharacter(text) ? <bdi>{text}</bdi> : notRecorded);
   const lifter = nameOrHint(lifterNameOf(penalty, t));
   return [
-    [words.lifted, penalty.liftedAt ? <FullMoment at={penalty.liftedAt} locale={locale} /> : notRecorded],
+    [words.lifted, penalty.liftedAt ? <FullMoment at={penalty.liftedAt} visit={visit} /> : notRecorded],
     [words.liftedBy, linkToAdmin(penalty.liftedBySteamId ?? UNKNOWN_STEAM_ID, lifter)],
     [words.liftReason, nameOrHint(liftReasonOf(penalty))],
   ];

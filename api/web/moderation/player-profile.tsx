@@ -65,7 +65,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
               records.steamAccount,
               steamAccountCreatedAt && (
                 <>
-                  <FullMoment at={steamAccountCreatedAt} locale={visit.locale} />{' '}
+                  <FullMoment at={steamAccountCreatedAt} visit={visit} />{' '}
                   <span class="hint">({formatRelative(visit.locale, steamAccountCreatedAt, visit.now)})</span>
                 </>
               ),
@@ -82,7 +82,7 @@ export async function ProfileCard(props: ProfileProps): Promise<HtmlEscapedStrin
                 )),
             ],
             [discord.title, user && <DiscordOf user={user} visit={visit} />],
-            [t.columns.joined, user && <FullMoment at={user.createdAt} locale={visit.locale} />],
+            [t.columns.joined, user && <FullMoment at={user.createdAt} visit={visit} />],
           ]}
         />
         {isIssuer && (

@@ -86,7 +86,7 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
         ) : (
           <span>{moderation.actors.member}</span>
         )}{' '}
-        · <FullMoment at={note.createdAt} locale={visit.locale} />
+        · <FullMoment at={note.createdAt} visit={visit} />
       </p>
       <p class="note-text" dir="auto">
         {note.text}

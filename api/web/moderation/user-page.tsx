@@ -60,7 +60,7 @@ export const showPlayer: Show = async (deps, visit, params) => {
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && givenFlags.length > 0 && (
         <Card id="flags" title={moderation.flags} icon="shield">
-          <GivenFlags flags={givenFlags} locale={visit.locale} />
+          <GivenFlags flags={givenFlags} visit={visit} />
           <p class="hint">{moderation.laterFlags}</p>
         </Card>
       )}

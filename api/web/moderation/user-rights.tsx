@@ -66,7 +66,7 @@ export function FlagsCard({ user, givenFlags, visit }: FlagsProps): JSX.Element 
                 disabled={isLocked(flag, isSelf)}
               />
               <span>
-                {names[flag]} <FlagSources column={flag} flags={givenFlags} locale={visit.locale} />
+                {names[flag]} <FlagSources column={flag} flags={givenFlags} visit={visit} />
               </span>
             </label>
           ))}
@@ -165,7 +165,7 @@ export function BlockCard({ user, visit }: BlockProps): JSX.Element {
           <Facts
             class="facts"
             facts={[
-              [t.since, <FullMoment at={user.blockedAt} locale={visit.locale} />],
+              [t.since, <FullMoment at={user.blockedAt} visit={visit} />],
               [penalties.columns.reason, user.blockReason || '–'],
             ]}
           />

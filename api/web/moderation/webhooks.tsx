@@ -189,7 +189,7 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
             [columns.url, <bdi>{webhook.url}</bdi>],
             [columns.types, <WebhookTypes webhook={webhook} visit={visit} />],
             [columns.state, <WebhookState webhook={webhook} visit={visit} />],
-            [columns.added, <FullMoment at={webhook.createdAt} locale={visit.locale} />],
+            [columns.added, <FullMoment at={webhook.createdAt} visit={visit} />],
           ]}
         />
         <div class="row">
@@ -226,7 +226,7 @@ export const showWebhook: Handler = async ({ db, site }, visit, params) => {
                 </span>
               ),
             ],
-            [t.deliveryColumns.at, ({ at }) => <FullMoment at={at} locale={visit.locale} />],
+            [t.deliveryColumns.at, ({ at }) => <FullMoment at={at} visit={visit} />],
             [t.deliveryColumns.duration, ({ durationMs }) => texts.status.milliseconds(durationMs)],
             [t.deliveryColumns.messageId, ({ messageId }) => <code>{messageId}</code>, 'list-words'],
             [
@@ -269,7 +269,7 @@ function WebhookState({ webhook, visit }: WebhookProps): JSX.Element {
       <span>
         <span class="state state-revoked">{t.off}</span>{' '}
         <span class="hint">
-          {t.reasons[switchedOffReason ?? 'failing']}, {formatInstant(visit.locale, switchedOffAt)}
+          {t.reasons[switchedOffReason ?? 'failing']}, {formatInstant(visit, switchedOffAt)}
         </span>
       </span>
     );
@@ -278,7 +278,7 @@ function WebhookState({ webhook, visit }: WebhookProps): JSX.Element {
   return (
     <span>
       <span class="state state-expired">{t.failing(failures)}</span>{' '}
-      {retryAt && <span class="hint">{t.next(formatInstant(visit.locale, retryAt))}</span>}
+      {retryAt && <span class="hint">{t.next(formatInstant(visit, retryAt))}</span>}
     </span>
   );
 }

@@ -18,6 +18,7 @@ export type VisitDeps = {
   signer: Signer;
   now: () => Date;
   readDestination: ReadDestination;
+  timeZone: string;
 };
 
 /** One request to a page: the visitor, the language, and the cookies to set in the response. */
@@ -26,6 +27,8 @@ export type Visit = {
   url: URL;
   now: Date;
   locale: Language;
+  /** The IANA name of the zone of days, and of times until a script converts them to the visitor's own. */
+  timeZone: string;
   session: Session | undefined;
   /** The user of the session if they are blocked; they are then treated as not signed in. */
   blockedUser: User | undefined;
@@ -57,7 +60,7 @@ export type MemberVisit = Visit & {
 const LANGUAGE_SECONDS = 365 * 24 * 3600;
 
 /** Creates the visit of a request, with its language and `next`. `?lang=` also saves the language in a cookie. */
-export function openVisit({ cookies, now, readDestination }: VisitDeps, request: Request): Visit {
+export function openVisit({ cookies, now, readDestination, timeZone }: VisitDeps, request: Request): Visit {
   const url = new URL(request.url);
   // Requests with a too long query are rejected later: do not parse it here.
   if (isQueryTooLong(request.url)) url.search = '';
@@ -78,6 +81,7 @@ export function openVisit({ cookies, now, readDestination }: VisitDeps, request:
     url,
     now: now(),
     locale,
+    timeZone,
     session: undefined,
     blockedUser: undefined,
     csrfToken: undefined,

@@ -1,17 +1,18 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { Curve, Level, OfflineAreas, type Plot, toDayPlot } from '../../../src/charts/plot.tsx';
-import { averagePlayersOf, mergeSteps, type Series } from '../../../src/charts/series.ts';
+import { averagePlayersOf, mergeDays, mergeSteps, type Series } from '../../../src/charts/series.ts';
 import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { listDays } from '../../../src/domain/time-zone.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 
-/** The charts of a server: the period of each, and the time that a row of its table covers. */
+/** The charts of a server, and the period of each. */
 export const CHART_RANGES = [
-  { name: 'day', hours: 24, rowSeconds: 3600 },
-  { name: 'week', hours: 7 * 24, rowSeconds: 86_400 },
-  { name: 'month', hours: 30 * 24, rowSeconds: 86_400 },
+  { name: 'day', hours: 24 },
+  { name: 'week', hours: 7 * 24 },
+  { name: 'month', hours: 30 * 24 },
 ] as const;
 export type ChartRange = (typeof CHART_RANGES)[number];
 
@@ -23,7 +24,9 @@ type HistoryChartProps = {
   visit: Visit;
 };
 
-const DAY_MS = 86_400_000;
+const HOUR_SECONDS = 3600;
+/** The last 30 days begin and end in the middle of a calendar day, so they touch 31. */
+const DAYS = 31;
 const WIDTH = 720;
 const HEIGHT = 160;
 /** The minimum upper bound of the player axis, so that it is not 0 for an empty server. */
@@ -108,7 +111,8 @@ function Drawing({ id, range, serverName, series, visit }: DrawingProps): JSX.El
 
 function Table({ range, series, visit }: { range: ChartRange; series: Series; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
-  const rows = mergeSteps(series, range.rowSeconds).points.toReversed();
+  const days = listDays(visit.now, { count: DAYS, timeZone: visit.timeZone });
+  const rows = range.name === 'day' ? mergeSteps(series, HOUR_SECONDS) : mergeDays(series, days);
   return (
     <details class="chart-table">
       <summary>{t.asTable}</summary>
@@ -122,10 +126,10 @@ function Table({ range, series, visit }: { range: ChartRange; series: Series; vi
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.points.toReversed().map((row) => (
             <tr>
               <th scope="row">
-                <FullMoment at={row.at} locale={visit.locale} />
+                <FullMoment at={row.at} visit={visit} />
               </th>
               <td>{countFormat(visit.locale).format(row.playersAverage)}</td>
               <td>{row.playersMaximum}</td>
@@ -172,8 +176,6 @@ export function Sparkline({ series, until, top }: SparklineProps): JSX.Element {
   );
 }
 
-/** The last 30 days begin and end in the middle of a calendar day, so they touch 31. */
-const DAYS = 31;
 const BAR_WIDTH = 8;
 const BAR_STEP = 12;
 const UPTIME_HEIGHT = 32;
@@ -181,15 +183,14 @@ const UPTIME_HEIGHT = 32;
 /** One bar per day, coloured by the share of time that the server was online. @param series the last 30 days. */
 export function UptimeBars({ series, visit }: { series: Series; visit: Visit }): JSX.Element {
   const t = textsOf(visit.locale).server;
+  const days = listDays(visit.now, { count: DAYS, timeZone: visit.timeZone });
   const shares = new Map(
-    mergeSteps(series, DAY_MS / 1000).points.map(({ at, onlineShare }) => [at.getTime(), onlineShare]),
+    mergeDays(series, days).points.map(({ at, onlineShare }) => [at.getTime(), onlineShare]),
   );
-  const today = Math.floor(visit.now.getTime() / DAY_MS) * DAY_MS;
-  const days = Array.from({ length: DAYS }, (_, index) => today - (DAYS - 1 - index) * DAY_MS);
-  const wordsOf = (day: number) => {
-    const share = shares.get(day);
+  const wordsOf = (day: Date) => {
+    const share = shares.get(day.getTime());
     const words = share === undefined ? t.noChecks : formatShare(visit.locale, share);
-    return t.uptimeOn(dayFormat(visit.locale).format(day), words);
+    return t.uptimeOn(dayFormat(visit.locale, visit.timeZone).format(day), words);
   };
   return (
     <>
@@ -203,7 +204,7 @@ export function UptimeBars({ series, visit }: { series: Series; visit: Visit }):
         <title id="uptime-words">{t.uptimeLead}</title>
         {days.map((day, index) => (
           <rect
-            class={`uptime-${levelOf(shares.get(day))}`}
+            class={`uptime-${levelOf(shares.get(day.getTime()))}`}
             x={index * BAR_STEP}
             width={BAR_WIDTH}
             height={UPTIME_HEIGHT}
@@ -227,7 +228,7 @@ function levelOf(share: number | undefined): 'none' | 'good' | 'fair' | 'poor' {
 }
 
 const dayFormat = perLanguage(
-  (tag) => new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  (tag, timeZone) => new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', timeZone }),
 );
 
 /** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */

@@ -144,7 +144,7 @@ export function LiveLine({ visit, servers }: LiveProps): JSX.Element | null {
     <p class="live-line">
       <span>{t.updatesAutomatically}</span>
       <span>
-        {t.updated} <FullMoment at={new Date(latest)} locale={visit.locale} />
+        {t.updated} <FullMoment at={new Date(latest)} visit={visit} />
       </span>
     </p>
   );

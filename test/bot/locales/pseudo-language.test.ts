@@ -25,8 +25,8 @@ const NAME = 'Ωμέγα';
 await harness.connect();
 
 function drawChart() {
-  const { timeZone, texts } = localizationOf(PSEUDO_LOCALE);
-  return drawPlayerChart({ points, range, words: texts.chart, locale: PSEUDO_LOCALE, timeZone });
+  const { texts } = localizationOf(PSEUDO_LOCALE);
+  return drawPlayerChart({ points, range, words: texts.chart, locale: PSEUDO_LOCALE, timeZone: 'UTC' });
 }
 
 const PROSE = new Set(['content', 'title', 'description', 'text', 'label', 'placeholder', 'name', 'value']);

@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test';
-import { Locale } from 'discord.js';
 import { localizationOf } from '../../../bot/locales/localization.ts';
 import { drawPlayerChart, type PlayerChart, PlayerChartElements } from '../../../src/charts/player-chart.tsx';
 import { loadMeasure } from '../../../src/charts/raster.ts';
 import { toDrawable } from '../../../src/charts/text.ts';
+import { listLanguages } from '../../../src/domain/language.ts';
 import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
 import { type Colour, isNear, toPixels } from '../../support/pixels.ts';
 
 const measure = await loadMeasure();
 const xOf = (hour: number) => Math.round(64 + (hour / 24) * (776 - 64));
-const aChart = (locale: string): PlayerChart => {
-  const { intl, timeZone, texts } = localizationOf(locale);
+const aChart = (locale: string, timeZone = 'UTC'): PlayerChart => {
+  const { intl, texts } = localizationOf(locale);
   return { points, range, words: texts.chart, locale: intl, timeZone };
 };
 const LINE: Colour = [0x57, 0xd3, 0x8c];
@@ -59,19 +59,25 @@ test('survives a server that is empty, full beyond its capacity, or has one poin
   }
 });
 
-test.each(Object.values(Locale))('in %s every label has glyphs and covers no other at any time', (locale) => {
-  for (let minutes = 0; minutes < 240; minutes += 15) {
-    const to = new Date(range.to.getTime() + minutes * 60_000);
-    const from = new Date(range.from.getTime() + minutes * 60_000);
-    const texts = listTexts({ ...aChart(locale), range: { ...range, from, to } });
-    expect(texts.length).toBeGreaterThan(10);
-    for (const [index, text] of texts.entries()) {
-      expect(toDrawable(text.text, '')).toBe(text.text);
-      const covered = texts.slice(0, index).filter((other) => overlaps(text, other));
-      expect([to, text.text, covered]).toEqual([to, text.text, []]);
+/** One of each kind of name: a word, an offset, a long offset; and one with daylight saving time half an hour apart. */
+const ZONES = ['UTC', 'Europe/Warsaw', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Australia/Lord_Howe'];
+
+test.each(listLanguages().flatMap((locale) => ZONES.map((zone) => [locale, zone] as const)))(
+  'in %s and %s every label has glyphs and covers no other at any time',
+  (locale, zone) => {
+    for (let minutes = 0; minutes < 240; minutes += 15) {
+      const to = new Date(range.to.getTime() + minutes * 60_000);
+      const from = new Date(range.from.getTime() + minutes * 60_000);
+      const texts = listTexts({ ...aChart(locale, zone), range: { ...range, from, to } });
+      expect(texts.length).toBeGreaterThan(10);
+      for (const [index, text] of texts.entries()) {
+        expect(toDrawable(text.text, '')).toBe(text.text);
+        const covered = texts.slice(0, index).filter((other) => overlaps(text, other));
+        expect([to, text.text, covered]).toEqual([to, text.text, []]);
+      }
     }
-  }
-});
+  },
+);
 
 type Text = { text: string; left: number; right: number; top: number; bottom: number };
 
@@ -96,10 +102,10 @@ function overlaps(one: Text, other: Text): boolean {
 }
 
 test.each([
-  ['en-US', 'UTC', 'Sat', '4:00'],
-  ['pl', 'CET', 'sob.', '4:00'],
-  ['ja', 'GMT+9', 'Sat', '20:00'],
-])('in %s labels are in the language of the chart and the time zone of the reader', (locale, ...labels) => {
-  const texts = listTexts(aChart(locale)).map(({ text }) => text);
+  ['en-US', 'UTC', 'UTC', 'Sat', '4:00'],
+  ['pl', 'Europe/Warsaw', 'CET', 'sob.', '4:00'],
+  ['en-GB', 'Asia/Tokyo', 'GMT+9', 'Sat', '20:00'],
+])('in %s and %s labels are in the language and the time zone of the chart', (locale, zone, ...labels) => {
+  const texts = listTexts(aChart(locale, zone)).map(({ text }) => text);
   expect(texts).toEqual(expect.arrayContaining(labels));
 });

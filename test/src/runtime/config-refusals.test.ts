@@ -60,6 +60,8 @@ describe('a bad value ends with one line that names variable, value and what is 
       'a mapping such as linked=ROLE_ID;has_svip=ROLE_ID, of linked, is_banned, is_owner, is_admin, is_moderator, has_svip, is_serviceplus',
     ],
     ['DISCORD_PRESENCE', ['off', '2'], 'one of 0, 1'],
+    ['DISCORD_LOCALE', ['de', 'pl-PL', 'PL'], 'one of en, pl'],
+    ['TIME_ZONE', ['Mars/Base', '+01:00', 'Warsaw'], 'a time zone such as UTC or Europe/Warsaw'],
     ['STEAM_OPENID_URL', ['steam'], webAddress],
     ['STEAM_API_URL', ['steam'], webAddress],
     ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],

@@ -15,6 +15,7 @@ describe('without any variable', () => {
       isHealthPortSet: false,
       publicUrl: 'http://localhost:3000',
       isPublicUrlSet: false,
+      timeZone: 'UTC',
       site: { name: 'localhost:3000', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       databaseUrl: undefined,
       databaseReplicaUrls: [],
@@ -23,6 +24,7 @@ describe('without any variable', () => {
       discord: {
         token: undefined,
         showsPresence: true,
+        language: undefined,
         guildId: undefined,
         apiUrl: 'https://discord.com/api',
         roles: undefined,
@@ -139,6 +141,8 @@ describe('a good value', () => {
       STORAGE_DIR: '/srv/storage',
       DISCORD_TOKEN: 'secret',
       DISCORD_PRESENCE: '0',
+      DISCORD_LOCALE: 'pl',
+      TIME_ZONE: 'Europe/Warsaw',
       DISCORD_GUILD_ID: '1152921504606846977',
       DISCORD_ROLE_FLAGS: 'has_svip=11, boost;is_serviceplus=12',
       DISCORD_GIVE_ROLES: 'linked=13,14;is_banned=14',
@@ -195,6 +199,7 @@ describe('a good value', () => {
       isHealthPortSet: true,
       publicUrl: 'https://play.example.org',
       isPublicUrlSet: true,
+      timeZone: 'Europe/Warsaw',
       site: {
         name: 'Zagrywka 🎯',
         logoUrl: 'https://cdn.example.org/logo.png',
@@ -208,6 +213,7 @@ describe('a good value', () => {
       discord: {
         token: 'secret',
         showsPresence: false,
+        language: 'pl',
         guildId: '1152921504606846977',
         apiUrl: 'http://127.0.0.1:9999/api',
         roles: {

@@ -69,6 +69,8 @@ export async function startTestBot({
     appealUrl: undefined,
     panels: [],
     showsPresence: false,
+    language: undefined,
+    timeZone: 'UTC',
     roles: undefined,
     mirrorMetrics: createMirrorMetrics(createMetrics()),
     log,

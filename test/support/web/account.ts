@@ -36,6 +36,7 @@ export type AccountSiteOptions = {
   tokensFor?: TokenAudience;
   steamApi?: { apiUrl: string; apiKey: string };
   appealUrl?: string;
+  timeZone?: string;
   arePenaltiesPublic?: boolean;
   demoPeople?: PagesDeps['demoPeople'];
   limits?: Partial<PagesDeps['limits']>;
@@ -81,6 +82,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       site: { name: 'Zagrywka', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       arePenaltiesPublic: options.arePenaltiesPublic ?? false,
       appealUrl: options.appealUrl,
+      timeZone: options.timeZone ?? 'UTC',
     },
     steamApi,
     lookUpSteamBans: steamApi.hasKey

@@ -359,7 +359,7 @@ export const en = {
       'SteamID in any notation, profile address, account ID, Discord ID or @name, or a current or former nickname',
     found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
     anyAction: 'Any action',
-    day: 'Day (UTC)',
+    day: (timeZone: string) => `Day (${timeZone})`,
     anyFlag: 'Any',
     unresolved:
       'Custom profile addresses need a Steam Web API key (STEAM_API_KEY) and Steam’s response. Enter the SteamID instead.',
@@ -497,8 +497,8 @@ export const en = {
     more: 'More filters',
     types: 'Types',
     everyServer: 'Any server',
-    createdFrom: 'Issued from (day in UTC)',
-    createdTo: 'Issued until (day in UTC)',
+    createdFrom: (timeZone: string) => `Issued from (day in ${timeZone})`,
+    createdTo: (timeZone: string) => `Issued until (day in ${timeZone})`,
     reason: 'Reason contains',
     sort: 'Order',
     sorts: {

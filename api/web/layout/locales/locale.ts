@@ -17,13 +17,25 @@ export function pickLanguage(header: string | null): Language {
   return tryParseLanguage(new Negotiator({ headers }).language(listLanguages())) ?? DEFAULT_LANGUAGE;
 }
 
+/** What times are formatted for: the visitor's language, and the time zone of the pages. */
+export type Clock = { locale: Language; timeZone: string };
+
 /** `2 Nov 2026, 14:05 UTC`; a script on the page turns it into the visitor's own zone. */
-export function formatInstant(locale: Language, at: Date): string {
-  return `${instantFormat(locale).format(at)} UTC`;
+export function formatInstant({ locale, timeZone }: Clock, at: Date): string {
+  return instantFormat(locale, timeZone).format(at);
 }
 
 const instantFormat = perLanguage(
-  (tag) => new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+  (tag, timeZone) =>
+    new Intl.DateTimeFormat(tag, {
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone,
+      timeZoneName: 'short',
+    }),
 );
 
 /**

@@ -322,7 +322,7 @@ export const pl: Texts = {
       'SteamID w dowolnym zapisie, adres profilu, ID konta, ID lub @nazwa z Discorda albo obecny lub dawny nick',
     found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
     anyAction: 'Dowolne zdarzenie',
-    day: 'Dzień (UTC)',
+    day: (timeZone: string) => `Dzień (${timeZone})`,
     anyFlag: 'Dowolna',
     unresolved:
       'Własne adresy profili wymagają klucza Steam Web API (STEAM_API_KEY) i odpowiedzi Steam. Wpisz SteamID.',
@@ -456,8 +456,8 @@ export const pl: Texts = {
     more: 'Więcej filtrów',
     types: 'Rodzaje',
     everyServer: 'Dowolny serwer',
-    createdFrom: 'Nałożone od (dzień UTC)',
-    createdTo: 'Nałożone do (dzień UTC)',
+    createdFrom: (timeZone: string) => `Nałożone od (dzień ${timeZone})`,
+    createdTo: (timeZone: string) => `Nałożone do (dzień ${timeZone})`,
     reason: 'Powód zawiera',
     sort: 'Kolejność',
     sorts: {
