@@ -3,6 +3,7 @@ import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from './rate-limiter.ts';
 
 const COMMAND_LIMIT_MS = 50;
+const COMMAND_TICKS = 5;
 /** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;
 const DEFAULT_PORT = 6379;
@@ -58,7 +59,10 @@ export type RedisLimits = {
   close: () => void;
 };
 
-/** Limits that several processes share, over one connection. While Redis is unreachable, each process applies its own limits. */
+/**
+ * Limits that several processes share, over one connection. Each process also counts what it allows itself, and both counts
+ * have to allow a request: so it knows its own part when Redis becomes unreachable or loses its data.
+ */
 export function openRedisLimits({
   url,
   log,
@@ -84,13 +88,13 @@ export function openRedisLimits({
     log.warn({ redis: `${hostname}:${port || DEFAULT_PORT}`, reason }, UNREACHABLE);
   });
 
-  /** Runs a command in Redis, or its local fallback while Redis is unreachable. */
-  async function run<T>(command: () => Promise<T>, fallback: () => T | Promise<T>): Promise<T> {
-    if (clockMs() < pausedUntilMs) return fallback();
+  /** Runs a command in Redis; undefined while Redis is unreachable. */
+  async function run<T>(command: () => Promise<T>): Promise<T | undefined> {
+    if (clockMs() < pausedUntilMs) return undefined;
     const startedMs = performance.now();
     const record = (isSuccess: boolean) => onCommand((performance.now() - startedMs) / 1000, isSuccess);
     try {
-      const result = await withTimeLimit(connected().then(command), commandLimitMs);
+      const result = await withTimeLimit(connected().then(command), commandLimitMs, { ticks: COMMAND_TICKS });
       record(true);
       // A command that was sent before the pause may succeed during it: that does not end the pause.
       if (isDown && clockMs() >= pausedUntilMs) {
@@ -103,7 +107,7 @@ export function openRedisLimits({
       pausedUntilMs = clockMs() + PAUSE_MS;
       if (!isDown) log.warn({ err: error }, UNREACHABLE);
       isDown = true;
-      return fallback();
+      return undefined;
     }
   }
 
@@ -125,12 +129,15 @@ export function openRedisLimits({
       ]);
       return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
     };
-    const judgeOr = (isCounted: boolean, fallback: RateLimiter['take']) => (key: string) =>
-      run(
-        () => judge(key, isCounted),
-        () => fallback(key),
-      );
-    return { take: judgeOr(true, local.take), check: judgeOr(false, local.check) };
+    const judgeTwice = (isCounted: boolean, judgeHere: RateLimiter['take']) => async (key: string) => {
+      const before = await local.check(key);
+      if (!before.isAllowed) return before;
+      const shared = await run(() => judge(key, isCounted));
+      if (shared?.isAllowed === false) return shared;
+      const here = await judgeHere(key);
+      return shared && here.isAllowed && shared.remaining < here.remaining ? shared : here;
+    };
+    return { take: judgeTwice(true, local.take), check: judgeTwice(false, local.check) };
   };
 
   return {
