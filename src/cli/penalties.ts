@@ -21,7 +21,7 @@ const WARNINGS_SHOWN = 20;
 const MYSQL_FORM =
   'mysql://user:password@host/database, for TLS with ?ssl-mode=required|verify-ca|verify-identity&ssl-ca=PATH';
 
-type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean };
+type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean; acceptRemovals?: boolean };
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
 /** `penalties list`, `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
@@ -46,6 +46,10 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       .option(
         '--replace-source',
         'treat this database as the one imported under this name so far, at a new address',
+      )
+      .option(
+        '--accept-removals',
+        'remove what the database no longer has, even if it suddenly is most of it',
       )
       .option('--url <url>', `${form} (default: ${setting}_URL)`);
   };
@@ -106,7 +110,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
 /** Runs an import, shows its progress and prints a summary. */
 async function runImport(
   session: Session,
-  { dryRun = false, replaceSource = false }: Common,
+  { dryRun = false, replaceSource = false, acceptRemovals = false }: Common,
   start: Import,
 ): Promise<void> {
   const { db, url } = await session.database();
@@ -117,6 +121,7 @@ async function runImport(
     {
       isDryRun: dryRun,
       replacesSource: replaceSource,
+      acceptsRemovals: acceptRemovals,
       onProgress: progress.update,
       onWait: () => progress.line('waiting for another import of this source to end'),
       onReport: (kind, { table, id, reason }) => {
@@ -131,8 +136,9 @@ async function runImport(
     progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
   }
   session.print(summary, describe(summary));
-  // Every row was set aside: a script must not continue as if they had been imported.
-  if (summary.read > 0 && summary.setAside === summary.read) session.fail();
+  // Every row was set aside, or removals were held back: a script must not continue as if all had been imported.
+  const isNothingImported = summary.read > 0 && summary.setAside === summary.read;
+  if (isNothingImported || (summary.held > 0 && !dryRun)) session.fail();
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {
@@ -149,6 +155,12 @@ function describe(summary: ImportSummary): string {
     `${isDryRun ? 'Would import' : 'Imported'} from ${source}: ${read} read, ${added} added, ${changed} changed, ` +
       `${unchanged} unchanged, ${gone} gone at the source, ${setAside} set aside`,
   ];
+  if (summary.held > 0) {
+    lines.push(
+      `${summary.held} penalties are no longer at the source, which is suddenly most of a table: nothing ` +
+        `${isDryRun ? 'would be' : 'was'} removed; with --accept-removals it is`,
+    );
+  }
   if (summary.outdated > 0) {
     lines.push(
       `${summary.outdated} of the rows set aside could be read by an earlier import: their penalties stay as they were`,

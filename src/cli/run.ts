@@ -4,6 +4,7 @@ import { describeOutage } from '../db/open.ts';
 import { DomainError } from '../domain/errors.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
+import { addMirrorCommands } from './mirrors.ts';
 import { addPenaltyCommands } from './penalties.ts';
 import { addServerCommands } from './servers.ts';
 import { createSession, type Session } from './session.ts';
@@ -78,6 +79,7 @@ export function createProgram(call: Omit<Call, 'interrupted'>): { program: Comma
   addUserCommands(program, session);
   addPenaltyCommands(program, session);
   addBotCommands(program, session);
+  addMirrorCommands(program, session);
   addSoundCommands(program, session);
   addWebhookCommands(program, session);
   addBackupCommands(program, session);

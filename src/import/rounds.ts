@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
 import { Conflict } from '../domain/errors.ts';
 import type { FlagSystem } from '../domain/rights/user-flags.ts';
-import { type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
+import { countHeldRemovals, type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Count, Metrics } from '../runtime/metrics.ts';
 
@@ -112,13 +112,7 @@ export function createRounds(
   }));
 
   function countHeld(): Record<string, number> | undefined {
-    if (!heldRemovals?.length || !isMirroring()) return undefined;
-    const counts: Record<string, number> = {};
-    for (const { kind, subject, removals } of heldRemovals) {
-      const key = kind === 'flags' ? subject : kind;
-      counts[key] = (counts[key] ?? 0) + removals;
-    }
-    return counts;
+    return heldRemovals?.length && isMirroring() ? countHeldRemovals(heldRemovals) : undefined;
   }
 
   /** Says what began to be held back since the last round, and what no longer is. */

@@ -47,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'live-message.posted',
   'live-message.dropped',
   'penalties.recounted',
+  'removals.accepted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

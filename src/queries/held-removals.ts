@@ -1,7 +1,10 @@
 import { and, asc, eq, notInArray } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { heldRemovals } from '../db/schema/held-removals.ts';
+import { NotFound } from '../domain/errors.ts';
+import type { Actor } from '../domain/rights/actor.ts';
 import type { FlagSystem } from '../domain/rights/user-flags.ts';
+import { recordAudit } from './audit-log.ts';
 
 /** Fewer than this are removed at once, however many there are. */
 const MIN_SUDDEN = 21;
@@ -81,9 +84,33 @@ export async function areRemovalsAccepted(db: Db, system: FlagSystem): Promise<b
   return (await listHeldRemovals(db, system)).some((row) => row.isAccepted);
 }
 
-/** Makes the next round of a system carry out what is held back. @returns what that is; `[]`: nothing is held. */
-export async function acceptHeldRemovals(db: Db, system: FlagSystem): Promise<HeldRemovals[]> {
-  return db.update(heldRemovals).set({ isAccepted: true }).where(eq(heldRemovals.system, system)).returning();
+/**
+ * Makes the next round of a system a full read that removes what it finds missing. Audited.
+ * @throws {NotFound} when nothing of it is held back.
+ */
+export async function acceptHeldRemovals(
+  db: Db,
+  system: FlagSystem,
+  actor: Actor,
+): Promise<Record<string, number>> {
+  return db.transaction(async (tx) => {
+    const isOfSystem = eq(heldRemovals.system, system);
+    const accepted = await tx.update(heldRemovals).set({ isAccepted: true }).where(isOfSystem).returning();
+    if (accepted.length === 0) throw new NotFound(`nothing of ${system} is held back`);
+    const details = countHeldRemovals(accepted);
+    await recordAudit(tx, { actor, action: 'removals.accepted', subject: system, details });
+    return details;
+  });
+}
+
+/** How many removals are held: of `penalties` together, and of each flag. */
+export function countHeldRemovals(removals: readonly HeldRemovals[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind, subject, removals: number } of removals) {
+    const key = kind === 'flags' ? subject : kind;
+    counts[key] = (counts[key] ?? 0) + number;
+  }
+  return counts;
 }
 
 /** Forgets what was held back of systems that are no longer configured to give it. */

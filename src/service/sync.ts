@@ -11,6 +11,7 @@ import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../import/source/open-source.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { createVipMirror } from '../import/vipcore.ts';
+import { forgetHeldRemovals } from '../queries/held-removals.ts';
 import { prunePenaltyEvents, recordExpiredPenalties } from '../queries/penalties/events.ts';
 import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
 import { deleteOldRows } from '../queries/retention.ts';
@@ -55,6 +56,8 @@ export async function startSync({
     { system: sourcebansSystem(sourcebans), settings: sourcebans },
     { system: IKS, settings: iks },
   ];
+  const mirroredKinds = mirrored.flatMap(({ system, settings: { url } }) => (url ? [system.kind] : []));
+  await forgetHeldRemovals(db, 'penalties', mirroredKinds);
   const { roles } = config.discord;
   const givesFlags: FlagSystem[] = [
     ...mirrored.flatMap(({ system, settings: { url, flags } }) => (url && flags ? [system.kind] : [])),

@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import { listHeldRemovals } from '../../../src/queries/held-removals.ts';
 import {
   ADMIN_PERIODS,
   type AdminPeriodCounts,
@@ -13,6 +14,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler } from './frame.tsx';
+import { HeldRemovalsCard } from './held-removals-card.tsx';
 import { pathOfPenaltiesBy } from './penalties.tsx';
 
 /** The statistics of admins: how many penalties of each type each gave in each period, and how many were lifted. */
@@ -34,6 +36,7 @@ export const showAdmins: Handler = async ({ db, site }, visit) => {
   };
   return (
     <Frame site={site} visit={visit} tab="admins">
+      <HeldRemovalsCard removals={await listHeldRemovals(db)} visit={visit} />
       <Card id="admins" title={moderation.tabs.admins} icon="shield">
         <p class="lead">{admins.length === 0 ? records.noAdmins : records.adminsLead}</p>
         <ListTable

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
 import { tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { endOfDay, startOfDay } from '../../../src/domain/time-zone.ts';
@@ -119,7 +120,12 @@ function Subject({ entry, users, visit }: SubjectProps): JSX.Element {
 /** Formats details as `name: stats website · expires: 19 Feb 2027, 03:27 UTC`, in the order of the labels, without empty lists. */
 function describe(details: Record<string, unknown>, visit: Clock): string {
   const { moderation, account } = textsOf(visit.locale);
-  const labels: Record<string, string> = { ...moderation.detailLabels, ...account.badges };
+  const flags = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
+  const labels: Record<string, string> = {
+    ...moderation.detailLabels,
+    ...account.badges,
+    ...Object.fromEntries(flags),
+  };
   const keys = Object.keys(labels);
   // Unknown keys come first.
   const placeOf = ([key]: [string, unknown]) => keys.indexOf(key);

@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { listHeldRemovals } from '../../../src/queries/held-removals.ts';
 import { type FoundPlayer, listPlayers, searchPlayers } from '../../../src/queries/player-search.ts';
 import { type ListedUser, searchUsers } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
@@ -18,6 +19,7 @@ import { MAX_PLAYERS } from '../penalties/player-choice.tsx';
 import { tryParsePositive } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { HeldRemovalsCard } from './held-removals-card.tsx';
 import { findNamedPeople } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
 
@@ -44,6 +46,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
   const flagNames = USER_FLAG_NAMES.map((name) => [name, account.badges[USER_FLAGS[name]]] as const);
   return (
     <Frame site={site} visit={visit} tab="users">
+      <HeldRemovalsCard removals={await listHeldRemovals(db)} visit={visit} />
       <Card id="users" title={t.tabs.users} icon="shield" aside={t.found(total)}>
         <form method="get" action={PATH} class="search search-flag">
           <SearchField name="q" label={penalties.find} value={query} hint={t.searchHint} />

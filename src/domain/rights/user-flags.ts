@@ -13,7 +13,7 @@ export const USER_FLAG_COLUMNS: readonly UserFlagColumn[] = Object.values(USER_F
 export const USER_FLAG_NAMES = Object.keys(USER_FLAGS) as UserFlag[];
 
 /** Sources that give flags by a mapping, in rounds. */
-const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
+export const FLAG_SYSTEMS = ['simpleadmin', 'sourcebans', 'iks', 'vipcore', 'discord'] as const;
 export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
 /** Everything that gives flags: people, `OWNER_STEAMIDS` and `MODERATOR_STEAMIDS`, other systems. */
 export type FlagSource = 'hand' | 'configuration' | FlagSystem;

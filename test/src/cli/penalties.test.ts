@@ -159,6 +159,42 @@ test('penalties import says how many unreadable rows an earlier import could rea
   );
 });
 
+test('penalties import fails when it holds removals back, and mirrors accept when nothing is held', async () => {
+  const { schema, add, tables } = SYSTEMS['CS2-SimpleAdmin'];
+  const url = `sqlite:${join(folder.path, 'truncated.sqlite')}`;
+  const args = ['penalties', 'import', 'simpleadmin', '--url', url, '--source', 'truncated'];
+  editSource(url, schema, ...Array.from({ length: 21 }, (_, index) => add('ban', { id: index + 1 })));
+  await run(...args);
+  editSource(url, `delete from ${tables.ban}`);
+  const [dryRun, held] = [await run('--json', ...args, '--dry-run'), await run(...args)];
+  expect(dryRun.code).toBe(0);
+  expect(JSON.parse(dryRun.stdout)).toMatchObject({ held: 21, gone: 0 });
+  expect(held.code).toBe(1);
+  expect(held.stdout).toContain(
+    '0 gone at the source, 0 set aside\n21 penalties are no longer at the source',
+  );
+  const accepted = await run(...args, '--accept-removals');
+  expect(accepted).toMatchObject({ code: 0 });
+  expect(accepted.stdout).toContain('21 gone at the source');
+
+  expect(await run('mirrors', 'accept', 'simpleadmin')).toMatchObject({
+    code: 1,
+    stderr: 'nothing of simpleadmin is held back\n',
+  });
+  expect(await run('mirrors', 'accept', 'uno')).toMatchObject({
+    code: 1,
+    stderr: 'the name "uno" is not known: use simpleadmin, sourcebans, iks, vipcore, discord\n',
+  });
+  await connection`insert into held_removals (system, kind, subject, removals, since) values
+    ('iks', 'penalties', 'iks_bans', 4000, now()), ('iks', 'penalties', 'iks_comms', 316, now()), ('iks', 'flags', 'has_svip', 56, now())`;
+  const { code, stdout } = await run('--json', 'mirrors', 'accept', 'iks');
+  expect({ code, stdout: JSON.parse(stdout) }).toEqual({
+    code: 0,
+    stdout: { has_svip: 56, penalties: 4316 },
+  });
+  expect(await connection`select from held_removals where is_accepted`).toHaveLength(3);
+});
+
 test('an import that is killed loses nothing, and repeating it completes it', async () => {
   const rows = 60_000;
   const path = join(folder.path, 'simpleadmin.sqlite');

@@ -99,7 +99,7 @@ describe('a mirror whose source suddenly has much less', () => {
     await waitFor(() => again.health().isUp);
     expect(again.health().held).toEqual({ penalties: 60 });
     expect(holds()).toHaveLength(1);
-    await acceptHeldRemovals(db, 'simpleadmin');
+    await acceptHeldRemovals(db, 'simpleadmin', 'operator');
     await nextRound(again);
     expect(await countGone()).toBe(60);
     expect(again.health().held).toBeUndefined();
@@ -136,7 +136,7 @@ describe('a mirror whose source suddenly has much less', () => {
     expect(sweeps()).toHaveLength(2);
     expect(await stored()).toEqual(before);
     expect(await listEvents()).toEqual(events);
-    await acceptHeldRemovals(db, 'simpleadmin');
+    await acceptHeldRemovals(db, 'simpleadmin', 'operator');
     await nextRound(mirror);
     expect(await countGone()).toBe(60);
     expect(await stored()).toHaveLength(120);

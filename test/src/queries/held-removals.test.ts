@@ -3,6 +3,7 @@ import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../src/db/schema/held-removals.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import type { FlagMapping } from '../../../src/domain/rights/user-flags.ts';
+import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import {
   acceptHeldRemovals,
   areRemovalsAccepted,
@@ -87,9 +88,12 @@ describe('the guard of flags', () => {
   test('carries out losses in the next round after an operator accepted them', async () => {
     await readVips(30);
     await readVips(3);
-    expect(await acceptHeldRemovals(db, 'iks')).toEqual([]);
+    await expect(acceptHeldRemovals(db, 'iks', 'operator')).rejects.toThrow('nothing of iks is held back');
     expect(await areRemovalsAccepted(db, 'vipcore')).toBe(false);
-    expect(await acceptHeldRemovals(db, 'vipcore')).toMatchObject([{ subject: 'has_svip', removals: 27 }]);
+    expect(await acceptHeldRemovals(db, 'vipcore', 'operator')).toEqual({ has_svip: 27 });
+    expect(await listAuditEntries(db, { action: 'removals.accepted' })).toMatchObject([
+      { subject: 'vipcore', details: { has_svip: 27 } },
+    ]);
     expect(await readVips(2)).toBe(2);
     expect(await areRemovalsAccepted(db, 'vipcore')).toBe(false);
   });

@@ -355,6 +355,11 @@ export const en = {
       webhooks: 'Webhooks',
       audit: 'Audit log',
     },
+    held: {
+      title: 'Removals held back',
+      lead: 'A source suddenly has much less than before, perhaps by mistake, so what it lacks is kept here. It is removed after six hours if the source still lacks it then, or at once with: bun run cli mirrors accept NAME',
+      columns: { name: 'Name', what: 'What', removals: 'Missing', since: 'Since' },
+    },
     searchHint:
       'SteamID in any notation, profile address, account ID, Discord ID or @name, or a current or former nickname',
     found: (total: number) => plural('en', total, { one: 'user', other: 'users' }),
@@ -433,6 +438,7 @@ export const en = {
       added: 'added',
       changed: 'changed',
       gone: 'gone at the source',
+      held: 'held back',
       setAside: 'set aside',
       serversAdded: 'servers added',
     },
@@ -486,6 +492,7 @@ export const en = {
       'live-message.posted': 'posted a live status message on Discord',
       'live-message.dropped': 'stopped updating a live status message',
       'penalties.recounted': 'recounted penalty totals',
+      'removals.accepted': 'accepted removals that were held back',
     },
   },
 

@@ -318,6 +318,11 @@ export const pl: Texts = {
       webhooks: 'Webhooki',
       audit: 'Dziennik zdarzeń',
     },
+    held: {
+      title: 'Wstrzymane usunięcia',
+      lead: 'W źródle nagle jest znacznie mniej danych niż wcześniej – być może przez pomyłkę – dlatego brakujące pozostają tutaj. Znikną po sześciu godzinach, jeśli w źródle nadal ich nie będzie, albo od razu po poleceniu: bun run cli mirrors accept NAZWA',
+      columns: { name: 'Nazwa', what: 'Co', removals: 'Brakuje', since: 'Od' },
+    },
     searchHint:
       'SteamID w dowolnym zapisie, adres profilu, ID konta, ID lub @nazwa z Discorda albo obecny lub dawny nick',
     found: (total) => plural('pl', total, { one: 'użytkownik', other: 'użytkowników' }),
@@ -394,6 +399,7 @@ export const pl: Texts = {
       added: 'dodane',
       changed: 'zmienione',
       gone: 'usunięte u źródła',
+      held: 'wstrzymane',
       setAside: 'pominięte',
       serversAdded: 'dodane serwery',
     },
@@ -447,6 +453,7 @@ export const pl: Texts = {
       'live-message.posted': 'wysłanie wiadomości ze stanem na żywo na Discordzie',
       'live-message.dropped': 'koniec aktualizowania wiadomości ze stanem na żywo',
       'penalties.recounted': 'przeliczenie sum kar',
+      'removals.accepted': 'zatwierdzenie wstrzymanych usunięć',
     },
   },
 

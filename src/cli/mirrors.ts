@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import { InvalidInput } from '../domain/errors.ts';
+import { FLAG_SYSTEMS } from '../domain/rights/user-flags.ts';
+import { acceptHeldRemovals } from '../queries/held-removals.ts';
+import type { Session } from './session.ts';
+
+/** `mirrors accept`. */
+export function addMirrorCommands(program: Command, session: Session): void {
+  program
+    .command('mirrors')
+    .description('other systems whose penalties and flags the service follows')
+    .command('accept <name>')
+    .description(
+      `let the next round remove what the system suddenly lacks and the service holds back: ${FLAG_SYSTEMS.join(', ')}`,
+    )
+    .action(async (name: string) => {
+      const system = FLAG_SYSTEMS.find((each) => each === name);
+      if (!system) {
+        throw new InvalidInput(
+          `the name ${JSON.stringify(name)} is not known: use ${FLAG_SYSTEMS.join(', ')}`,
+        );
+      }
+      const { db } = await session.database();
+      const accepted = await acceptHeldRemovals(db, system, 'operator');
+      const list = Object.entries(accepted).map(([what, removals]) => `${removals} of ${what}`);
+      session.print(
+        accepted,
+        `The next round of ${system} removes what it lacks then, now ${list.join(', ')}`,
+      );
+    });
+}
