@@ -98,6 +98,7 @@ export function createBot(deps: BotDeps): Bot {
       db: database.requestDb,
       chartOf: createHistoryCharts(deps),
       pinLiveStatus: liveStatus.pin,
+      unpinLiveStatus: liveStatus.unpin,
       onFeedsChanged: feeds.onChanged,
     },
     cooldown: deps.cooldown ?? createCooldown(),

@@ -20,8 +20,8 @@ export type CommandDeps = BotParts & {
   /** The chart of a server's last 24 hours; undefined when there is none. */
   chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
   /**
-   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date. A button that is pressed
-   * twice, such as by a double click, posts one message.
+   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date; it replaces the one of the
+   * same server there. A button that is pressed twice, such as by a double click, posts one message.
    * @param pin.serverId undefined: the message shows all servers.
    * @param pin.pressedMessageId the message whose button was pressed.
    * @throws {Refusal} when the bot may not post there.
@@ -30,6 +30,8 @@ export type CommandDeps = BotParts & {
     invoker: Invoker,
     pin: { serverId: number | undefined; pressedMessageId: string },
   ) => Promise<void>;
+  /** Deletes a live status message of a guild; does nothing when there is none with this id. */
+  unpinLiveStatus: (manager: { discordId: string; guildId: string }, messageId: string) => Promise<void>;
   /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;
 };

@@ -1,17 +1,20 @@
 import {
   channelMention,
+  hyperlink,
+  messageLink,
   roleMention,
   SlashCommandBuilder,
   type SlashCommandStringOption,
   userMention,
 } from 'discord.js';
 import { FEED_SUBJECTS, type FeedSubject } from '../../src/domain/discord-feed.ts';
-import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
+import { isDiscordId, UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { DEFAULT_LANGUAGE } from '../../src/domain/language.ts';
 import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import { listGuildLiveMessages } from '../../src/queries/live-status-messages.ts';
 import {
   type Choice,
   type Command,
@@ -22,13 +25,14 @@ import {
 } from '../command.ts';
 import type { MentionCommand } from '../command-mentions.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message.ts';
 import { SUBJECTS } from '../feeds/subjects.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { isPostingForbidden, postMessage } from '../messages.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
-import { escapeText, joinLines, relativeTime } from '../text.ts';
+import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../text.ts';
 import { completeServer, findServer } from './server.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
@@ -98,6 +102,17 @@ export const feedCommand: Command = {
         : []),
       ...(option === 'types' ? completePenaltyTypes(text, texts) : completeServer(deps, text, texts)),
     ].slice(0, LIMITS.choices),
+  components: {
+    'feed.unpin': (deps, invoker, { values: [messageId = ''] }) => ({
+      kind: 'update',
+      sendsMessages: true,
+      render: async () => {
+        const manager = requireManager(invoker);
+        if (isDiscordId(messageId)) await deps.unpinLiveStatus(manager, messageId);
+        return list(deps, manager);
+      },
+    }),
+  },
 };
 
 /** The required option that says what a feed is about. */
@@ -207,17 +222,29 @@ function done(text: string): MessageView {
 
 type ListedFeed = Awaited<ReturnType<typeof listGuildFeeds>>[number];
 
-/** The feeds of a guild. If the invoker's channel has a feed, also the permissions that the bot lacks there. */
+/**
+ * The feeds and live status messages of a guild, and a menu that removes one of the latter. If the invoker's channel has a
+ * feed, also the permissions that the bot lacks there.
+ */
 async function list(
   { db, mention }: CommandDeps,
   { guildId, channelId, botLacks, localization: { texts } }: Manager,
 ): Promise<MessageView> {
-  const feeds = await listGuildFeeds(db, guildId);
+  const [feeds, messages] = [await listGuildFeeds(db, guildId), await listGuildLiveMessages(db, guildId)];
   const { feed: words } = texts;
-  if (feeds.length === 0) return noticeMessage(words.none(mention('feed start', texts)), COLOURS.neutral);
+  if (feeds.length + messages.length === 0) {
+    return noticeMessage(words.none(mention('feed start', texts)), COLOURS.neutral);
+  }
   const isMute = botLacks.length > 0 && feeds.some((feed) => feed.channelId === channelId);
   const warning = isMute ? `\n\n⚠️ ${words.lacksHere(permissionList(botLacks, words))}` : '';
-  const lines = feeds.map((feed) => feedLine(feed, texts, mention));
+  const lines = [
+    ...feeds.map((feed) => feedLine(feed, texts, mention)),
+    ...messages.map((message, index) => liveLine(message, index + 1, texts)),
+  ];
+  const options = messages.slice(0, LIMITS.menuOptions).map((message, index) => ({
+    label: cut(`${index + 1}. ${toPlainLine(shownServer(message, texts))}`, LIMITS.menuOptionText),
+    value: message.messageId,
+  }));
   return {
     embeds: [
       {
@@ -228,8 +255,24 @@ async function list(
           warning,
       },
     ],
-    components: [],
+    components:
+      options.length === 0 ? [] : [menuRow(toCustomId('feed.unpin'), words.removeLiveMessage, options)],
   };
+}
+
+type ListedMessage = Awaited<ReturnType<typeof listGuildLiveMessages>>[number];
+
+/** `<#1> **Live status** 2: Mirage · [Message](…)`; the number is that of the menu. */
+function liveLine(message: ListedMessage, number: number, texts: Texts): string {
+  const { guildId, channelId, messageId } = message;
+  const link = hyperlink(texts.feed.message, messageLink(channelId, messageId, guildId ?? ''));
+  const server = escapeText(shownServer(message, texts), { max: 64 });
+  return `${channelMention(channelId)} **${texts.feed.liveMessage}** ${number}: ${server} · ${link}`;
+}
+
+/** The name of the server that a live status message shows. */
+function shownServer({ serverId, serverName }: ListedMessage, { record, server }: Texts): string {
+  return serverName ?? (serverId === null ? record.allServers : server.noLongerListed);
 }
 
 /** Permissions by the names they have in Discord's settings. */

@@ -1,6 +1,6 @@
 import { SlashCommandBuilder } from 'discord.js';
 import { foldText } from '../../src/domain/text/fold-text.ts';
-import { type ServerView, toServerView } from '../../src/live/server-view.ts';
+import { listServerViews, type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   type Choice,
   type Command,
@@ -13,7 +13,7 @@ import {
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
-import { listViews, serverChoice, serverList } from '../embeds/server-list.ts';
+import { serverChoice, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
@@ -68,7 +68,7 @@ export const serverCommand: Command = {
 
 /** The list of all servers. */
 function renderList(deps: CommandDeps, { texts }: Localization, offersPin: boolean): MessageView {
-  return serverList(listViews(deps), { texts, pages: deps.pages, offersPin });
+  return serverList(listServerViews(deps.servers.current()), { texts, pages: deps.pages, offersPin });
 }
 
 /** The card of one server, with its chart. */
@@ -125,7 +125,7 @@ function requireServer({ servers }: CommandDeps, arg: string | undefined): Serve
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
 export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {
   const part = foldText(typed.trim());
-  return listViews(deps)
+  return listServerViews(deps.servers.current())
     .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
     .map((server) => serverChoice(server, texts))
     .filter(({ value }) => value.length <= LIMITS.choiceText)

@@ -1,10 +1,9 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import { isolate } from '../../src/domain/text/isolate.ts';
-import { isFull, type ServerView, toServerView } from '../../src/live/server-view.ts';
+import { isFull, type ServerView } from '../../src/live/server-view.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
@@ -13,7 +12,7 @@ import { pinButton, updatedLine } from './server-card.ts';
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;
 
-/** All servers, in the order of {@link listViews}, with totals, and menus that open the card of one. */
+/** All servers, in the order of `listServerViews`, with totals, and menus that open the card of one. */
 export function serverList(
   servers: readonly ServerView[],
   { texts, pages, offersPin }: { texts: Texts; pages: SitePages; offersPin: boolean },
@@ -50,19 +49,6 @@ export function serverChoice(server: ServerView, texts: Texts): { name: string; 
     name: `${isolate(cut(toPlainLine(server.name, server.slug), LIMITS.choiceText - rest.length - 2))}${rest}`,
     value: server.slug,
   };
-}
-
-/** All servers: online ones first, those with most players first; then by name. */
-export function listViews({ servers }: Pick<BotParts, 'servers'>): ServerView[] {
-  return servers
-    .current()
-    .map(toServerView)
-    .sort(
-      (a, b) =>
-        Number(b.isOnline) - Number(a.isOnline) ||
-        b.playersCount - a.playersCount ||
-        a.name.localeCompare(b.name),
-    );
 }
 
 function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {

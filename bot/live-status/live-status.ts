@@ -1,5 +1,5 @@
 import { channelMention, Routes } from 'discord.js';
-import { type ServerView, toServerView } from '../../src/live/server-view.ts';
+import { listServerViews, type ServerView, toServerView } from '../../src/live/server-view.ts';
 import {
   findWhoPinned,
   type LiveStatusMessage,
@@ -7,12 +7,13 @@ import {
   removeLiveStatusMessage,
   saveLiveStatusMessage,
 } from '../../src/queries/live-status-messages.ts';
+import { listServers } from '../../src/queries/servers/servers.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
 import { type CommandDeps, Refusal } from '../command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
-import { listViews, liveServerList } from '../embeds/server-list.ts';
+import { liveServerList } from '../embeds/server-list.ts';
 import {
   editMessage,
   isChannelGone,
@@ -48,6 +49,7 @@ type LiveStatus = {
   /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
   stop: () => Promise<void>;
   pin: CommandDeps['pinLiveStatus'];
+  unpin: CommandDeps['unpinLiveStatus'];
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */
@@ -72,11 +74,18 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       isLoaded = true;
     }
     const nowMs = performance.now();
+    let existing: Set<number> | undefined;
     for (const message of tracked.values()) {
       const { messageId } = message.row;
       const isTooSoon = nowMs - message.editedAtMs < intervalMs || attempts.isBackingOff(messageId);
       if (editing.has(messageId) || isTooSoon) continue;
+      const { serverId } = message.row;
       const current = serversOf(message.row);
+      if (current === undefined && serverId !== null) {
+        existing ??= new Set((await listServers(db)).map(({ id }) => id));
+        // A hidden server is not listed, but may be again.
+        if (existing.has(serverId)) continue;
+      }
       const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (fingerprint === message.fingerprint && !isStale) continue;
@@ -87,7 +96,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
 
   /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
   function serversOf({ serverId }: Pick<Row, 'serverId'>): ServerView[] | undefined {
-    if (serverId === null) return listViews(deps);
+    if (serverId === null) return listServerViews(servers.current());
     const status = servers.findById(serverId);
     return status && [toServerView(status)];
   }
@@ -148,8 +157,14 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   async function forget({ messageId, channelId }: Row, reason: string): Promise<void> {
     tracked.delete(messageId);
     attempts.succeeded(messageId);
-    await removeLiveStatusMessage(db, messageId);
+    await removeLiveStatusMessage(db, messageId, { actor: 'service' });
     log.info({ messageId, channelId, reason }, 'a live status message is no longer updated');
+  }
+
+  /** Deletes a message at Discord, unless it is gone there or may not be deleted. */
+  async function deleteMessage(channelId: string, messageId: string): Promise<void> {
+    tracked.delete(messageId);
+    await rest.delete(Routes.channelMessage(channelId, messageId)).catch(() => undefined);
   }
 
   function track(row: Row, fingerprint: string | undefined): void {
@@ -190,16 +205,22 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
           (await postMessage(deps, channelId, { message }));
         if (messageId === undefined) throw new Error('Discord did not post the message');
         const row = { ...draft, messageId };
-        await saveLiveStatusMessage(db, row, { actor: { discordId } }).catch(async (error) => {
+        const actor = { discordId };
+        const replaced = await saveLiveStatusMessage(db, row, { actor }).catch(async (error) => {
           // Otherwise the message would promise updates and never get any.
-          await rest.delete(Routes.channelMessage(channelId, messageId)).catch(() => {});
+          await deleteMessage(channelId, messageId);
           throw error;
         });
+        for (const id of replaced) await deleteMessage(channelId, id);
         track(row, fingerprintOf(row, current));
         loop?.wake();
       } catch (error) {
         throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
       }
+    },
+    unpin: async ({ discordId, guildId }, messageId) => {
+      const channelId = await removeLiveStatusMessage(db, messageId, { actor: { discordId }, guildId });
+      if (channelId !== undefined) await deleteMessage(channelId, messageId);
     },
   };
 }

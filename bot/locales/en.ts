@@ -102,7 +102,7 @@ export const en = {
           },
         },
       },
-      list: { name: 'list', description: 'The feeds of this Discord server' },
+      list: { name: 'list', description: 'The feeds and live status messages of this Discord server' },
       stop: {
         name: 'stop',
         description: 'Stop a feed in this channel',
@@ -267,7 +267,10 @@ export const en = {
     changed: (subject: FeedSubject) =>
       `Done. The ${feedName[subject]} feed in this channel now has these settings:`,
     stopped: (subject: FeedSubject) => `Done. This channel no longer gets updates on ${subject}.`,
-    listTitle: 'Feeds',
+    listTitle: 'Feeds and live status',
+    liveMessage: 'Live status',
+    message: 'Message',
+    removeLiveMessage: 'Remove a live status message',
     none: (start: string) => `There are no feeds yet. Start one with ${start}.`,
     tested: 'Done. The example is in this channel.',
     /** Before the text of an example. */

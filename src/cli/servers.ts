@@ -54,7 +54,7 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--region <region>', 'region code, such as EU')
     .option(
       '--position <number>',
-      'where it stands on pages: the lowest first, ties by name; offline ones last',
+      'where it stands on pages and Discord: the lowest first, ties by name; offline ones last',
       parsePosition,
     )
     .action(async (slug: string, options: ServerChanges, command: Command) => {

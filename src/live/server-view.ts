@@ -5,7 +5,7 @@ type Snapshot = NonNullable<ServerStatus['snapshot']>;
 /** What messages and pages show of one server; `map` is without its path. Players that have no name are left out. */
 export type ServerView = Pick<
   ServerStatus['server'],
-  'id' | 'slug' | 'name' | 'address' | 'mode' | 'region'
+  'id' | 'slug' | 'name' | 'address' | 'mode' | 'region' | 'position'
 > &
   Pick<Snapshot, 'hostname' | 'map' | 'isOnline' | 'playersCount' | 'maxPlayers' | 'pingMs' | 'players'> & {
     /** The last poll; undefined before the first. */
@@ -19,7 +19,7 @@ export type ServerView = Pick<
 /** A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls. */
 export function toServerView({ server, snapshot }: ServerStatus): ServerView {
   const isOnline = snapshot?.isOnline ?? false;
-  const { id, slug, name, address, mode, region } = server;
+  const { id, slug, name, address, mode, region, position } = server;
   return {
     id,
     slug,
@@ -27,6 +27,7 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     address,
     mode,
     region,
+    position,
     hostname: snapshot?.hostname ?? '',
     map: isOnline ? mapNameOf(snapshot?.map ?? '') : '',
     isOnline,
@@ -38,6 +39,16 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     seenAt: snapshot?.seenAt ?? undefined,
     fullSince: snapshot?.fullSince ?? undefined,
   };
+}
+
+/**
+ * Servers in the order of pages and messages: those that are online first, then by position, then by name.
+ * @param statuses by name.
+ */
+export function listServerViews(statuses: readonly ServerStatus[]): ServerView[] {
+  return statuses
+    .map(toServerView)
+    .sort((a, b) => Number(b.isOnline) - Number(a.isOnline) || a.position - b.position);
 }
 
 /** Whether all slots of a server are taken. */

@@ -1,9 +1,11 @@
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { auditLog, users } from '../db/schema/accounts.ts';
 import { liveStatusMessages } from '../db/schema/discord.ts';
+import { servers } from '../db/schema/servers.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import { channelSubject, recordAudit } from './audit-log.ts';
+import { shownNameOf } from './servers/servers.ts';
 
 export type LiveStatusMessage = typeof liveStatusMessages.$inferSelect;
 
@@ -12,17 +14,51 @@ export async function listLiveStatusMessages(db: Db): Promise<LiveStatusMessage[
   return db.select().from(liveStatusMessages).orderBy(asc(liveStatusMessages.createdAt));
 }
 
-/** Saves a message to keep up to date; one that is saved already stays unchanged. Written to the audit log. */
+/** The live status messages of a guild, grouped by channel, with the name of the server that they show. */
+export async function listGuildLiveMessages(
+  db: Db,
+  guildId: string,
+): Promise<(LiveStatusMessage & { serverName: string | undefined })[]> {
+  const rows = await db
+    .select({ message: liveStatusMessages, server: { name: servers.name, slug: servers.slug } })
+    .from(liveStatusMessages)
+    .leftJoin(servers, eq(servers.id, liveStatusMessages.serverId))
+    .where(eq(liveStatusMessages.guildId, guildId))
+    .orderBy(asc(liveStatusMessages.channelId), asc(liveStatusMessages.createdAt));
+  return rows.map(({ message, server }) => ({
+    ...message,
+    serverName: server ? shownNameOf(server) : undefined,
+  }));
+}
+
+/**
+ * Saves a message to keep up to date, in place of those of the same server in the channel; one that is saved already stays
+ * unchanged. Written to the audit log.
+ * @returns the ids of the messages that it replaces.
+ */
 export async function saveLiveStatusMessage(
   db: Db,
   message: Omit<LiveStatusMessage, 'createdAt'>,
   { actor }: { actor: Actor },
-): Promise<void> {
-  await db.transaction(async (tx) => {
+): Promise<string[]> {
+  const { channelId, serverId, messageId } = message;
+  return db.transaction(async (tx) => {
+    // Of two messages that are pinned at the same time, the later one replaces the other.
+    await tx.execute(sql`lock table ${liveStatusMessages} in share row exclusive mode`);
     const { count } = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing();
-    if (count === 0) return;
-    const subject = channelSubject(message.channelId);
-    await recordAudit(tx, { actor, action: 'live-message.posted', subject });
+    if (count === 0) return [];
+    await recordAudit(tx, { actor, action: 'live-message.posted', subject: channelSubject(channelId) });
+    const replaced = await tx
+      .delete(liveStatusMessages)
+      .where(
+        and(
+          eq(liveStatusMessages.channelId, channelId),
+          sql`${liveStatusMessages.serverId} is not distinct from ${serverId}`,
+          ne(liveStatusMessages.messageId, messageId),
+        ),
+      )
+      .returning({ messageId: liveStatusMessages.messageId });
+    return replaced.map((row) => row.messageId);
   });
 }
 
@@ -49,15 +85,26 @@ export async function findWhoPinned(db: Db, messageId: string): Promise<string |
   return row?.discordId ?? undefined;
 }
 
-/** Deletes the record of a message that can no longer be updated. Written to the audit log. */
-export async function removeLiveStatusMessage(db: Db, messageId: string): Promise<void> {
-  await db.transaction(async (tx) => {
+/**
+ * Deletes the record of a message that is no longer updated. Written to the audit log.
+ * @param options.guildId only if it is in this guild.
+ * @param options.actor `service` when it can no longer be updated.
+ * @returns the channel of the message; undefined when there is no such record.
+ */
+export async function removeLiveStatusMessage(
+  db: Db,
+  messageId: string,
+  { actor, guildId }: { actor: Actor; guildId?: string },
+): Promise<string | undefined> {
+  const isIn = guildId === undefined ? undefined : eq(liveStatusMessages.guildId, guildId);
+  return db.transaction(async (tx) => {
     const [removed] = await tx
       .delete(liveStatusMessages)
-      .where(eq(liveStatusMessages.messageId, messageId))
+      .where(and(eq(liveStatusMessages.messageId, messageId), isIn))
       .returning();
-    if (!removed) return;
-    const subject = channelSubject(removed.channelId);
-    await recordAudit(tx, { actor: 'service', action: 'live-message.dropped', subject });
+    if (!removed) return undefined;
+    const { channelId } = removed;
+    await recordAudit(tx, { actor, action: 'live-message.dropped', subject: channelSubject(channelId) });
+    return channelId;
   });
 }

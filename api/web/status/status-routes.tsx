@@ -4,7 +4,7 @@ import type { FindBanner } from '../../../src/charts/banners.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { ReadHistory, ReadMaps } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
-import { type ServerView, toServerView } from '../../../src/live/server-view.ts';
+import { listServerViews, type ServerView, toServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 import type { Site } from '../layout/layout.tsx';
@@ -94,17 +94,12 @@ export async function respondWithBanner(
 
 async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Promise<JSX.Element> {
   const servers = await Promise.all(
-    deps.serverList.current().map(async (status) => {
-      const server = toServerView(status);
-      const { position } = status.server;
-      return { server, position, history: await ifAvailable(deps.readHistory(server.id, 24)) };
-    }),
+    listServerViews(deps.serverList.current()).map(async (server) => ({
+      server,
+      history: await ifAvailable(deps.readHistory(server.id, 24)),
+    })),
   );
-  // The list is by name, which decides between equal positions.
-  const inOrder = servers.toSorted(
-    (a, b) => Number(b.server.isOnline) - Number(a.server.isOnline) || a.position - b.position,
-  );
-  return <StatusPage site={deps.site} visit={visit} servers={inOrder} />;
+  return <StatusPage site={deps.site} visit={visit} servers={servers} />;
 }
 
 /** Undefined when the database is unavailable or too slow: the page is then shown without this data. */

@@ -25,7 +25,7 @@ export const servers = pgTable('servers', {
   region: text('region').notNull().default(''),
   /** Neither listed nor polled; servers that an import adds are hidden until an operator unhides them. */
   isHidden: boolean('is_hidden').notNull().default(false),
-  /** Where it stands on pages: the lowest first, ties by name. */
+  /** Where it stands on pages and Discord: the lowest first, ties by name. */
   position: integer('position').notNull().default(0),
   createdAt: instant('created_at').notNull().defaultNow(),
 });

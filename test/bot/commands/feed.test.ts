@@ -3,6 +3,7 @@ import { ChannelType, PermissionFlagsBits } from 'discord.js';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
+import { listGuildLiveMessages } from '../../../src/queries/live-status-messages.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
@@ -10,7 +11,7 @@ import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
-import { isEphemeral } from '../../support/discord/messages.ts';
+import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const harness = await startTestBot();
 const { fake, db } = harness;
@@ -263,7 +264,7 @@ describe('/feed list', () => {
     const said = await run({ ...manager, appPermissions: String(VIEW) }, 'list');
     expect(said).toBe(
       [
-        '📣 Feeds',
+        `📣 ${BOT_TEXTS.en.feed.listTitle}`,
         `<#${manager.channelId}> **Penalties**: Ban · Mirage \\*24/7\\* · started by <@${manager.user.id}>`,
         `<#${manager.channelId}> **Servers**: all servers · offline after 3 minutes · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
         '',
@@ -273,6 +274,44 @@ describe('/feed list', () => {
     expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('missing');
     expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
     expect(await run(anActor(guild), 'list')).toContain('Only members with “Manage Server”');
+  });
+});
+
+test('/feed list names live status messages, and its menu removes one', async () => {
+  const guild = { guildId: '900000000000000007' };
+  const manager = aManager({ ...guild, locale: 'pl' });
+  const moderator = anActor({ ...guild, isModerator: true, channelId: manager.channelId });
+  for (const name of ['', 'mirage']) {
+    const message = messageOf(await fake.command('server', name === '' ? {} : { name }, moderator));
+    await fake.click(message, BOT_TEXTS.en.buttons.pin, moderator);
+  }
+  const [all, mirage] = fake.messagesIn(manager.channelId).filter(({ interaction_metadata: it }) => !it);
+  const message = messageOf(await fake.command('feed list', {}, manager));
+  const { feed: words, record } = BOT_TEXTS.pl;
+  const lineOf = (number: number, server: string, id: string | undefined) =>
+    `<#${manager.channelId}> **${words.liveMessage}** ${number}: ${server} · [${words.message}](https://discord.com/channels/${guild.guildId}/${manager.channelId}/${id})`;
+  expect(message.embeds[0]?.description?.split('\n')).toEqual([
+    lineOf(1, record.allServers, all?.id),
+    lineOf(2, 'Mirage \\*24/7\\*', mirage?.id),
+  ]);
+  const menu = findComponent(message, 'feed.unpin');
+  expect(menu?.options).toMatchObject([
+    { label: `1. ${record.allServers}`, value: all?.id },
+    { label: '2. Mirage *24/7*', value: mirage?.id },
+  ]);
+  const remove = (actor: Actor, id = '') => fake.select(message, 'feed.unpin', [id], actor, { forged: true });
+  // Somebody who was in the guild's team, and the manager of another guild.
+  await remove(moderator, all?.id);
+  await remove(aManager(), all?.id);
+  await remove(manager, 'forged');
+  expect(fake.messages.has(all?.id ?? '')).toBe(true);
+  await remove(manager, all?.id);
+  expect(message.embeds[0]?.description).toBe(lineOf(1, 'Mirage \\*24/7\\*', mirage?.id));
+  expect(fake.messages.has(all?.id ?? '')).toBe(false);
+  expect(await listGuildLiveMessages(db, guild.guildId)).toMatchObject([{ messageId: mirage?.id }]);
+  expect((await listAuditEntries(db))[0]).toMatchObject({
+    action: 'live-message.dropped',
+    actor: 'discord-member',
   });
 });
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { servers } from '../../../src/db/schema/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleServers } from '../../support/bot/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
@@ -21,6 +23,17 @@ describe('autocomplete of /server', () => {
       { name: 'Fresh · offline', value: 'fresh' },
       { name: 'Łódź Arena · offline', value: 'arena' },
     ]);
+  });
+
+  test('puts servers with a lower position first, after those that are online', async () => {
+    const move = async (position: number) => {
+      await harness.db.update(servers).set({ position }).where(eq(servers.id, ids.mirage));
+      await harness.refreshServers();
+    };
+    await move(1);
+    const { choices } = await fake.autocomplete('server', 'name', '');
+    await move(0);
+    expect(choices?.map(({ value }) => value)).toEqual(['retake', 'mirage-24-7', 'fresh', 'arena']);
   });
 
   test('finds by a part of name, map or slug, without diacritics', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, setSystemTime, test } from 'bun
 import { sql } from 'drizzle-orm';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
-import { removeServer } from '../../../src/queries/servers/servers.ts';
+import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
 import { insertServer } from '../../support/database/builders.ts';
@@ -113,6 +113,44 @@ describe('a live status message', () => {
     await addPlayer();
     await restart();
     await waitFor(() => showsLastPlayer(posted?.id ?? ''));
+  });
+
+  test('replaces the earlier one of the same server in the channel, and no other', async () => {
+    const here = { ...moderator, channelId: '910000000000000070' };
+    const there = { ...moderator, channelId: '910000000000000071' };
+    const [list, elsewhere] = [await pin(here, ''), await pin(there)];
+    const posted = () => fake.messagesIn(here.channelId).filter(({ type }) => type === 0);
+    const ids = [];
+    for (const name of ['live', 'live', '']) ids.push((await pin(here, name)).posted?.id);
+    // Two at the same time.
+    await Promise.all([pin(here), pin(here)]);
+    expect(posted().map(({ id }) => id)).toEqual([ids[2] ?? '', expect.any(String)]);
+    const kept = (await rows()).map(({ messageId }) => messageId);
+    expect(kept).toEqual(expect.arrayContaining([...posted(), elsewhere.posted].map((it) => it?.id ?? '')));
+    expect(kept).not.toContain(list.posted?.id);
+    const [, last] = posted();
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(last?.id ?? ''));
+  });
+
+  test('waits while its server is hidden', async () => {
+    const { id, slug } = await insertServer(db, { slug: 'hidden', name: 'Hidden' });
+    await poll(id, { playersCount: 1 });
+    await harness.refreshServers();
+    const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, slug);
+    const messageId = posted?.id ?? '';
+    await setServerHidden(db, slug, { isHidden: true, actor: 'operator' });
+    await harness.refreshServers();
+    const before = edits(messageId).length;
+    // Another message is edited meanwhile.
+    const other = (await pin()).posted?.id ?? '';
+    await addPlayer();
+    await waitFor(() => showsLastPlayer(other));
+    expect(edits(messageId)).toHaveLength(before);
+    await setServerHidden(db, slug, { isHidden: false, actor: 'operator' });
+    await poll(id, { playersCount: 2, players: [{ name: 'Back', score: 1 }] });
+    await harness.refreshServers();
+    await waitFor(() => JSON.stringify(fake.messages.get(messageId)?.embeds).includes('Back'));
   });
 
   test('says that its server was removed, even when no bot ran meanwhile', async () => {
