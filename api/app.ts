@@ -63,7 +63,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
     .use(health(deps.health))
     .use(siteFiles(deps))
     .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
-    .use(openApiPage(deps, web.site))
+    .use(openApiPage(deps, web))
     .use(web.app)
     .use(storage(deps.storage))
     .use(bases.map(({ base, endpoints }) => version1(base, endpoints, pipeline)))
@@ -87,16 +87,21 @@ export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'he
   return createApp(log).use(health(deps)).compile();
 }
 
-/** An app without routes whose errors are JSON. */
+/** An app without routes whose errors are JSON; other methods than those of a path are 405. */
 export function createApp(log: Logger) {
   const toErrorResponse = createErrorMapper(log);
-  return new Elysia({
+  const app = new Elysia({
     // By default Elysia assumes a host name of at least four characters; a container may be called `api`.
     handler: { standardHostname: false },
-  }).onError(({ code, error, request }) =>
-    code === 'NOT_FOUND'
-      ? respondError({ status: 404, message: 'Not found' })
-      : respondError(toErrorResponse(error, request)),
+  });
+  let findTemplate: ReturnType<typeof createTemplateFinder> | undefined;
+  const refuse = ({ method, url }: Request) => {
+    findTemplate ??= createTemplateFinder(app.routes.map(({ path }) => path));
+    const isKnown = method !== 'GET' && method !== 'HEAD' && findTemplate(pathOf(url)) !== undefined;
+    return isKnown ? new MethodNotAllowed('GET, HEAD') : new NotFound('Not found');
+  };
+  return app.onError(({ code, error, request }) =>
+    respondError(toErrorResponse(code === 'NOT_FOUND' ? refuse(request) : error, request)),
   );
 }
 

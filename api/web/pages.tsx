@@ -166,7 +166,7 @@ export function pages(deps: PagesDeps) {
     if (methods.includes('ALL')) continue;
     app.all(path, ({ request, server }) => refuseMethod({ request, server }, methods), { parse: 'none' });
   }
-  return { app, site, toErrorPage };
+  return { app, site, secure, toErrorPage };
 
   async function showAccount(visit: Visit): Promise<Response> {
     requireUnblocked(visit.blockedUser);

@@ -30,7 +30,7 @@ type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
 };
 
 /** Adds the security headers and the visit's cookies to a response. */
-type SecureResponse = (response: Response, visit?: Visit) => Response;
+export type SecureResponse = (response: Response, visit?: Visit) => Response;
 
 /**
  * Responds to one request, which counts for the signed-in user, else for the address. Errors become pages too, in the
@@ -126,7 +126,6 @@ export function createSecurityHeaders(options: SecurityOptions): SecureResponse 
     "base-uri 'none'",
   ].join('; ');
   const headers: [string, string][] = [
-    ['content-security-policy', policy],
     ['referrer-policy', 'no-referrer'],
     ['x-content-type-options', 'nosniff'],
     ['x-frame-options', 'DENY'],
@@ -138,6 +137,8 @@ export function createSecurityHeaders(options: SecurityOptions): SecureResponse 
 
   return (response, visit) => {
     for (const [name, value] of headers) response.headers.set(name, value);
+    if (!response.headers.has('content-security-policy'))
+      response.headers.set('content-security-policy', policy);
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
     for (const cookie of visit?.cookies ?? []) response.headers.append('set-cookie', cookie);
     return response;

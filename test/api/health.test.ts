@@ -138,6 +138,31 @@ test('HEAD works for them too', async () => {
   }
 });
 
+test('other methods are 405 with Allow', async () => {
+  const paths = [
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/swagger',
+    '/swagger/pl',
+    '/swagger/json',
+    '/robots.txt',
+  ];
+  for (const path of [...paths, '/swagger/assets/start.js', '/.well-known/security.txt']) {
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const { status, headers, body } = await service.ask(path, { method });
+      expect([method, path, status, headers.get('allow'), body]).toEqual([
+        method,
+        path,
+        405,
+        'GET, HEAD',
+        { success: false, message: 'Method not allowed: use GET, HEAD' },
+      ]);
+    }
+  }
+  expect((await service.ask('/swagger/none', { method: 'POST' })).status).toBe(404);
+});
+
 test('/robots.txt and /.well-known/security.txt say which paths not to crawl, and where to report vulnerabilities', async () => {
   const robots = await service.ask('/robots.txt');
   expect([robots.status, robots.text]).toEqual([200, expect.stringContaining('\nDisallow: /account\n')]);

@@ -9,6 +9,7 @@ import type { Policy } from '../../http/responses.ts';
 import { guidePathOf, LanguageLink, PlainBar } from '../layout/bar.tsx';
 import type { Site } from '../layout/layout.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
+import type { SecureResponse } from '../responder.ts';
 
 /** Facts about this installation that the guide mentions, as `{publicUrl}`, `{publicLimit}` and so on. */
 type GuideFacts = { publicUrl: string; version: string; limits: Record<Policy, number> };
@@ -22,17 +23,24 @@ export const GUIDES: Record<Language, string> = { en: readHere('en.md'), pl: rea
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'public, max-age=300',
-  'Content-Security-Policy': "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
-  'X-Content-Type-Options': 'nosniff',
+  // Swagger UI sets styles and shows pictures of its own.
+  'Content-Security-Policy': [
+    "default-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; '),
 };
 
 /**
  * The page at `/swagger`, and `/swagger/pl` in Polish: a guide and the reference below it. Script and style come from
  * this service and from no other host.
  */
-export function openApiPage(facts: GuideFacts, site: Site) {
+export function openApiPage(facts: GuideFacts, { site, secure }: { site: Site; secure: SecureResponse }) {
   const app = new Elysia().get('/swagger/assets/:file', ({ params, request }) =>
-    respondAsset(params.file, request),
+    secure(respondAsset(params.file, request)),
   );
   for (const language of listLanguages()) {
     // By the address of the logo, which may be loaded later.
@@ -41,7 +49,7 @@ export function openApiPage(facts: GuideFacts, site: Site) {
       const page = pages.getOrInsertComputed(site.logo.url(), () =>
         encodeBody(`<!doctype html>\n${GuidePage({ site, language, facts })}`),
       );
-      return respondEncoded(request, page, HEADERS);
+      return secure(respondEncoded(request, page, HEADERS));
     };
     app.get(guidePathOf(language), respondPage);
   }

@@ -61,7 +61,9 @@ test('the guide comes in it too, and links to the other languages', async () => 
     discordInviteUrl: undefined,
     arePenaltiesPublic: true,
   };
-  const page = await openApiPage(facts, site).handle(new Request(`http://localhost/swagger/${PSEUDO}`));
+  const secure = (response: Response) => response;
+  const app = openApiPage(facts, { site, secure });
+  const page = await app.handle(new Request(`http://localhost/swagger/${PSEUDO}`));
   const html = await page.text();
   expect(html).toMatch(/<a [^>]*href="\/swagger" lang="en"[^>]*>English</);
   expect(html).toMatch(/<a [^>]*href="\/swagger\/pl" lang="pl"[^>]*>Polski</);

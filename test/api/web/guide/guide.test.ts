@@ -48,6 +48,29 @@ test('both languages show every sample, letter by letter', () => {
   }
 });
 
+test('guide and files have the security headers of every page', async () => {
+  const secure = await startTestService({
+    databaseUrl: database.url,
+    env: { PUBLIC_URL: 'https://play.example.org' },
+  });
+  const page = await secure.ask('/');
+  for (const path of ['/swagger', '/swagger/pl', '/swagger/assets/start.js', '/swagger/assets/none']) {
+    const { headers } = await secure.ask(path);
+    for (const name of [
+      'strict-transport-security',
+      'referrer-policy',
+      'x-content-type-options',
+      'x-frame-options',
+      'permissions-policy',
+    ]) {
+      expect(page.headers.has(name)).toBe(true);
+      expect([path, name, headers.get(name)]).toEqual([path, name, page.headers.get(name)]);
+    }
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  }
+  await secure.stop();
+});
+
 test('both languages have the same sections, and links within the page that lead somewhere', () => {
   const [english = [], polish] = pages.map((page) =>
     [...page.matchAll(/<section id="([^"]+)"/g)].map((match) => match[1]),
