@@ -22,7 +22,7 @@ type ExpectedReturn = {
   state: string;
 };
 
-/** A parsed assertion: every pair as received, and the first value of each key. */
+/** A parsed assertion: every pair of OpenID and of ours as received, and the first value of each key. */
 type Assertion = { pairs: [string, string][]; fields: Map<string, string> };
 
 type RuleContext = { providerUrl: string; expected: ExpectedReturn; now: Date };
@@ -160,7 +160,10 @@ function detailOf(rule: string, { fields }: Assertion, { now }: RuleContext): st
 }
 
 function readAssertion(query: string): Assertion {
-  const pairs = [...new URLSearchParams(query)];
+  // Trackers and proxies add others to the address.
+  const pairs = [...new URLSearchParams(query)].filter(
+    ([key]) => key === 'state' || key.startsWith('openid.'),
+  );
   return { pairs, fields: new Map(pairs.toReversed()) };
 }
 
