@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { staffNotes, users } from '../db/schema/accounts.ts';
-import { Forbidden, InvalidInput } from '../domain/errors.ts';
+import { Forbidden, InvalidInput, NotFound } from '../domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
@@ -66,8 +66,8 @@ export async function addStaffNote(tx: Db, { steamId64, text, now, authorUserId 
 }
 
 /**
- * Deletes a note about a player; does nothing if it is gone. Written to the audit log.
- * @throws {Forbidden} when the acting user is neither its author nor an administrator.
+ * Deletes a note about a player. Written to the audit log.
+ * @throws {NotFound} when there is no such note · {Forbidden} when the acting user is neither its author nor an administrator.
  */
 export async function deleteStaffNote(
   db: Db,
@@ -81,7 +81,7 @@ export async function deleteStaffNote(
       .select({ authorUserId: staffNotes.authorUserId })
       .from(staffNotes)
       .where(and(eq(staffNotes.id, id), eq(staffNotes.steamId64, steamId64)));
-    if (!note) return;
+    if (!note) throw new NotFound(`There is no note ${id} about ${steamId64}`);
     if (!mayDeleteNote(user, note))
       throw new Forbidden('a note is deleted by its author or an administrator');
     await tx.delete(staffNotes).where(eq(staffNotes.id, id));

@@ -313,6 +313,7 @@ describe('staff notes', () => {
     expect((await moderator.post(`${path}/notes/${first?.id}/delete`)).location).toBe(`${path}#notes`);
     await admin.post(`${path}/notes/${second?.id}/delete`);
     expect(await listNotes()).toEqual([]);
+    expect((await admin.post(`${path}/notes/999999/delete`)).status).toBe(404);
     const entries = (await listAuditEntries(db)).filter(({ subject }) => subject === NEWCOMER);
     expect(entries.map(({ action, actor, details }) => [action, actor, details])).toEqual([
       ['note.deleted', { steamId64: ADMIN, nickname: 'Szef' }, { noteId: second?.id }],
