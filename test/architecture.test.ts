@@ -39,6 +39,7 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
 ];
 const HOMES: Record<string, string[]> = {
   elysia: ['api/'],
+  '@sinclair/typebox': ['src/backup/archive.ts'],
   '@elysiajs/': ['api/'],
   hono: ['api/web/', 'src/charts/'],
   negotiator: ['api/web/layout/locales/locale.ts'],

@@ -1,49 +1,74 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMap } from 'node:util';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { outageCodeOf } from '../db/client.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
-import { isUploadKey, type SoundFolders, tryParseSoundFileName, UPLOAD_NAME } from '../domain/round-sound.ts';
+import {
+  isUploadKey,
+  MAX_UPLOAD_MB,
+  type SoundFolders,
+  tryParseSoundFileName,
+  UPLOAD_NAME,
+} from '../domain/round-sound.ts';
 import { syncToDisk } from '../runtime/folder.ts';
+import { BadArchive, drain, packEntry, readTar, TAR_END, TOO_SHORT } from './tar.ts';
+
+const FORMAT = 'community-api backup';
+const FORMAT_VERSION = 1;
+
+/** The part of a manifest that is the same in every version of the format. */
+const VERSIONS = Type.Object({
+  format: Type.Literal(FORMAT),
+  formatVersion: Type.Integer(),
+  /** The version of the program that wrote it. */
+  productVersion: Type.String({ maxLength: 64 }),
+});
+const Count = Type.Integer({ minimum: 0 });
+const MANIFEST = Type.Object({
+  ...VERSIONS.properties,
+  /** The time of the snapshot, ISO 8601. */
+  takenAt: Type.String({ pattern: '^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-9:.]{8,15}[+]00:00$' }),
+  /** The version of the PostgreSQL server. */
+  postgresVersion: Type.String(),
+  /** The SHA-256 of each applied migration, in order; together they identify the schema. */
+  migrations: Type.Array(Type.String()),
+  /** Every table of the schema. */
+  tables: Type.Array(Type.Object({ name: Type.String(), rows: Count })),
+  sequences: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      lastValue: Type.String({ pattern: '^-?[0-9]{1,19}$' }),
+      isCalled: Type.Boolean(),
+    }),
+  ),
+  /** Every other entry, in the order of the archive. */
+  entries: Type.Array(Type.Object({ name: Type.String(), sizeBytes: Count, sha256: Type.String() })),
+});
 
 /** The last entry of a backup, which describes all others. */
-export type Manifest = {
-  format: string;
-  formatVersion: number;
-  /** The time of the snapshot, ISO 8601. */
-  takenAt: string;
-  /** Versions of the program that wrote it, and of the PostgreSQL server. */
-  productVersion: string;
-  postgresVersion: string;
-  /** The SHA-256 of each applied migration, in order; together they identify the schema. */
-  migrations: string[];
-  /** In loading order: no table references a later one. */
-  tables: { name: string; rows: number }[];
-  sequences: SequenceState[];
-  /** Every other entry, in the order of the archive. */
-  entries: { name: string; sizeBytes: number; sha256: string }[];
-};
-export type SequenceState = { name: string; lastValue: string; isCalled: boolean };
+export type Manifest = Static<typeof MANIFEST>;
+export type SequenceState = Manifest['sequences'][number];
 
 /** A database of this service, and its folders of sounds. */
 export type BackupPlace = { databaseUrl: string; folders: SoundFolders };
 
-const FORMAT = 'community-api backup';
-const FORMAT_VERSION = 1;
 const MANIFEST_NAME = 'manifest.json';
-
-/** A file of a sound or a queued upload, by its path in these folders; or a part of a table. */
-export type FileEntry = { kind: 'sound' | 'upload'; pathIn: (folders: FileFolders) => string };
-type ContentEntry = FileEntry | { kind: 'table'; table: string };
 type FileFolders = Pick<SoundFolders, 'published' | 'inbox'>;
+/** A file of a sound or a queued upload, by its path in these folders. */
+export type FileEntry = { kind: 'sound' | 'upload'; pathIn: (folders: FileFolders) => string };
 
-/** @returns undefined for a name that no content of a backup has. */
-export function findEntry(name: string): ContentEntry | undefined {
+/** @returns undefined for a name that no entry of a backup has. */
+export function findEntry(
+  name: string,
+): FileEntry | { kind: 'table'; table: string } | { kind: 'manifest' } | undefined {
+  if (name === MANIFEST_NAME) return { kind: 'manifest' };
   const [, table] = /^tables\/([a-z_]{1,63})\/[0-9]{6,9}\.ndjson$/.exec(name) ?? [];
   if (table !== undefined) return { kind: 'table', table };
   const [, folder, file = ''] = /^(sounds|uploads)\/([^/]+)$/.exec(name) ?? [];
@@ -54,11 +79,25 @@ export function findEntry(name: string): ContentEntry | undefined {
   return undefined;
 }
 
+/** The largest entries. Parts of tables are written in some megabytes; a sound of a minute is 1.4 MB. */
+const MAX_MB = { table: 64, sound: 4, upload: MAX_UPLOAD_MB, manifest: 16 };
+/** The longest line of a table. */
+const MAX_ROW_MB = 8;
+const MB = 1024 * 1024;
+/** More than a manifest can list. */
+const MAX_ENTRIES = 150_000;
+/** More than a manifest of 16 MB needs; each may take a hundred bytes of memory when it is parsed. */
+const MAX_JSON_PARTS = 750_000;
+const SEPARATORS: ReadonlySet<number | undefined> = new Set(Buffer.from('[{:,'));
+
+/** @throws {BadArchive} */
+function requireSize(name: string, sizeBytes: number, maxMb: number): void {
+  if (sizeBytes > maxMb * MB) throw new BadArchive(`was altered: ${name} is larger than ${maxMb} MB`);
+}
+
 /** The backup contains secrets. */
 const OWNER_ONLY = 0o600;
 const CHUNK_BYTES = 256 * 1024;
-
-type Entry = { name: string; content: Uint8Array };
 
 /**
  * Writes a `.tar.gz` under a temporary name; `path` appears only when it is complete.
@@ -67,7 +106,7 @@ type Entry = { name: string; content: Uint8Array };
  */
 export async function writeArchive(
   path: string,
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<{ name: string; content: Uint8Array }>,
   about: Omit<Manifest, 'format' | 'formatVersion' | 'entries'>,
 ): Promise<Manifest> {
   const manifest: Manifest = { format: FORMAT, formatVersion: FORMAT_VERSION, ...about, entries: [] };
@@ -77,7 +116,7 @@ export async function writeArchive(
       yield* packEntry(name, content);
     }
     yield* packEntry(MANIFEST_NAME, Buffer.from(JSON.stringify(manifest, null, 1)));
-    yield Buffer.alloc(2 * BLOCK_BYTES);
+    yield TAR_END;
   }
   // A random suffix, because a PID repeats in containers, where a killed backup may have left its file.
   const draft = `${path}.${crypto.randomUUID().slice(0, 8)}.partial`;
@@ -103,26 +142,30 @@ function systemMessage(error: unknown): string | undefined {
 }
 
 type Callbacks = {
-  /** Called with each sound file, and with each part of a table: some megabytes of rows, each a line of JSON. */
-  onEntry?: (entry: ContentEntry, content: Buffer) => Promise<void>;
+  /**
+   * Called with the rows of each table, some at a time, each a line of JSON.
+   * @param from the entry they come from, and the number of the first line in it.
+   */
+  onRows?: (table: string, lines: string[], from: { name: string; line: number }) => Promise<void>;
+  /** Called with each file, whose content has to be read to its end. */
+  onFile?: (entry: FileEntry, content: AsyncIterable<Buffer>) => Promise<void>;
   /** Called with the share of the file that has been read, 0 to 1. */
   onProgress?: ((share: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
 };
 
-/** The file is no backup, or not as it was written; the message follows its name. */
-class BadArchive extends Error {}
-
 /**
- * Reads a whole backup, and verifies that every entry has a name of one of a backup, and the content that the manifest
- * says. What the callbacks get is verified only when this returns.
+ * Reads a whole backup as a stream, and verifies that every entry has a name and size of one of a backup, and the content
+ * and the number of rows that the manifest says. What the callbacks get is verified only when this returns.
  * @throws {InvalidInput} when the file is not a backup, is incomplete or was altered. Also what the callbacks throw.
  */
 export async function readArchive(file: string, callbacks: Callbacks = {}): Promise<Manifest> {
-  const { size } = Bun.file(file);
-  const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
-  source.on('data', () => callbacks.onProgress?.(source.bytesRead / size));
   let manifest: Manifest | undefined;
   try {
+    const stats = await stat(file);
+    if (!stats.isFile()) throw new BadArchive('is not a regular file: a restore reads the backup twice');
+    const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
+    source.on('data', () => callbacks.onProgress?.(source.bytesRead / stats.size));
     await pipeline(source, createGunzip({ chunkSize: CHUNK_BYTES }), async (chunks) => {
       manifest = await readEntries(chunks, callbacks);
     });
@@ -137,7 +180,6 @@ export async function readArchive(file: string, callbacks: Callbacks = {}): Prom
   throw new InvalidInput(`${file} is not a backup of this service, or not complete: it has no manifest`);
 }
 
-const TOO_SHORT = 'is not complete: it ends too early';
 const FOREIGN = 'is not a backup of this service';
 
 const GZIP_FAILURES: Record<string, string> = {
@@ -147,113 +189,116 @@ const GZIP_FAILURES: Record<string, string> = {
 };
 
 async function readEntries(
-  chunks: AsyncIterable<Uint8Array>,
-  { onEntry }: Callbacks,
+  chunks: AsyncIterable<Buffer>,
+  { onRows, onFile, signal }: Callbacks,
 ): Promise<Manifest | undefined> {
-  const entries: Manifest['entries'] = [];
+  const entries = new Map<string, Manifest['entries'][number]>();
+  const rows = new Map<string, number>();
   let manifest: Manifest | undefined;
-  for await (const { name, content } of readTar(chunks)) {
+  for await (const { name, sizeBytes, content } of readTar(chunks)) {
+    const entry = findEntry(name);
     if (manifest) throw new BadArchive('was altered: it continues after its manifest');
-    if (name === MANIFEST_NAME) {
-      manifest = parseManifest(content);
+    if (!entry) throw new BadArchive(FOREIGN);
+    requireSize(name, sizeBytes, MAX_MB[entry.kind]);
+    if (entry.kind === 'manifest') {
+      manifest = parseManifest(Buffer.concat(await Array.fromAsync(content)));
       continue;
     }
-    const entry = findEntry(name);
-    if (!entry) throw new BadArchive(FOREIGN);
-    entries.push({ name, sizeBytes: content.length, sha256: hashOf(content) });
-    await onEntry?.(entry, content);
+    const hash = createHash('sha256');
+    const hashed = hashAll(content, hash, signal);
+    if (entry.kind !== 'table') await onFile?.(entry, hashed);
+    else {
+      let line = 1;
+      for await (const lines of readLines(name, hashed)) {
+        await onRows?.(entry.table, lines, { name, line });
+        line += lines.length;
+      }
+      rows.set(entry.table, (rows.get(entry.table) ?? 0) + line - 1);
+    }
+    await drain(hashed);
+    if (entries.has(name) || entries.size === MAX_ENTRIES)
+      throw new BadArchive(`was altered: it has ${name} twice`);
+    entries.set(name, { name, sizeBytes, sha256: hash.digest('hex') });
   }
-  if (!manifest) return undefined;
-  const wrong = manifest.entries.find((entry, index) => !Bun.deepEquals(entry, entries[index]));
-  if (wrong) throw new BadArchive(`was altered: ${wrong.name} is not what its manifest says`);
-  if (manifest.entries.length < entries.length) throw new BadArchive('was altered: it has too many entries');
+  if (manifest) requireListed(manifest, entries, rows);
   return manifest;
 }
 
+async function* hashAll(
+  content: AsyncIterable<Buffer>,
+  hash: Hash,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer, void> {
+  for await (const chunk of content) {
+    signal?.throwIfAborted();
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/** Whole lines, as many as each chunk completes. */
+async function* readLines(name: string, content: AsyncIterable<Buffer>): AsyncGenerator<string[], void> {
+  let unfinished: Buffer[] = [];
+  let unfinishedBytes = 0;
+  for await (const chunk of content) {
+    const end = chunk.lastIndexOf('\n');
+    if (end >= 0) {
+      yield Buffer.concat([...unfinished, chunk.subarray(0, end)])
+        .toString()
+        .split('\n');
+      [unfinished, unfinishedBytes] = [[], 0];
+    }
+    unfinished.push(chunk.subarray(end + 1));
+    unfinishedBytes += chunk.length - end - 1;
+    requireSize(`a row of ${name}`, unfinishedBytes, MAX_ROW_MB);
+  }
+  if (unfinishedBytes > 0) yield [Buffer.concat(unfinished).toString()];
+}
+
 function parseManifest(bytes: Buffer): Manifest {
-  let manifest: Manifest;
+  let parts = 0;
+  for (let at = 0; at < bytes.length; at++) if (SEPARATORS.has(bytes[at])) parts += 1;
+  if (parts > MAX_JSON_PARTS) throw new BadArchive('was altered: its manifest has too many parts');
+  let manifest: unknown;
   try {
     manifest = JSON.parse(bytes.toString());
   } catch (cause) {
     throw new BadArchive(FOREIGN, { cause });
   }
-  const { format, formatVersion, productVersion } = manifest;
-  if (format !== FORMAT) throw new BadArchive(FOREIGN);
-  if (formatVersion === FORMAT_VERSION) return manifest;
-  throw new BadArchive(
-    `has format ${formatVersion}, and this version reads format ${FORMAT_VERSION}: use the version that made it (${productVersion})`,
-  );
+  if (!Value.Check(VERSIONS, manifest)) throw new BadArchive(FOREIGN);
+  const { formatVersion, productVersion } = manifest;
+  if (formatVersion !== FORMAT_VERSION) {
+    throw new BadArchive(
+      `has format ${formatVersion}, and this version reads format ${FORMAT_VERSION}: use the version that made it (${productVersion})`,
+    );
+  }
+  if (Value.Check(MANIFEST, manifest)) return manifest;
+  const mistake = Value.Errors(MANIFEST, manifest).First();
+  throw new BadArchive(`was altered: ${mistake?.path} of its manifest: ${mistake?.message}`);
+}
+
+/** @throws {BadArchive} unless these are the entries and the rows of each table that the manifest lists. */
+function requireListed(
+  manifest: Manifest,
+  entries: Map<string, Manifest['entries'][number]>,
+  rows: Map<string, number>,
+): void {
+  for (const entry of manifest.entries) {
+    if (!Bun.deepEquals(entry, entries.get(entry.name)))
+      throw new BadArchive(`was altered: ${entry.name} is not what its manifest says`);
+    entries.delete(entry.name);
+  }
+  for (const { name, rows: listed } of manifest.tables) {
+    const count = rows.get(name) ?? 0;
+    if (count !== listed)
+      throw new BadArchive(`was altered: it has ${count} rows of ${name}, and its manifest says ${listed}`);
+    rows.delete(name);
+  }
+  const [unlisted] = [...entries.keys(), ...rows.keys()];
+  if (unlisted !== undefined) throw new BadArchive(`was altered: its manifest does not list ${unlisted}`);
 }
 
 /** SHA-256, hexadecimal. */
 export function hashOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
-}
-
-const BLOCK_BYTES = 512;
-const REGULAR_FILE = '0';
-
-/**
- * An entry as the bytes of a tar archive. https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13_06
- * @param name ASCII, at most 100 characters.
- */
-function packEntry(name: string, content: Uint8Array): Uint8Array[] {
-  const header = Buffer.alloc(BLOCK_BYTES);
-  header.write(name, 0);
-  header.write('0000600\0', 100);
-  header.write(toOctal(content.length, 11), 124);
-  header.write(toOctal(Math.floor(Date.now() / 1000), 11), 136);
-  header.write(REGULAR_FILE, 156);
-  header.write('ustar\x0000', 257);
-  // The sum of all bytes, with the checksum itself taken as spaces.
-  header.write(' '.repeat(8), 148);
-  const checksum = header.reduce((sum, byte) => sum + byte, 0);
-  header.write(`${toOctal(checksum, 6)}\0 `, 148);
-  return [header, content, Buffer.alloc(paddingOf(content.length))];
-}
-
-/** Reads an archive of regular files with short names, as {@link packEntry} writes them. */
-async function* readTar(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<{ name: string; content: Buffer }, void> {
-  const source = chunks[Symbol.asyncIterator]();
-  let unread: Uint8Array = new Uint8Array();
-
-  async function read(sizeBytes: number): Promise<Buffer> {
-    const parts: Uint8Array[] = [];
-    for (let missingBytes = sizeBytes; missingBytes > 0; ) {
-      if (unread.length === 0) {
-        const { done, value } = await source.next();
-        if (done) throw new BadArchive(TOO_SHORT);
-        unread = value;
-      }
-      const part = unread.subarray(0, missingBytes);
-      unread = unread.subarray(part.length);
-      missingBytes -= part.length;
-      parts.push(part);
-    }
-    return Buffer.concat(parts, sizeBytes);
-  }
-
-  for (;;) {
-    const header = await read(BLOCK_BYTES);
-    if (header.every((byte) => byte === 0)) break;
-    const [, size] = /^([0-7]{11})[\0 ]$/.exec(header.toString('latin1', 124, 136)) ?? [];
-    if (!size || header.toString('latin1', 156, 157) !== REGULAR_FILE) {
-      throw new BadArchive('was altered: it has an entry that is not a regular file');
-    }
-    const sizeBytes = Number.parseInt(size, 8);
-    yield { name: header.toString('latin1', 0, header.indexOf(0)), content: await read(sizeBytes) };
-    await read(paddingOf(sizeBytes));
-  }
-  // To the end, where gzip has its checksum.
-  while (!(await source.next()).done);
-}
-
-function toOctal(value: number, digits: number): string {
-  return value.toString(8).padStart(digits, '0');
-}
-
-function paddingOf(sizeBytes: number): number {
-  return (BLOCK_BYTES - (sizeBytes % BLOCK_BYTES)) % BLOCK_BYTES;
 }

@@ -10,7 +10,7 @@ import { STORAGE_ID_SETTING } from '../queries/settings.ts';
 import { RESTORE_MARK, syncToDisk } from '../runtime/folder.ts';
 import { type BackupPlace, type Manifest, readArchive } from './archive.ts';
 import { discardStaged, listSounds, placeSounds, stageSound } from './restore-sounds.ts';
-import { emptyTables, fillTable, finishTables, listTables } from './tables.ts';
+import { emptyTables, fillTable, finishTables, listNamedFiles, loadTables, refusalOf } from './tables.ts';
 
 type RestoreOptions = {
   log: Logger;
@@ -36,15 +36,20 @@ export async function restoreBackup(
   { log, confirmLoss, onStep, onProgress, signal }: RestoreOptions,
 ): Promise<Manifest & { wrongTotals: number; erasedSince: number }> {
   onStep?.('checking');
-  const manifest = await readArchive(file, { onProgress });
+  const manifest = await readArchive(file, { onProgress, signal });
   const connection = openSession(databaseUrl, 'restore');
   const mark = join(dirname(folders.published), RESTORE_MARK);
   /** Whether the sounds may no longer be those of the database. */
   let isPlacing = existsSync(mark);
   try {
-    requireFittingSchema(file, manifest, await loadMigrationHashes(connection));
+    const applied = await loadMigrationHashes(connection);
+    requireFittingSchema(file, manifest, applied);
+    const tables = await loadTables(manifest.migrations.length);
+    requireTables(file, manifest, tables);
     await requireNobody(connection);
-    const contents = isPlacing ? undefined : await describeContents(connection, folders);
+    const contents = isPlacing
+      ? undefined
+      : await describeContents(connection, folders, await loadTables(applied.length));
     if (contents && !confirmLoss) {
       throw new InvalidInput(
         `${contents.what} not empty (${contents.counts}): use --replace to replace everything in it`,
@@ -60,16 +65,19 @@ export async function restoreBackup(
     const report = await connection.begin('isolation level read committed', async (transaction) => {
       await transaction.unsafe(`set local timezone = 'UTC'`);
       const erasedSince = await countErasures(transaction, manifest.takenAt);
-      await emptyTables(transaction);
-      await readArchive(file, {
+      await emptyTables(transaction, tables);
+      const again = await readArchive(file, {
         onProgress,
-        onEntry: async (entry, content) => {
-          signal?.throwIfAborted();
-          if (entry.kind === 'table') await fillTable(transaction, entry.table, content);
-          else await stageSound(folders, entry, content);
+        signal,
+        onRows: async (name, lines, from) => {
+          const table = tables.find((each) => each === name);
+          if (table !== undefined) await fillTable(transaction, table, lines, from);
         },
+        onFile: (entry, content) => stageSound(folders, entry, content),
       });
-      const wrongTotals = await finishTables(transaction, manifest);
+      if (!Bun.deepEquals(again, manifest)) throw new InvalidInput(`${file} was changed meanwhile`);
+      const wrongTotals = await finishTables(transaction, tables, manifest);
+      requireFiles(file, manifest, await listNamedFiles(transaction));
       const [storage] = await transaction`select value from settings where key = ${STORAGE_ID_SETTING}`;
       isPlacing = true;
       await placeSounds(folders, manifest, storage?.value);
@@ -79,6 +87,10 @@ export async function restoreBackup(
     await migrateDatabase(databaseUrl, { log, signal });
     await connection.unsafe('analyze');
     return { ...manifest, ...report };
+  } catch (error) {
+    const reason = refusalOf(error);
+    if (reason === undefined) throw error;
+    throw new InvalidInput(`${file} cannot be restored: ${reason}`, { cause: error });
   } finally {
     await connection.end({ timeout: 0 });
     if (!isPlacing) await rm(mark, { force: true });
@@ -128,6 +140,33 @@ function requireFittingSchema(
   }
 }
 
+/** @throws {InvalidInput} unless the manifest lists these tables. */
+function requireTables(file: string, manifest: Manifest, tables: readonly string[]): void {
+  const listed = new Set(manifest.tables.map(({ name }) => name));
+  const [odd] = listed.symmetricDifference(new Set(tables));
+  if (odd === undefined) return;
+  throw new InvalidInput(
+    `${file} was altered: its schema and its manifest do not have the same tables (${odd})`,
+  );
+}
+
+/** @throws {InvalidInput} unless the backup has the files that its rows name, and no others. */
+function requireFiles(
+  file: string,
+  { entries }: Manifest,
+  named: { name: string; sha256: string | null }[],
+): void {
+  const hashes = new Map(entries.map(({ name, sha256 }) => [name, sha256]));
+  for (const { name, sha256 } of named) {
+    const hash = hashes.get(name);
+    if (hash === undefined || hash !== (sha256 ?? hash))
+      throw new InvalidInput(`${file} was altered: ${name} is missing, or is not the file of its row`);
+    hashes.delete(name);
+  }
+  const unnamed = [...hashes.keys()].find((name) => !name.startsWith('tables/'));
+  if (unnamed !== undefined) throw new InvalidInput(`${file} was altered: no row names ${unnamed}`);
+}
+
 /**
  * Refuses while a service or another command of the operator's tool uses the database.
  * @throws {InvalidInput} with the names of the sessions.
@@ -153,9 +192,10 @@ const ALWAYS_FILLED = ['penalty_event_state', 'settings', 'steam_calls'];
 async function describeContents(
   connection: Connection,
   folders: SoundFolders,
+  tables: readonly string[],
 ): Promise<{ what: string; counts: string } | undefined> {
   const rows: [name: string, count: number][] = [];
-  for (const table of await listTables(connection)) {
+  for (const table of tables) {
     if (ALWAYS_FILLED.includes(table)) continue;
     const [row] = await connection.unsafe(`select count(*) as rows from "${table}"`);
     rows.push([table.replaceAll('_', ' '), Number(row?.rows)]);

@@ -16,7 +16,11 @@ export async function discardStaged(folders: SoundFolders): Promise<void> {
 }
 
 /** Adds a sound that is not served until it is placed. Throws one line that names the setting, such as when the disk is full. */
-export async function stageSound(folders: SoundFolders, entry: FileEntry, content: Buffer): Promise<void> {
+export async function stageSound(
+  folders: SoundFolders,
+  entry: FileEntry,
+  content: AsyncIterable<Buffer>,
+): Promise<void> {
   const path = entry.pathIn(stagingFolders(folders));
   const isSound = entry.kind === 'sound';
   const root = dirname(isSound ? folders.published : folders.inbox);

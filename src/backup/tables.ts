@@ -1,69 +1,97 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Connection, Transaction } from '../db/client.ts';
-import { MIGRATIONS_FOLDER } from '../db/migrate.ts';
-import { arrayLiteral } from '../db/select.ts';
+import { type Connection, isDatabaseOutage, type Transaction } from '../db/client.ts';
+import { MIGRATION_HASHES, MIGRATIONS_FOLDER } from '../db/migrate.ts';
 import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
+import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { recountWithin } from '../queries/penalties/recount.ts';
 import type { Manifest, SequenceState } from './archive.ts';
+import { BadArchive } from './tar.ts';
 
 /** A connection or a transaction. */
 type Queries = Pick<Connection, 'unsafe'>;
 
-/** The tables of a backup, for any version of the schema, in an order in which none references a later one. */
-export async function listTables(queries: Queries): Promise<string[]> {
-  const rows = await queries.unsafe(
-    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-       and relname = any($1) order by relname`,
-    [arrayLiteral(await loadTableNames())],
+type Snapshot = {
+  tables: Record<string, { name: string; foreignKeys: Record<string, { tableTo: string }> }>;
+};
+
+/**
+ * The tables of the schema after so many migrations, in an order in which none references a later one.
+ * @param migrations all by default.
+ */
+export async function loadTables(migrations = MIGRATION_HASHES.length): Promise<string[]> {
+  const folder = join(MIGRATIONS_FOLDER, 'meta');
+  // Named by the number of the migration, counted from 0; one that changes no table may have none.
+  const snapshots = (await readdir(folder)).filter((name) => /^[0-9]+_snapshot/.test(name)).sort();
+  const newest = snapshots.findLast((name) => Number.parseInt(name, 10) < migrations);
+  if (newest === undefined) return [];
+  const { tables }: Snapshot = JSON.parse(await readFile(join(folder, newest), 'utf8'));
+  const references = new Map(
+    Object.values(tables).map(({ name, foreignKeys }) => [
+      name,
+      Object.values(foreignKeys).map(({ tableTo }) => tableTo),
+    ]),
   );
-  const references = await queries.unsafe(
-    `select distinct conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
-     where contype = 'f' and connamespace = 'public'::regnamespace and conrelid <> confrelid`,
-  );
-  const names = rows.map((row) => String(row.name));
   const sorted = new Set<string>();
   const visit = (name: string) => {
-    if (sorted.has(name) || !names.includes(name)) return;
-    for (const { from, to } of references) if (from === name) visit(to);
+    if (sorted.has(name)) return;
+    for (const target of references.get(name) ?? []) if (target !== name) visit(target);
     sorted.add(name);
   };
-  for (const name of names) visit(name);
+  for (const name of [...references.keys()].sort()) visit(name);
   return [...sorted];
 }
 
-/** All tables of the schema after the newest migration. */
-async function loadTableNames(): Promise<string[]> {
-  const folder = join(MIGRATIONS_FOLDER, 'meta');
-  const snapshots = (await readdir(folder)).filter((name) => name.endsWith('_snapshot.json'));
-  const newestSnapshot = JSON.parse(await readFile(join(folder, snapshots.sort().at(-1) ?? ''), 'utf8'));
-  return Object.values<{ name: string }>(newestSnapshot.tables).map(({ name }) => name);
+/** The files of published and queued sounds that the rows name; an upload has no hash. */
+export async function listNamedFiles(queries: Queries): Promise<{ name: string; sha256: string | null }[]> {
+  const rows = await queries.unsafe(NAMED_FILES);
+  return rows.map(({ name, sha256 }) => ({ name, sha256 }));
 }
 
-/**
- * Some 2 MiB of the table, which become two or three times as much JSON. A row does not move to another page while a
- * snapshot can see it.
- */
+const NAMED_FILES = `
+  select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
+  where status = 'ready' and sha256 is not null
+  union all
+  select 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
+  where status = 'ready' and voice_sha256 is not null
+  union all
+  select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
+  order by name`;
+
+/** Some 2 MiB of the table, which become two or three times as much JSON. */
 const PAGES_PER_PART = 256;
 const PAGE_BYTES = 8192;
+const MAX_PART_BYTES = 8 * 1024 * 1024;
+
+type TablePart = { bytes: Uint8Array; rows: number };
 
 /**
  * A table as lines of JSON, some megabytes at a time. One query per part, because the driver's stream of
  * `COPY … TO STDOUT` never ends after a pause, and is slow (one event per row).
  */
-export async function* readTable(
-  queries: Queries,
-  table: string,
-): AsyncGenerator<{ bytes: Uint8Array; rows: number }> {
+export async function* readTable(queries: Queries, table: string): AsyncGenerator<TablePart, void> {
   const [size] = await queries.unsafe(`select pg_relation_size(($1::text)::regclass) as bytes`, [table]);
   const pages = Math.ceil(Number(size?.bytes) / PAGE_BYTES);
-  for (let page = 0; page < pages; page += PAGES_PER_PART) {
-    const [part] = await queries.unsafe(
-      `select count(*)::integer as rows, string_agg(row_to_json(stored)::text, E'\\n') as lines from only "${table}" as stored
-       where ctid >= '(${page},0)' and ctid < '(${page + PAGES_PER_PART},0)'`,
-    );
-    if (part && part.rows > 0) yield { bytes: Buffer.from(`${part.lines}\n`), rows: part.rows };
-  }
+  for (let page = 0; page < pages; page += PAGES_PER_PART)
+    yield* readPages(queries, table, { from: page, to: page + PAGES_PER_PART });
+}
+
+/** A row does not move to another page while a snapshot can see it. */
+async function* readPages(
+  queries: Queries,
+  table: string,
+  { from, to }: { from: number; to: number },
+): AsyncGenerator<TablePart, void> {
+  const [part] = await queries.unsafe(
+    `select count(*)::integer as rows, string_agg(row_to_json(stored)::text, E'\\n') as lines from only "${table}" as stored
+     where ctid >= '(${from},0)' and ctid < '(${to},0)'`,
+  );
+  if (!part || part.rows === 0) return;
+  const bytes = Buffer.from(`${part.lines}\n`);
+  if (bytes.length <= MAX_PART_BYTES || to - from === 1) return yield { bytes, rows: part.rows };
+  const middle = (from + to) >> 1;
+  yield* readPages(queries, table, { from, to: middle });
+  yield* readPages(queries, table, { from: middle, to });
 }
 
 /** The state of the sequences of identity columns. It is not part of the snapshot, but never behind its rows. */
@@ -82,8 +110,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * disabled: what they maintain is in the backup, or is rebuilt by {@link finishTables}.
  * @throws {InvalidInput} when another session uses them.
  */
-export async function emptyTables(transaction: Transaction): Promise<void> {
-  const tables = await listTables(transaction);
+export async function emptyTables(transaction: Transaction, tables: readonly string[]): Promise<void> {
   await transaction.unsafe(`set local lock_timeout = '1s'`);
   try {
     for (const table of tables) await transaction.unsafe(`alter table "${table}" disable trigger user`);
@@ -97,28 +124,54 @@ export async function emptyTables(transaction: Transaction): Promise<void> {
 /** Rebuilt from other tables, because its hashes and folded names depend on the PostgreSQL server. */
 const DERIVED_NAMES = 'player_names';
 
-/** Inserts rows of an emptied table, from lines of {@link readTable}. */
-export async function fillTable(transaction: Transaction, table: string, lines: Buffer): Promise<void> {
+/**
+ * Inserts rows of an emptied table, from lines of {@link readTable}; of refused ones each half again, down to the wrong one.
+ * @param from for the message: the entry of the archive, and the number of the first line in it.
+ * @throws {BadArchive} that names the line that PostgreSQL refuses.
+ */
+export async function fillTable(
+  transaction: Transaction,
+  table: string,
+  lines: readonly string[],
+  from: { name: string; line: number },
+): Promise<void> {
   if (table === DERIVED_NAMES) return;
-  await transaction.unsafe(
-    `insert into "${table}" overriding system value
-     select stored.* from unnest(string_to_array($1, E'\\n')) as line
-     cross join lateral json_populate_record(null::"${table}", line::json) as stored`,
-    [lines.toString().replace(/\n$/, '')],
-  );
+  try {
+    await transaction.savepoint((step) => step.unsafe(insertInto(table), [lines.join('\n')]));
+  } catch (error) {
+    const reason = refusalOf(error);
+    if (reason === undefined) throw error;
+    if (lines.length === 1) throw new BadArchive(`was altered: line ${from.line} of ${from.name}: ${reason}`);
+    const middle = lines.length >> 1;
+    await fillTable(transaction, table, lines.slice(0, middle), from);
+    await fillTable(transaction, table, lines.slice(middle), { ...from, line: from.line + middle });
+  }
+}
+
+const insertInto = (table: string) =>
+  `insert into "${table}" overriding system value
+   select stored.* from unnest(string_to_array($1, E'\\n')) as line
+   cross join lateral json_populate_record(null::"${table}", line::json) as stored`;
+
+/** Why PostgreSQL refused values, in one line; undefined for other errors, such as an outage. */
+export function refusalOf(error: unknown): string | undefined {
+  const isRefusal = error instanceof Error && error.name === 'PostgresError' && !isDatabaseOutage(error);
+  return isRefusal ? escapeUnprintable(error.message) : undefined;
 }
 
 /**
  * Completes restored tables: sequences, names, a new epoch of events, triggers and tallies.
  * @returns how many tallies were wrong, and are now right.
  */
-export async function finishTables(transaction: Transaction, { sequences }: Manifest): Promise<number> {
+export async function finishTables(
+  transaction: Transaction,
+  tables: readonly string[],
+  { sequences }: Manifest,
+): Promise<number> {
   await transaction.unsafe(WRITE_SEQUENCES, [JSON.stringify(sequences)]);
   await transaction.unsafe(REMEMBER_NAMES);
   await startNewEpoch(transaction);
-  // Not the names in the manifest, which are part of the statement.
-  for (const table of await listTables(transaction))
-    await transaction.unsafe(`alter table "${table}" enable trigger user`);
+  for (const table of tables) await transaction.unsafe(`alter table "${table}" enable trigger user`);
   return (await recountWithin(transaction)).wrong;
 }
 

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json';
 import { openSession, type Transaction } from '../db/client.ts';
-import { areOurs, loadMigrationHashes } from '../db/migrate.ts';
+import { areOurs, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
 import type { SoundFolders } from '../domain/round-sound.ts';
 import { type BackupPlace, findEntry, hashOf, type Manifest, writeArchive } from './archive.ts';
-import { listTables, readSequences, readTable } from './tables.ts';
+import { listNamedFiles, loadTables, readSequences, readTable } from './tables.ts';
 
 type BackupOptions = {
   onProgress?: (progress: { read: number; share: undefined }) => void;
@@ -19,6 +19,9 @@ class FileDiffers extends InvalidInput {
     super(`${name} is missing, or is not the file of its row: nothing was written`);
   }
 }
+
+/** Without a row in any of these there is nothing to back up: probably it is the wrong database. */
+const ESSENTIAL_TABLES = ['users', 'penalties', 'servers', 'round_sounds'];
 
 /** How often a backup starts again from another snapshot. */
 const RETRIES = 3;
@@ -41,6 +44,9 @@ export async function writeBackup(
     if (migrations.length === 0 || !areOurs(migrations)) {
       throw new InvalidInput('There is nothing to back up: the database is not one of this service');
     }
+    if (migrations.length > MIGRATION_HASHES.length) {
+      throw new InvalidInput('The database was migrated by a newer version: back it up with that version');
+    }
     for (let attempt = 0; ; attempt++) {
       try {
         return await connection.begin('isolation level repeatable read read only', async (snapshot) => {
@@ -48,7 +54,7 @@ export async function writeBackup(
           const [about] = await snapshot.unsafe(
             `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
           );
-          const tables: Manifest['tables'] = [];
+          const tables = (await loadTables(migrations.length)).map((name) => ({ name, rows: 0 }));
           return writeArchive(file, readSnapshot(snapshot, folders, { tables, ...options }), {
             takenAt: about?.takenAt,
             productVersion: packageJson.version,
@@ -68,16 +74,16 @@ export async function writeBackup(
   }
 }
 
-/** Files first, while they are still those of the snapshot; then rows. @param tables gets the number of rows of each. */
+/** Files first, while they are still those of the snapshot; then rows. @param tables whose rows are counted. */
 async function* readSnapshot(
   snapshot: Transaction,
   folders: SoundFolders,
   { tables, onProgress, signal }: BackupOptions & { tables: Manifest['tables'] },
 ): AsyncGenerator<{ name: string; content: Uint8Array }, void> {
-  for (const { name, sha256 } of await snapshot.unsafe(NAMED_FILES)) {
+  for (const { name, sha256 } of await listNamedFiles(snapshot)) {
     signal?.throwIfAborted();
     const entry = findEntry(name);
-    if (!entry || entry.kind === 'table') throw new FileDiffers(name);
+    if (!entry || !('pathIn' in entry)) throw new FileDiffers(name);
     const content = await readFile(entry.pathIn(folders)).catch((error: unknown) => {
       throw errorCode(error) === 'ENOENT' ? new FileDiffers(name) : error;
     });
@@ -85,28 +91,20 @@ async function* readSnapshot(
     yield { name, content };
   }
   let readRows = 0;
-  for (const name of await listTables(snapshot)) {
-    const table = { name, rows: 0 };
+  for (const table of tables) {
     let part = 0;
-    for await (const { bytes, rows } of readTable(snapshot, name)) {
+    for await (const { bytes, rows } of readTable(snapshot, table.name)) {
       signal?.throwIfAborted();
       part += 1;
       table.rows += rows;
       readRows += rows;
-      yield { name: `tables/${name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
+      yield { name: `tables/${table.name}/${String(part).padStart(6, '0')}.ndjson`, content: bytes };
       onProgress?.({ read: readRows, share: undefined });
     }
-    tables.push(table);
+  }
+  if (tables.every(({ name, rows }) => rows === 0 || !ESSENTIAL_TABLES.includes(name))) {
+    throw new InvalidInput(
+      'There are no users, penalties, servers or sounds to back up: is this the right DATABASE_URL or DATA_DIR?',
+    );
   }
 }
-
-/** The files of published and queued sounds that the snapshot names; an upload has no hash. */
-const NAMED_FILES = `
-  select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
-  where status = 'ready' and sha256 is not null
-  union all
-  select 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
-  where status = 'ready' and voice_sha256 is not null
-  union all
-  select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
-  order by name`;

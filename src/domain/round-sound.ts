@@ -52,6 +52,9 @@ export function tryParseSoundFileName(fileName: string): SteamId64 | undefined {
   return tryParseSteamId(/^([0-9]{17})(?:\.voice)?\.mp3$/.exec(fileName)?.[1] ?? '');
 }
 
+/** The largest `SOUND_MAX_UPLOAD_MB`. */
+export const MAX_UPLOAD_MB = 512;
+
 /** The file name of an upload in its folder; it never comes from the user. */
 export const UPLOAD_NAME = 'upload.bin';
 

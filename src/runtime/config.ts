@@ -15,6 +15,7 @@ import {
   tryParseFlagMapping,
   tryParseMapping,
 } from '../domain/rights/user-flags.ts';
+import { MAX_UPLOAD_MB } from '../domain/round-sound.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { splitList } from '../domain/text/list.ts';
 import { foldName, isMisspelling } from '../domain/text/misspelling.ts';
@@ -137,7 +138,8 @@ function readSettings(env: Env) {
     pollIntervalSeconds: number(env, 'POLL_INTERVAL_SECONDS', { fallback: 15, min: 1, max: 3600 }),
     sound: {
       maxSeconds: number(env, 'SOUND_MAX_SECONDS', { fallback: 10, min: 1, max: 60 }),
-      maxUploadBytes: number(env, 'SOUND_MAX_UPLOAD_MB', { fallback: 20, min: 1, max: 512 }) * 1024 * 1024,
+      maxUploadBytes:
+        number(env, 'SOUND_MAX_UPLOAD_MB', { fallback: 20, min: 1, max: MAX_UPLOAD_MB }) * 1024 * 1024,
       loudnessLufs: number(env, 'SOUND_LOUDNESS_LUFS', {
         fallback: -18,
         min: -30,

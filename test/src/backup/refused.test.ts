@@ -4,14 +4,20 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { readArchive, writeArchive } from '../../../src/backup/archive.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
-import { listTables } from '../../../src/backup/tables.ts';
+import { loadTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { readEveryTable } from '../../support/database/every-table.ts';
-import { type ArchiveEntry, packArchive, unpackArchive } from '../../support/service/archive.ts';
+import {
+  type ArchiveEntry,
+  consistent,
+  declaring,
+  packArchive,
+  unpackArchive,
+} from '../../support/service/archive.ts';
 import { insertSoundFile, insertUpload, openFoldersIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
@@ -38,7 +44,7 @@ async function readAll() {
   return {
     names: names.sort(),
     sound: await readFile(join(folders.published, `${aSteamId(1)}.mp3`), 'utf8'),
-    rows: await readEveryTable(connection, await listTables(connection)),
+    rows: await readEveryTable(connection, await loadTables()),
   };
 }
 
@@ -52,6 +58,7 @@ const altered = (name: string, from: RegExp, to: string) => (entries: ArchiveEnt
     entry.name === name ? { ...entry, body: Buffer.from(entry.body.toString().replace(from, to)) } : entry,
   );
 const manifest = (from: RegExp, to: string) => altered('manifest.json', from, to);
+const USERS = 'tables/users/000001.ndjson';
 const NOT_REGULAR = 'was altered: it has an entry that is not a regular file';
 
 test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
@@ -74,6 +81,86 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
     'other rows than its manifest says',
     altered('tables/users/000001.ndjson', /"is_admin":(true|false)/, '"is_admin":null'),
     'was altered: tables/users/000001.ndjson is not what its manifest says',
+  ],
+  [
+    'a table of PostgreSQL itself',
+    consistent('tables/pg_authid/000001.ndjson', '{"rolname":"intruder","rolsuper":true}\n', ({ tables }) =>
+      tables.push({ name: 'pg_authid', rows: 1 }),
+    ),
+    'was altered: its schema and its manifest do not have the same tables (pg_authid)',
+  ],
+  [
+    'rows of a table that its manifest does not list',
+    consistent('tables/pg_authid/000001.ndjson', '{}\n'),
+    'was altered: its manifest does not list pg_authid',
+  ],
+  [
+    'a manifest without one of the tables',
+    declaring({ tables: [] }),
+    'was altered: its manifest does not list users',
+  ],
+  [
+    'fewer rows than its manifest says',
+    consistent(USERS, ''),
+    'was altered: it has 0 rows of users, and its manifest says 1',
+  ],
+  [
+    'a row that is no JSON',
+    consistent(USERS, '{"id":1,\n'),
+    `was altered: line 1 of ${USERS}: invalid input syntax for type json`,
+  ],
+  [
+    'a row of a wrong type',
+    (entries) => {
+      const user = entries.find(({ name }) => name === USERS)?.body.toString() ?? '';
+      const wrong = user.replace(/(?<="created_at":)"[^"]*"/, '"a\\nb"');
+      return consistent(USERS, `${user}${wrong}`, ({ tables }) => {
+        for (const table of tables) if (table.name === 'users') table.rows = 2;
+      })(entries);
+    },
+    `was altered: line 2 of ${USERS}: invalid input syntax for type timestamp with time zone: "a\\nb"`,
+  ],
+  [
+    'a sound that is not the one of its row',
+    consistent(`sounds/${aSteamId(1)}.mp3`, 'another'),
+    `was altered: sounds/${aSteamId(1)}.mp3 is missing, or is not the file of its row`,
+  ],
+  ['a sound that no row names', consistent(SOUND, 'another'), `was altered: no row names ${SOUND}`],
+  [
+    'a sequence that is none',
+    declaring({ sequences: [['a']] }),
+    'was altered: /sequences/0 of its manifest: Expected object',
+  ],
+  [
+    'a sequence that is out of range',
+    declaring({ sequences: [{ name: 'users_id_seq', lastValue: '9999999999', isCalled: true }] }),
+    'cannot be restored: setval: value 9999999999 is out of bounds for sequence "users_id_seq" (1..2147483647)',
+  ],
+  [
+    'entries that are numbers',
+    declaring({ entries: [5] }),
+    'was altered: /entries/0 of its manifest: Expected object',
+  ],
+  [
+    'entries that are no list',
+    declaring({ entries: {} }),
+    'was altered: /entries of its manifest: Expected array',
+  ],
+  [
+    'migrations that are no list',
+    declaring({ migrations: 5 }),
+    'was altered: /migrations of its manifest: Expected array',
+  ],
+  [
+    'tables without names',
+    declaring({ tables: [{}] }),
+    'was altered: /tables/0/name of its manifest: Expected required property',
+  ],
+  ['an entry twice', added({ name: USERS }), `was altered: it has ${USERS} twice`],
+  [
+    'a sound of 5 MB',
+    added({ body: Buffer.alloc(5 * 1024 * 1024) }),
+    `was altered: ${SOUND} is larger than 4 MB`,
   ],
   ['a manifest that is no JSON', manifest(/^\{/, '['), 'is not a backup of this service'],
   [
@@ -118,19 +205,54 @@ test('the same archive without a change is restored', async () => {
   expect((await readAll()).sound).toBe('a sound');
 });
 
-test('names of tables in a manifest are no SQL, and triggers work again whatever it lists', async () => {
-  const odd = join(root.path, 'odd.tar.gz');
-  const rename = manifest(
-    /"tables": \[[^\]]*\]/,
-    JSON.stringify({
-      tables: [{ name: 'users" enable trigger user; drop table staff_notes; --', rows: 0 }],
-    }).slice(1, -1),
-  );
-  await writeFile(odd, gzipSync(packArchive(rename(unpackArchive(gunzipSync(await readFile(file)))))));
-  await restoreBackup(odd, place, REPLACING);
-  expect(await listTables(connection)).toContain('staff_notes');
+test('triggers work again after a restore', async () => {
+  await restoreBackup(file, place, REPLACING);
   const disabled = await connection`select tgname from pg_trigger where not tgisinternal and tgenabled = 'D'`;
   expect([...disabled]).toEqual([]);
+});
+
+test.each<[string, (tar: Buffer) => Buffer, string]>([
+  ['one block of zeros at its end', (tar) => tar.subarray(0, -512), 'is not complete: it ends too early'],
+  [
+    'something after its end',
+    (tar) => Buffer.concat([tar, Buffer.from('x')]),
+    'was altered: it continues after its end',
+  ],
+  [
+    'a header whose checksum is wrong',
+    (tar) => Buffer.concat([tar.subarray(0, 100), Buffer.from('7'), tar.subarray(101)]),
+    'is damaged: the checksum of an entry is wrong',
+  ],
+])('an archive with %s is refused', async (_, change, reason) => {
+  const broken = join(root.path, 'broken.tar.gz');
+  await writeFile(broken, gzipSync(change(gunzipSync(await readFile(file)))));
+  await expect(readArchive(broken)).rejects.toThrow(new InvalidInput(`${broken} ${reason}`));
+});
+
+test('an archive that an ordinary tool has completed with zeros is read', async () => {
+  const padded = join(root.path, 'padded.tar.gz');
+  await writeFile(padded, gzipSync(Buffer.concat([gunzipSync(await readFile(file)), Buffer.alloc(8192)])));
+  expect(await readArchive(padded)).toEqual(await readArchive(file));
+});
+
+test('a backup is refused at once from where it cannot be read twice', async () => {
+  const pipe = join(root.path, 'pipe');
+  await Bun.$`mkfifo ${pipe}`;
+  for (const path of [pipe, root.path]) {
+    await expect(restoreBackup(path, place, REPLACING)).rejects.toThrow(
+      new InvalidInput(`${path} is not a regular file: a restore reads the backup twice`),
+    );
+  }
+});
+
+test('every table of the database is one of a backup, after those that it references', async () => {
+  const tables = await loadTables();
+  const rows = await connection`select tablename from pg_tables where schemaname = 'public' order by 1`;
+  expect(tables.toSorted()).toEqual(rows.map(({ tablename }) => tablename));
+  const references = await connection`
+    select conrelid::regclass::text as "from", confrelid::regclass::text as "to" from pg_constraint
+    where contype = 'f' and connamespace = 'public'::regnamespace and conrelid <> confrelid`;
+  expect(references.filter(({ from, to }) => tables.indexOf(from) < tables.indexOf(to))).toEqual([]);
 });
 
 test('a connection that is lost meanwhile is not reported as a failure of the file', async () => {
@@ -148,5 +270,5 @@ test('a connection that is lost meanwhile is not reported as a failure of the fi
     throw loss;
   }
   await expect(writeArchive(join(root.path, 'lost.tar.gz'), entries(), about)).rejects.toBe(loss);
-  await expect(readArchive(file, { onEntry: () => Promise.reject(loss) })).rejects.toBe(loss);
+  await expect(readArchive(file, { onRows: () => Promise.reject(loss) })).rejects.toBe(loss);
 });

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { listTables } from '../../../src/backup/tables.ts';
+import { loadTables } from '../../../src/backup/tables.ts';
 import { connect } from '../../../src/db/client.ts';
 import { fillEveryTable } from '../../support/database/every-table.ts';
 import { SYSTEM_VERSIONS, startSystemPostgres } from '../../support/database/system-postgres.ts';
@@ -155,7 +155,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     url.pathname = '/older';
     await migrateDatabase(url.href, { upTo: 4 });
     const connection = connect(url.href, { max: 1 });
-    await fillEveryTable(connection, await listTables(connection));
+    await fillEveryTable(connection, await loadTables(4));
     await connection.end();
     const folders = {
       inbox: join(folder.path, 'o/inbox'),

@@ -1,3 +1,6 @@
+import type { Manifest } from '../../../src/backup/archive.ts';
+import { hash } from './backups.ts';
+
 /** An entry of a tar archive, with the type as its header has it. */
 export type ArchiveEntry = { name: string; body: Buffer; type?: string; linkName?: string };
 
@@ -27,7 +30,7 @@ export function packArchive(entries: readonly ArchiveEntry[]): Buffer {
 }
 
 /** The header of an entry. */
-function packHeader({
+export function packHeader({
   name,
   sizeBytes,
   type = '0',
@@ -46,3 +49,26 @@ function packHeader({
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   return header;
 }
+
+/** Other values in a manifest. */
+export const declaring = (values: object) => (entries: ArchiveEntry[]) =>
+  entries.map((entry) => {
+    if (entry.name !== 'manifest.json') return entry;
+    return {
+      ...entry,
+      body: Buffer.from(JSON.stringify({ ...JSON.parse(entry.body.toString()), ...values })),
+    };
+  });
+type Listing = Pick<Manifest, 'entries' | 'tables'>;
+/** Other content for an entry, or a new one, which the manifest describes as it is. */
+export const consistent =
+  (name: string, body: string, change: (listing: Listing) => void = () => {}) =>
+  (all: ArchiveEntry[]) => {
+    const content = Buffer.from(body);
+    const others = all.filter((entry) => entry.name !== name && entry.name !== 'manifest.json');
+    const listing: Listing = JSON.parse(all.at(-1)?.body.toString() ?? '');
+    const described = { name, sizeBytes: content.length, sha256: hash(body) };
+    listing.entries = [...listing.entries.filter((entry) => entry.name !== name), described];
+    change(listing);
+    return declaring(listing)([...others, { name, body: content }, ...all.slice(-1)]);
+  };

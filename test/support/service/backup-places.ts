@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { listTables } from '../../../src/backup/tables.ts';
+import { loadTables } from '../../../src/backup/tables.ts';
 import { type Connection, connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { checkPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
@@ -60,7 +60,7 @@ export async function fillPlace(place: Place): Promise<string> {
   const token = /[A-Za-z0-9_-]{30,}/.exec(made.stdout)?.[0] ?? '';
   expect(await place.cli('sounds', 'add', '--steamid64', PLAYER, sound)).toMatchObject({ code: 0 });
   await place.withDatabase(async (connection) => {
-    const tables = await listTables(connection);
+    const tables = await loadTables();
     await connection`delete from audit_log`;
     await fillEveryTable(connection, tables);
     const rows = await readEveryTable(connection, tables);
@@ -72,7 +72,7 @@ export async function fillPlace(place: Place): Promise<string> {
 /** All that a database holds. */
 export async function readPlace(place: Place) {
   return place.withDatabase(async (connection, url) => {
-    const tables = await listTables(connection);
+    const tables = await loadTables();
     const rows = await readEveryTable(connection, tables);
     const sequences = await connection`select sequencename, last_value from pg_sequences order by 1`;
     return { tables, rows, sequences: [...sequences], tallies: await checkPenaltyTallies(url) };
