@@ -308,10 +308,13 @@ const LOOKS_LIKE_WINDOWS_1251 =
   'with text that looks like Windows-1251 in a latin1 table: it cannot be repaired';
 
 /** Undefined for a penalty that is not over. */
-function toEnd({ liftedAt, ...state }: PenaltyState): PenaltyState | undefined {
-  if (state.status === 'ACTIVE') return undefined;
-  // It is over even if the time of that cannot be stored.
-  return { ...state, liftedAt: liftedAt && isPenaltyTime(liftedAt) ? liftedAt : null };
+function toEnd(state: PenaltyState): PenaltyState | undefined {
+  return state.status === 'ACTIVE' ? undefined : { ...state, liftedAt: toLiftTime(state) };
+}
+
+/** Null for a time that cannot be stored: it was lifted all the same. */
+function toLiftTime({ liftedAt }: Lift): Date | null {
+  return liftedAt && isPenaltyTime(liftedAt) ? checkTime('lifting', liftedAt) : null;
 }
 
 /**
@@ -320,12 +323,12 @@ function toEnd({ liftedAt, ...state }: PenaltyState): PenaltyState | undefined {
  * @throws {InvalidInput} that names the time.
  */
 function checkPenalty(penalty: ImportedPenalty): ImportedPenalty {
-  const { createdAt, endsAt, liftedAt } = penalty;
+  const { createdAt, endsAt } = penalty;
   return {
     ...penalty,
     createdAt: checkTime('creation', createdAt),
     endsAt: endsAt && checkTime('end', endsAt),
-    liftedAt: liftedAt && checkTime('lifting', liftedAt),
+    liftedAt: toLiftTime(penalty),
   };
 }
 

@@ -30,7 +30,7 @@ import {
   type SourceTable,
   selectSourceRows,
 } from './source/tables.ts';
-import { parsePlayerSteamId, parseUnixSeconds, toJoinedAdmin } from './source/values.ts';
+import { parsePlayerSteamId, parseUnixSeconds, toJoinedAdmin, tryParse } from './source/values.ts';
 
 /** A kind of system that penalties are imported from, with its options. */
 export type SourceSystem = {
@@ -220,7 +220,8 @@ const BAN_BY_ADDRESS =
 function parseLift(row: SourceRow, consoleName: string | undefined) {
   const lifter = toJoinedAdmin(row.lifter_name, row.lifter_steamid, row.lifter_id === '0' && consoleName);
   return {
-    liftedAt: parseUnixSeconds(row.lifted_at) ?? null,
+    // A lift counts even if its time cannot be read.
+    liftedAt: tryParse(() => parseUnixSeconds(row.lifted_at)) ?? null,
     liftedByName: lifter.name || null,
     liftedBySteamId: lifter.steamId,
     liftReason: cleanText(row.lift_reason, MAX_REASON_LENGTH) || null,

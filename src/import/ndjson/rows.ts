@@ -16,6 +16,7 @@ import {
   parseDurationMinutes,
   parsePlayerSteamId,
   toAdminSteamId,
+  tryParse,
 } from '../source/values.ts';
 
 /** The `sourceTable` of lines without `source_id`, which are identified by their content; for others it is their type. */
@@ -134,7 +135,8 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
 function parseState(fields: Fields): PenaltyState {
   const text = parseText(fields, 'status');
   const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
-  const liftedAt = parseTime(fields, 'unbanned_at') ?? null;
+  const parseLiftTime = () => parseTime(fields, 'unbanned_at');
+  const liftedAt = (status === 'UNBANNED' ? tryParse(parseLiftTime) : parseLiftTime()) ?? null;
   // `unbanned_at` is more reliable than `status`, which exporters forget to update.
   return { ...NOT_LIFTED, status: liftedAt ? 'UNBANNED' : status, liftedAt };
 }

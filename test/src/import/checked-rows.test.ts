@@ -31,18 +31,6 @@ const BAD_ROWS = [
     run: (url: string) => importSimpleAdmin(deps, { url }),
   },
   {
-    name: 'CS2-SimpleAdmin: a moment of lifting in 1970',
-    row: { table: 'sa_bans', id: '1' },
-    reason: 'its lifting 1970-01-02T00:00:00.000Z lies outside the years 1971 to 9999',
-    create: () =>
-      createFile(`${simpleAdminSqliteSchema({ migration: 11 })};
-          insert into sa_unbans (ban_id, date) values (1, '1970-01-02 00:00:00');
-          insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created, status, unban_id) values
-            ('${PLAYER}', '0', 'Console', 'bad', 0, '2026-11-21 11:30:00', 'UNBANNED', 1),
-            ('${PLAYER}', '0', 'Console', 'good', 0, '2026-11-21 11:30:00', 'ACTIVE', null)`),
-    run: (url: string) => importSimpleAdmin(deps, { url }),
-  },
-  {
     name: 'SourceBans++: an end worked out from a late creation',
     row: { table: 'bans', id: '1' },
     reason: 'its end +010002-12-30T00:00:00.000Z lies outside the years 1971 to 9999',
