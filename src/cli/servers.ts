@@ -17,12 +17,18 @@ import { confirm } from './confirm.ts';
 import type { Session } from './session.ts';
 import { type Columns, describeMoment, toTable } from './table.ts';
 
-type NewServer = { name: string; address: string; slug?: string; mode?: string; region?: string };
+type NewServer = Parameters<typeof addServer>[1];
 
 /** How long `add` and `set` wait for a server's response: ten times what a running one needs. */
 const QUERY_TIMEOUT_MS = 2000;
 /** The port of a game server that was started without `-port`. */
 const GAME_PORT = 27015;
+
+/** The value that removes a public address. */
+const NO_ADDRESS = 'none';
+
+const ADDRESS_HELP = `where it responds to A2S queries; without a port, ${GAME_PORT}`;
+const PUBLIC_ADDRESS_HELP = `where players connect, if that is another address; without a port, ${GAME_PORT}; none: the same`;
 
 /** `servers add | set | list | remove | hide | unhide`. */
 export function addServerCommands(program: Command, session: Session): void {
@@ -31,14 +37,14 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('add')
     .description('add a server; a running service polls it within seconds')
     .requiredOption('--name <name>', 'display name')
-    .requiredOption('--address <host:port>', `where it responds to A2S queries; without a port, ${GAME_PORT}`)
+    .requiredOption('--address <host:port>', ADDRESS_HELP, withPort)
+    .option('--public-address <host:port>', PUBLIC_ADDRESS_HELP, parsePublicAddress)
     .option('--slug <slug>', 'name in URLs; the name made url-safe by default')
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
     .action(async (options: NewServer) => {
       const { db } = await session.database();
-      const address = withPort(options.address);
-      const server = await addServer(db, { ...options, address, actor: 'operator' });
+      const server = await addServer(db, { ...toColumns(options), actor: 'operator' });
       const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       session.print(
         { ...server, answers: outcome.hasResponded },
@@ -49,7 +55,8 @@ export function addServerCommands(program: Command, session: Session): void {
     .command('set <slug>')
     .description('change the fields given; the server keeps its history')
     .option('--name <name>', 'display name')
-    .option('--address <host:port>', `where it responds to A2S queries; without a port, ${GAME_PORT}`)
+    .option('--address <host:port>', ADDRESS_HELP, withPort)
+    .option('--public-address <host:port>', PUBLIC_ADDRESS_HELP, parsePublicAddress)
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
     .option(
@@ -57,16 +64,16 @@ export function addServerCommands(program: Command, session: Session): void {
       'where it stands on pages and Discord: the lowest first, ties by name; offline ones last',
       parsePosition,
     )
-    .action(async (slug: string, options: ServerChanges, command: Command) => {
-      if (Object.keys(options).length === 0) {
-        command.error('error: nothing to change: use --name, --address, --mode, --region or --position');
+    .action(async (slug: string, changes: ServerChanges, command: Command) => {
+      if (Object.keys(changes).length === 0) {
+        command.error(
+          'error: nothing to change: use --name, --address, --public-address, --mode, --region or --position',
+        );
       }
       const { db } = await session.database();
-      const { address, ...others } = options;
-      const changes = { ...others, ...(address !== undefined && { address: withPort(address) }) };
-      const server = await saveServerChanges(db, slug, { changes, actor: 'operator' });
+      const server = await saveServerChanges(db, slug, { changes: toColumns(changes), actor: 'operator' });
       const outcome =
-        address === undefined
+        changes.address === undefined
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
@@ -122,6 +129,16 @@ function parsePosition(text: string): number {
   throw new InvalidInput(`--position ${JSON.stringify(text)} isn't valid: use a number from 0 to 9999`);
 }
 
+/** An address with a port, or `none`. */
+function parsePublicAddress(text: string): string {
+  return text === NO_ADDRESS ? text : withPort(text);
+}
+
+/** The options as columns: `--public-address none` is null, which commander's parsers cannot return. */
+function toColumns<Options extends { publicAddress?: string | null | undefined }>(options: Options): Options {
+  return options.publicAddress === NO_ADDRESS ? { ...options, publicAddress: null } : options;
+}
+
 /** The address with the default port if it has none. */
 function withPort(address: string): string {
   const complete = `${address}:${GAME_PORT}`;
@@ -134,6 +151,7 @@ const COLUMNS: Columns<ServerStatus> = {
   SLUG: ({ server }) => server.slug,
   NAME: ({ server }) => server.name,
   ADDRESS: ({ server }) => server.address,
+  'PUBLIC ADDRESS': ({ server }) => server.publicAddress ?? '-',
   MODE: ({ server }) => server.mode,
   REGION: ({ server }) => server.region,
   STATUS: describeStatus,

@@ -122,17 +122,24 @@ async function addOrFindServer(
 
 const RESOLVE_LIMIT_MS = 2000;
 
-/** Our servers by address; those with a host name also by its IP addresses, which sources have. */
+/** Our servers by both of their addresses; those with a host name also by its IP addresses, which sources have. */
 async function listOurAddresses(db: Db): Promise<Map<string, number>> {
   const rows = await listServers(db);
+  // The polled ones last, since the last of equal ones counts.
+  const addresses = [
+    ...rows.flatMap(({ id, publicAddress }) =>
+      publicAddress === null ? [] : [{ id, address: publicAddress }],
+    ),
+    ...rows,
+  ];
   const resolved = await Promise.all(
-    rows.map(async ({ id, address }) => {
+    addresses.map(async ({ id, address }) => {
       const { host = '', port = 0 } = tryParseServerAddress(address) ?? {};
-      const addresses = await resolveHost(host, { timeoutMs: RESOLVE_LIMIT_MS }).catch(() => []);
-      return addresses.map((ip) => [formatServerAddress({ host: ip.address, port }), id] as const);
+      const found = await resolveHost(host, { timeoutMs: RESOLVE_LIMIT_MS }).catch(() => []);
+      return found.map((ip) => [formatServerAddress({ host: ip.address, port }), id] as const);
     }),
   );
-  const asConfigured = rows.map(({ id, address }) => [address.toLowerCase(), id] as const);
+  const asConfigured = addresses.map(({ id, address }) => [address.toLowerCase(), id] as const);
   return new Map([...resolved.flat(), ...asConfigured]);
 }
 

@@ -1,13 +1,15 @@
-import type { ServerStatus } from '../queries/servers/servers.ts';
+import { type ServerStatus, shownAddressOf } from '../queries/servers/servers.ts';
 
 type Snapshot = NonNullable<ServerStatus['snapshot']>;
 
 /** What messages and pages show of one server; `map` is without its path. Players that have no name are left out. */
 export type ServerView = Pick<
   ServerStatus['server'],
-  'id' | 'slug' | 'name' | 'address' | 'mode' | 'region' | 'position'
+  'id' | 'slug' | 'name' | 'mode' | 'region' | 'position'
 > &
   Pick<Snapshot, 'hostname' | 'map' | 'isOnline' | 'playersCount' | 'maxPlayers' | 'pingMs' | 'players'> & {
+    /** The one that players use. */
+    address: string;
     /** The last poll; undefined before the first. */
     updatedAt: Date | undefined;
     /** The last poll to which the server responded. */
@@ -19,12 +21,12 @@ export type ServerView = Pick<
 /** A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls. */
 export function toServerView({ server, snapshot }: ServerStatus): ServerView {
   const isOnline = snapshot?.isOnline ?? false;
-  const { id, slug, name, address, mode, region, position } = server;
+  const { id, slug, name, mode, region, position } = server;
   return {
     id,
     slug,
     name,
-    address,
+    address: shownAddressOf(server),
     mode,
     region,
     position,

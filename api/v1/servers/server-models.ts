@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
-import type { ServerStatus } from '../../../src/queries/servers/servers.ts';
+import { type ServerStatus, shownAddressOf } from '../../../src/queries/servers/servers.ts';
 import { count, namedObject, strictObject, successModel, TimestampModel } from '../models.ts';
 
 /** Specification 2.2. */
@@ -15,7 +15,10 @@ const serverFields = {
   name: t.String({ examples: ['Only Mirage #1'] }),
   slug: t.String({ examples: ['only-mirage-1'] }),
   hostname: t.String({ description: 'In-game host name.', examples: ['Only Mirage | 128 tick'] }),
-  ip: t.String({ description: 'Address with port, as configured.', examples: ['203.0.113.7:27015'] }),
+  ip: t.String({
+    description: 'The public address with port, as configured.',
+    examples: ['203.0.113.7:27015'],
+  }),
   map: t.String({ examples: ['de_mirage'] }),
   mode: t.String({ examples: ['Competitive'] }),
   region: t.String({ examples: ['EU'] }),
@@ -70,7 +73,7 @@ export function presentServer({ server, snapshot }: ServerStatus): ServerRecord 
     name: server.name,
     slug: server.slug,
     hostname: snapshot?.hostname ?? '',
-    ip: server.address,
+    ip: shownAddressOf(server),
     map: snapshot?.map ?? '',
     mode: server.mode,
     region: server.region,

@@ -15,12 +15,15 @@ import { instant } from './columns.ts';
 /** A player on a server, as A2S_PLAYER reports it; `seconds` since they joined, where the server knows. */
 export type ServerPlayer = { name: string; score: number; seconds?: number };
 
-/** The polled game servers; `address` is as configured, `host:port`. */
+/** The polled game servers; addresses are as configured, `host:port`. */
 export const servers = pgTable('servers', {
   id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
   slug: text('slug').notNull().unique(),
   name: text('name').notNull(),
+  /** The one that is polled. */
   address: text('address').notNull().unique(),
+  /** The one that is shown to players; null: the same. */
+  publicAddress: text('public_address').unique(),
   mode: text('mode').notNull().default(''),
   region: text('region').notNull().default(''),
   /** Neither listed nor polled; servers that an import adds are hidden until an operator unhides them. */

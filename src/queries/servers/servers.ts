@@ -1,4 +1,4 @@
-import { and, asc, eq, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { penaltyTallies, serverAliases, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { serverSnapshots, servers } from '../../db/schema/servers.ts';
@@ -43,10 +43,43 @@ export async function listServers(db: Db): Promise<Server[]> {
   return (await db.select().from(servers).orderBy(asc(servers.id))).map(withShownName);
 }
 
-/** A server by its address, as configured. */
+/** A server by either of its addresses, as configured. */
 export async function findServerByAddress(db: Db, address: string): Promise<Server | undefined> {
-  const [server] = await db.select().from(servers).where(eq(servers.address, address));
+  const [server] = await db
+    .select()
+    .from(servers)
+    .where(or(eq(servers.address, address), eq(servers.publicAddress, address)));
   return server;
+}
+
+/** The address at which players reach a server. */
+export function shownAddressOf({
+  address,
+  publicAddress,
+}: Pick<Server, 'address' | 'publicAddress'>): string {
+  return publicAddress ?? address;
+}
+
+/**
+ * Checks the addresses of a server; absent ones are not.
+ * @throws {InvalidInput} for one that is not allowed; {@link Conflict} when it is one of another server.
+ */
+async function checkAddresses(
+  db: Db,
+  {
+    id,
+    address,
+    publicAddress,
+  }: { id?: number; address?: string | undefined; publicAddress?: string | null | undefined },
+): Promise<void> {
+  for (const each of [address, publicAddress]) {
+    if (!each) continue;
+    parseServerAddress(each);
+    const holder = await findServerByAddress(db, each);
+    if (holder && holder.id !== id) {
+      throw new Conflict(`The address ${each} already belongs to ${holder.slug}`);
+    }
+  }
 }
 
 /** The name of a server, or its slug if the name has no visible character (set by SQL or an early version). */
@@ -65,18 +98,18 @@ function toStatus({ server, snapshot }: ServerStatus): ServerStatus {
 /**
  * Adds a server; the slug defaults to the URL-safe name, with a number if that is taken.
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
- * @throws {Conflict} when the slug given, or the address, belongs to another server.
+ * @throws {Conflict} when the slug given, or an address, belongs to another server.
  */
 export async function addServer(db: Db, { name, slug, actor, ...options }: NewServer): Promise<Server> {
   const label = parseServerName(name);
-  const { address } = options;
-  parseServerAddress(address);
+  const { address, publicAddress } = options;
   if (slug !== undefined && !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) {
     throw new InvalidInput(
       `slug ${JSON.stringify(slug)} isn't valid: use lower-case letters, digits and single hyphens`,
     );
   }
   return db.transaction(async (tx) => {
+    await checkAddresses(tx, options);
     for (let number = 1; ; number++) {
       const suffix = number === 1 ? '' : `-${number}`;
       const [row] = await tx
@@ -85,11 +118,12 @@ export async function addServer(db: Db, { name, slug, actor, ...options }: NewSe
         .onConflictDoNothing()
         .returning();
       if (row) {
-        await recordAudit(tx, { actor, action: 'server.added', subject: row.slug, details: { address } });
+        const details = { address, ...(publicAddress && { publicAddress }) };
+        await recordAudit(tx, { actor, action: 'server.added', subject: row.slug, details });
         return row;
       }
-      const holder = await findServerByAddress(tx, address);
-      if (holder) throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);
+      // Another process may have added a server meanwhile.
+      await checkAddresses(tx, options);
       if (slug !== undefined) throw new Conflict(`The slug ${slug} is taken: choose another with --slug`);
     }
   });
@@ -106,7 +140,7 @@ function parseServerName(name: string): string {
   );
 }
 
-/** `address`: `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
+/** Addresses are `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
 type NewServer = Omit<typeof servers.$inferInsert, 'id' | 'slug' | 'position' | 'createdAt'> & {
   slug?: string | undefined;
   actor: Actor;
@@ -178,12 +212,14 @@ export async function saveServerAlias(db: Db, alias: typeof serverAliases.$infer
 }
 
 /** Absent values stay unchanged. */
-export type ServerChanges = Partial<Pick<Server, 'name' | 'address' | 'mode' | 'region' | 'position'>>;
+export type ServerChanges = Partial<
+  Pick<Server, 'name' | 'address' | 'publicAddress' | 'mode' | 'region' | 'position'>
+>;
 
 /**
  * Changes a server; its history, slug and penalties are kept.
  * @throws {InvalidInput} for a name or address that is not allowed.
- * @throws {NotFound} when no server has this slug; {@link Conflict} when the address belongs to another one.
+ * @throws {NotFound} when no server has this slug; {@link Conflict} when an address belongs to another one.
  */
 export async function saveServerChanges(
   db: Db,
@@ -191,15 +227,10 @@ export async function saveServerChanges(
   { changes, actor }: { changes: ServerChanges; actor: Actor },
 ): Promise<Server> {
   const values = { ...changes, ...(changes.name !== undefined && { name: parseServerName(changes.name) }) };
-  const { address } = values;
-  if (address !== undefined) parseServerAddress(address);
   return db.transaction(async (tx) => {
     const [server] = await tx.select().from(servers).where(eq(servers.slug, slug)).for('update');
     if (!server) throw unknownServer(slug);
-    const holder = address === undefined ? undefined : await findServerByAddress(tx, address);
-    if (holder && holder.id !== server.id) {
-      throw new Conflict(`The address ${address} already belongs to ${holder.slug}`);
-    }
+    await checkAddresses(tx, { ...values, id: server.id });
     const [changed = server] = await tx
       .update(servers)
       .set(values)

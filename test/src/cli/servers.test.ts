@@ -41,9 +41,11 @@ describe('servers', () => {
     expect(listed.map(({ slug }: { slug: string }) => slug)).toEqual(['zazolc-1', 'zazolc-1-2', '1']);
     const table = (await succeed('servers', 'list')).trimEnd().split('\n');
     expect(table).toHaveLength(4);
-    expect(table[0]).toMatch(/^SLUG +NAME +ADDRESS +MODE +REGION +STATUS +PLAYERS +LAST SEEN$/);
+    expect(table[0]).toMatch(
+      /^SLUG +NAME +ADDRESS +PUBLIC ADDRESS +MODE +REGION +STATUS +PLAYERS +LAST SEEN$/,
+    );
     expect(table[1]).toMatch(
-      /^zazolc-1 +Zażółć #1 +play\.example\.org:27015 +Competitive +EU +not polled yet +- +never$/,
+      /^zazolc-1 +Zażółć #1 +play\.example\.org:27015 +- +Competitive +EU +not polled yet +- +never$/,
     );
   });
 
@@ -129,6 +131,41 @@ describe('servers', () => {
     expect(entries).toMatchObject([
       { subject: 'one', details: { name: 'New name', region: 'PL', position: 3 } },
     ]);
+  });
+
+  test('--public-address is shown beside the address that is polled, and `none` removes it', async () => {
+    const addresses = ['--address', '10.0.0.7', '--public-address', 'play.example.org'];
+    await succeed('servers', 'add', '--name', 'One', ...addresses);
+    const listed = async () => (await succeed('servers', 'list')).split('\n')[1];
+    expect(await listed()).toMatch(/ 10\.0\.0\.7:27015 +play\.example\.org:27015 /);
+    expect(await succeed('servers', 'set', 'one', '--public-address', '203.0.113.7:27016')).toBe(
+      'Changed one\n',
+    );
+    expect(await listed()).toContain(' 203.0.113.7:27016 ');
+    await succeed('servers', 'set', 'one', '--public-address', 'none');
+    expect(await db.select().from(servers)).toMatchObject([{ publicAddress: null }]);
+  });
+
+  test('refuses an address that another server has, polled or public', async () => {
+    const one = { slug: 'one', address: '10.0.0.7:27015', publicAddress: '203.0.113.7:27015' };
+    await insertServer(db, one);
+    await insertServer(db, { slug: 'two', address: '10.0.0.8:27015' });
+    const taken = (address: string) => [1, '', `The address ${address} already belongs to one\n`];
+    for (const address of [one.address, one.publicAddress]) {
+      for (const option of ['--address', '--public-address']) {
+        expect(await fail('servers', 'set', 'two', option, address)).toEqual(taken(address));
+      }
+      const add = ['servers', 'add', '--name', 'Three', '--address'];
+      expect(await fail(...add, address)).toEqual(taken(address));
+      expect(await fail(...add, '10.0.0.9', '--public-address', address)).toEqual(taken(address));
+    }
+    expect(await fail('servers', 'set', 'two', '--public-address', 'a b')).toEqual([
+      1,
+      '',
+      expect.stringContaining('address "a b" isn\'t valid'),
+    ]);
+    // Both addresses of one server may be the same.
+    await succeed('servers', 'set', 'one', '--public-address', one.address);
   });
 
   test('list tells status, players and when each was last seen', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { servers } from '../../../src/db/schema/servers.ts';
+import { insertServer } from '../../support/database/builders.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
 
@@ -43,6 +44,13 @@ test.each(Object.entries(SYSTEMS))(
     expect(await run(deps, { url })).toMatchObject({ setAside: 1, warnings: 0 });
   },
 );
+
+test('a server of a source matches either address of ours', async () => {
+  const { id } = await insertServer(db, { address: '10.9.9.9:27015', publicAddress: ADDRESS });
+  const summary = await iks.run(deps, { url: createSource(iks, [1], [1]) });
+  expect(summary).toMatchObject({ added: 1, serversAdded: [] });
+  expect((await storedPenalties(db)).map(({ serverId }) => serverId)).toEqual([id]);
+});
 
 test('a dry run names a server of several ids once, as the import does', async () => {
   const url = createSource(iks, [0, 1], [0, 1]);

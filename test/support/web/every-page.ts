@@ -235,6 +235,7 @@ function aStatusOf(text: string): PagesDeps['status'] {
     slug: 'one',
     name: text,
     address: '127.0.0.1:27015',
+    publicAddress: null,
     mode: text,
     region: text,
     isHidden: false,

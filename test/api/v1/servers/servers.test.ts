@@ -13,7 +13,9 @@ const { db } = database;
 const POLLED_AT = new Date('2026-11-21T09:59:57.400Z');
 const online = await addServer(db, {
   name: 'Only Mirage #1',
-  address: '203.0.113.7:27015',
+  // Polled in the network of the machine; players use the other one.
+  address: '10.0.0.7:27015',
+  publicAddress: '203.0.113.7:27015',
   mode: 'Competitive',
   region: 'EU',
   actor: 'operator',
