@@ -33,12 +33,12 @@ describe('the metrics', async () => {
   const isSame = (metric: (typeof metrics)[number], name: string) =>
     metric.isWhole ? metric.name === name : name.startsWith(metric.name);
 
-  test('that a page names are those of the program', () => {
+  test('the metrics that a page names exist', () => {
     expect(documentedNames.length).toBeGreaterThan(10);
     expect(documentedNames.filter((name) => !metrics.some((metric) => isSame(metric, name)))).toEqual([]);
   });
 
-  test('of the program are all explained', () => {
+  test('operating.md explains every metric', () => {
     expect(metrics.length).toBeGreaterThan(10);
     expect(metrics.filter((metric) => !documentedNames.some((name) => isSame(metric, name)))).toEqual([]);
   });

@@ -25,7 +25,7 @@ const { db, missingFfmpeg, upload, startWorker, stopWorkers, settled } = queue;
 describe('after kill -9', () => {
   const MOVES = ['before-move', 'between-moves', 'after-move'];
   const POINTS = ['call 1', 'call 2', 'call 3', 'call 4', ...MOVES];
-  test.each(POINTS)('at %s the upload is finished by the next process', async (point) => {
+  test.each(POINTS)('the next process finishes an upload after kill -9 at %s', async (point) => {
     await upload(TONE);
     await runProcess('work', point);
     const { ready, latest } = await findRoundSounds(db, PLAYER);
@@ -44,7 +44,7 @@ describe('after kill -9', () => {
     expect(await countChildren()).toBe(0);
   });
 
-  test('while replacing, the earlier sound is whole before and the new one after', async () => {
+  test('kill -9 during a replacement leaves the earlier sound whole, and then the new one', async () => {
     await upload(TONE, { fileName: 'first.wav' });
     startWorker();
     const first = (await settled(PLAYER)).ready;
@@ -90,7 +90,7 @@ describe('after kill -9', () => {
     expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
   });
 
-  test('with the bytes stored and no row, the next start removes the bytes', async () => {
+  test('the next start removes bytes that kill -9 left without a row', async () => {
     await runProcess('upload', 'before-row');
     expect(await readdir(queue.folders.inbox)).toHaveLength(1);
     expect(await listRoundSounds(db)).toEqual([]);
@@ -100,7 +100,7 @@ describe('after kill -9', () => {
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });
 
-  test('with the row written and no response sent, the upload is published', async () => {
+  test('publishes an upload whose row was written before kill -9, although no response was sent', async () => {
     await runProcess('upload', 'after-row');
     startWorker();
     expect((await settled(PLAYER)).ready).toMatchObject({ title: 'killed.wav' });

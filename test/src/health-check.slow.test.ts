@@ -87,7 +87,7 @@ test('a worker tells its parts, and what it does not have is 404 in JSON', async
   expect(proxied.status).toBe(404);
 });
 
-test('without HEALTH_PORT, a process that finds the default port taken goes on without it', async () => {
+test('a process without HEALTH_PORT continues when the default port is taken', async () => {
   // Whatever else has the port on this machine takes it just as well.
   const holder = createServer();
   await new Promise<unknown>((settle) =>
@@ -110,7 +110,7 @@ test('a health port that is taken ends the start with one line', async () => {
   );
 });
 
-test('where nothing listens, or the settings are bad, the health check says so in one line', async () => {
+test('the health check says in one line that nothing listens or that a setting is bad', async () => {
   const port = String(findFreePort());
   expect(await check({ ROLES: 'bot', HEALTH_PORT: port, HOST: '::' })).toEqual({
     code: 1,

@@ -135,7 +135,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
       expect([...asked].filter((name) => !exposed.has(name))).toEqual([]);
     });
 
-    test('is PromQL', async () => {
+    test('every query of the dashboard and of the alerts is PromQL', async () => {
       const file = join(folder.path, 'dashboard-rules.yml');
       const rule = (expr: string, index: number) => ({
         record: `panel:${index}`,

@@ -119,7 +119,7 @@ for (const engine of ENGINES) {
 }
 
 describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
-  test('is killed together with its children', async () => {
+  test('kills a native ffmpeg together with its children', async () => {
     const mark = `${60 + Math.random()}`;
     const ffmpeg = await openScript('with-children.sh', `sleep ${mark} & sleep ${mark}`);
     const overrun = () => ffmpeg.run(TO_MP3, { ...RENDER_LIMITS, wallMs: 500 });
@@ -159,7 +159,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await waitFor(async () => (await countFfmpegIn(folder.path)) === 0);
   });
 
-  test('that the system cannot start fails its call, and the next one is served', async () => {
+  test('fails one call when the system cannot start ffmpeg, and serves the next', async () => {
     const ffmpeg = await openEngine('native');
     // Longer than the system allows for one argument.
     const tooLong = { ...TO_MP3, output: { name: 'tone.mp3', options: ['-metadata', 'x'.repeat(200_000)] } };

@@ -57,7 +57,7 @@ describe('isRightLoudness', () => {
     expect(isRightLoudness({ integratedLufs, truePeakDbtp }, TASK, plan)).toBe(isRight);
   });
 
-  test('is within 0.3 LU of the target, inclusive', () => {
+  test('accepts a loudness up to and including 0.3 LU from the target', () => {
     const task = { ...TASK, targetLufs: 0 };
     expect(isRightLoudness({ integratedLufs: 0.3, truePeakDbtp: -3 }, task, plan)).toBe(true);
   });
@@ -110,7 +110,7 @@ describe('correctGain', () => {
     expect(correctGain({ gainDb: 5, ceilingDb: -1.5 }, result, TASK).gainDb).toBeCloseTo(6, 6);
   });
 
-  test('does not exceed what the limiter may take back below a lower ceiling', () => {
+  test('limits the corrected gain to what the limiter may reduce below a lower ceiling', () => {
     const task = withSource(-23, 2);
     const result = { integratedLufs: -20, truePeakDbtp: -0.6 };
     expect(correctGain(planGain(task), result, task)).toEqual({

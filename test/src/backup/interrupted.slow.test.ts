@@ -31,7 +31,7 @@ test('a backup of a sound', async () => {
 });
 
 test.each(['cut', 'cut-before-response'] as const)(
-  'after a restore that was interrupted at its commit (%s), nothing starts until it is repeated',
+  'nothing starts after a restore was interrupted at its commit (%s), until it is repeated',
   async (how) => {
     const { dataDir, storageDir } = dirs(how);
     const target = await openSoundFolders(dirs(how));

@@ -63,7 +63,7 @@ test('survives a server that is empty, full beyond its capacity, or has one poin
 const ZONES = ['UTC', 'Europe/Warsaw', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Australia/Lord_Howe'];
 
 test.each(listLanguages().flatMap((locale) => ZONES.map((zone) => [locale, zone] as const)))(
-  'in %s and %s every label has glyphs and covers no other at any time',
+  'every label in %s and %s has glyphs and covers no other at any time',
   (locale, zone) => {
     for (let minutes = 0; minutes < 240; minutes += 15) {
       const to = new Date(range.to.getTime() + minutes * 60_000);

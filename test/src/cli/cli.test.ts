@@ -103,7 +103,7 @@ describe('the tool itself', () => {
 });
 
 describe('the embedded database', () => {
-  test('is used without a service: what one call writes the next one reads', async () => {
+  test('one call reads from the embedded database what the one before wrote, without a service', async () => {
     const env = { DATABASE_URL: '', DATA_DIR: join(folder.path, 'embedded') };
     const added = await cli(['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'], env);
     expect([added.code, added.stderr]).toEqual([0, '']);

@@ -20,7 +20,7 @@ test('progress names rows, rate and time left', () => {
   expect(describeProgress({ read: 10, share: undefined }, 2)).toBe('10 rows, 5 rows/s');
 });
 
-test('on a terminal one line is rewritten, and whole lines push it down', () => {
+test('progress on a terminal rewrites one line, and whole lines push it down', () => {
   const { written, display, passMs } = outputOf(true);
   display.update({ read: 1, share: undefined });
   passMs(1000);

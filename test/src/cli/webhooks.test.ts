@@ -33,7 +33,7 @@ async function json(...args: string[]) {
 }
 
 describe('webhooks', () => {
-  test('are added with a secret that is shown once, listed, tried, repeated, switched on and removed', async () => {
+  test('webhooks add shows the secret once; list, test, resend, enable and remove work on what it added', async () => {
     expect((await cli('list')).stdout).toBe('No webhooks yet: bun run cli webhooks add --url URL');
     const added = await cli('add', '--url', url);
     expect((await cli('show', '1')).stdout).toEndWith('\n\nNo deliveries yet.');
@@ -100,7 +100,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(entries)).not.toMatch(/whsec_|\/hook/);
   });
 
-  test('of some types get only those', async () => {
+  test('a webhook with chosen types gets only those', async () => {
     const added = await json(
       'add',
       '--url',
@@ -116,7 +116,7 @@ describe('webhooks', () => {
     });
   });
 
-  test('whose endpoint does not take a message end with 1, and say why', async () => {
+  test('webhooks test exits 1 with the reason when the endpoint refuses the message', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
     expect(await cli('test', '2')).toMatchObject({
       code: 1,
@@ -127,7 +127,7 @@ describe('webhooks', () => {
     expect((await cli('show', '2')).stdout).toMatch(/ webhook.test +unreachable .*\n.* status 500 /);
   });
 
-  test('that cannot be are refused in one line that says what can', async () => {
+  test('webhooks add rejects an invalid webhook and lists what is allowed', async () => {
     const types = 'penalty.created, penalty.changed, penalty.lifted, penalty.expired, penalty.removed';
     const cases: [string[], string][] = [
       [

@@ -18,7 +18,7 @@ describe('the demo’s community', async () => {
   expect(await seedCommunity(db, now)).toBe(true);
   await fillHistory(db, now);
 
-  test('has penalties of every type, status and age, some running out soon', async () => {
+  test('the demo has penalties of every type, status and age, some of which end soon', async () => {
     const groups = await db
       .select({ type: penalties.type, status: penalties.status, count: sql<number>`count(*)::int` })
       .from(penalties)
@@ -63,7 +63,7 @@ describe('the demo’s community', async () => {
     expect(texts).toMatch(/\p{Emoji_Presentation}/u);
   });
 
-  test('has users of every combination of flags, with Discord accounts', async () => {
+  test('the demo has users with every combination of flags, and with Discord accounts', async () => {
     const rows = await db.select().from(users);
     const combinations = rows.map(({ isAdmin, isOwner, hasSvip, isServiceplus }) =>
       [isAdmin, isOwner, hasSvip, isServiceplus].map(Number).join(''),
@@ -75,7 +75,7 @@ describe('the demo’s community', async () => {
     expect(rows.filter(({ avatarUrl, discordAvatar }) => avatarUrl + discordAvatar !== '')).toEqual([]);
   });
 
-  test('has charts full of the last day for every server', async () => {
+  test('the demo fills the chart of the last day for every server', async () => {
     const rows = await db
       .select({
         slug: servers.slug,
@@ -93,7 +93,7 @@ describe('the demo’s community', async () => {
     }
   });
 
-  test('is made once, and its history goes on where it stopped', async () => {
+  test('the demo is seeded once, and its history continues where it stopped', async () => {
     expect(await seedCommunity(db, new Date(now.getTime() + 60_000))).toBe(false);
     const count = async () => {
       const [row] = await db.select({ count: sql<number>`count(*)::int` }).from(serverSamples);
@@ -126,7 +126,7 @@ describe('the demo’s games', async () => {
       games.advance(new Date(now.getTime() + second * 1000));
   };
 
-  test('are at least six, and change over time', async () => {
+  test('the demo has at least six games, which change over time', async () => {
     expect(games.addresses.size).toBeGreaterThanOrEqual(6);
     const before = await ask('jailbreak');
     if (!before.hasResponded) throw new Error(before.reason);

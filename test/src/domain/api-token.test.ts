@@ -62,6 +62,6 @@ test('one changed, missing or added character makes it invalid', () => {
   }
 });
 
-test('it is kept as SHA-256, in hexadecimal', () => {
+test('a token is stored as SHA-256 in hexadecimal', () => {
   expect(hashApiToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });

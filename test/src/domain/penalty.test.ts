@@ -147,7 +147,7 @@ describe('who gave a penalty', () => {
   const byUnknown = (adminName: string) => ({ adminName, adminSteamId: UNKNOWN_STEAM_ID });
   const byPlayer = (adminName: string) => ({ adminName, adminSteamId: aSteamId(1) });
 
-  test('is the console without a SteamID, with its name or none', () => {
+  test('an admin without a SteamID is the console, named or not', () => {
     for (const name of ['Console', 'CONSOLE', '', '\u3164']) {
       expect([name, isByConsole(byUnknown(name)), isByConsole(byPlayer(name))]).toEqual([name, true, false]);
     }
@@ -156,7 +156,7 @@ describe('who gave a penalty', () => {
     }
   });
 
-  test('is an erased admin without a SteamID and with the name that is stored for them', () => {
+  test('an admin with the name stored for erased people is an erased admin', () => {
     expect(isByErasedAdmin(byUnknown(FORMER_ADMIN))).toBe(true);
     expect(isByErasedAdmin(byPlayer(FORMER_ADMIN))).toBe(false);
     expect(isByErasedAdmin(byUnknown('Ala'))).toBe(false);
@@ -165,7 +165,7 @@ describe('who gave a penalty', () => {
   });
 });
 
-test('who lifted a penalty is named in the words of the reader', () => {
+test('names who lifted a penalty in the reader’s language', () => {
   const words = { console: 'Konsola', formerAdmin: 'Były admin' };
   for (const [stored, shown] of [
     [FORMER_ADMIN, 'Były admin'],

@@ -42,7 +42,7 @@ test('simultaneous requests load once', async () => {
   ]);
 });
 
-test('when loading fails, the last value is used for a quarter of an hour', async () => {
+test('uses the last value for a quarter of an hour while loading fails', async () => {
   const cache = open();
   await cache.get('a', async () => 1);
   passTo(899);
@@ -58,7 +58,7 @@ test('a failure is not cached', async () => {
   expect(await cache.get('a', async () => 1)).toBe(1);
 });
 
-test('beyond its size the oldest is dropped', async () => {
+test('drops the oldest entry beyond its size', async () => {
   const cache = open();
   for (const key of ['a', 'b', 'c']) await cache.get(key, async () => 1);
   expect(await cache.get('c', async () => 2)).toBe(1);

@@ -59,16 +59,19 @@ describe('a server that responds', () => {
     if (outcome.hasResponded) expect(outcome.state.pingMs).toBeGreaterThanOrEqual(1);
   });
 
-  test.each(['both', 'players'] as const)('is understood with challenges for %s', async (challenges) => {
-    const server = await aServer({
-      game: { players: [aPlayer('Ala', 1)] },
-      respond: requireChallenge(challenges),
-    });
-    expect(await ask(server)).toMatchObject({
-      hasResponded: true,
-      state: { players: [{ name: 'Ala', score: 1 }] },
-    });
-  });
+  test.each(['both', 'players'] as const)(
+    'reads a server that sends challenges for %s',
+    async (challenges) => {
+      const server = await aServer({
+        game: { players: [aPlayer('Ala', 1)] },
+        respond: requireChallenge(challenges),
+      });
+      expect(await ask(server)).toMatchObject({
+        hasResponded: true,
+        state: { players: [{ name: 'Ala', score: 1 }] },
+      });
+    },
+  );
 
   test('leaves nameless entries out of the players and in the count', async () => {
     const nameless = INVISIBLE_NAMES.map((name) => aPlayer(name));
@@ -95,7 +98,7 @@ describe('a server that responds', () => {
     });
   });
 
-  test('is shown without the control characters in its texts, NUL included', async () => {
+  test('removes control characters, NUL included, from a server’s texts', async () => {
     const server = await aServer({
       game: {
         hostname: '\u0001Red\u0007 server',
@@ -108,7 +111,7 @@ describe('a server that responds', () => {
     });
   });
 
-  test('that never sends its players is online with none', async () => {
+  test('shows a server that never sends its players as online with none', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala'), aPlayer('Ola')] },
       respond: (response, { isInfo }) => (isInfo ? [response] : []),
@@ -119,7 +122,7 @@ describe('a server that responds', () => {
     });
   });
 
-  test('is asked again when a request was lost', async () => {
+  test('asks again when a request was lost', async () => {
     const server = await aServer({
       game: { players: [aPlayer('Ala', 4)] },
       respond: (response) => (server.requests.info === 1 ? [] : [response]),
@@ -130,7 +133,7 @@ describe('a server that responds', () => {
     });
   });
 
-  test('is found by host name and over IPv6', async () => {
+  test('polls a server by host name and over IPv6', async () => {
     const four = await aServer();
     expect(await queryGameServer(`localhost:${four.port}`, { timeoutMs: 5000 })).toMatchObject({
       hasResponded: true,
@@ -145,24 +148,24 @@ describe('a server that responds', () => {
 });
 
 describe('a poll is missed', () => {
-  test('when nothing comes back', async () => {
+  test('a poll is missed when nothing comes back', async () => {
     const server = await aServer({ respond: staySilent });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
     expect(server.requests.info).toBeGreaterThan(1);
   });
 
-  test('when the response is too slow', async () => {
+  test('a poll is missed when the response is too slow', async () => {
     const server = await aServer({ delayMs: 700 });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'time-out' });
   });
 
-  test('when nobody listens at the port, at once', async () => {
+  test('a poll is missed at once when nobody listens at the port', async () => {
     const server = await aServer();
     await server.stop();
     expect(await ask(server, 3000)).toEqual({ hasResponded: false, reason: 'refused' });
   });
 
-  test('when the system sends nothing to its address, at once', async () => {
+  test('a poll is missed at once when the system cannot send to the address', async () => {
     // Without SO_BROADCAST the system refuses to send to it.
     expect(await queryGameServer('255.255.255.255:27015', { timeoutMs: 3000 })).toEqual({
       hasResponded: false,
@@ -170,17 +173,20 @@ describe('a poll is missed', () => {
     });
   });
 
-  test('when the server banned our address, which is not a time-out', async () => {
+  test('a poll is missed as banned, not as a time-out, when the server banned our address', async () => {
     const server = await aServer({ respond: () => [aBannedPacket()] });
     expect(await ask(server)).toEqual({ hasResponded: false, reason: 'banned-by-server' });
   });
 
-  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', ''])('when the response is %p', async (answer) => {
-    const server = await aServer({ respond: () => [Buffer.from(answer)] });
-    expect(await ask(server, 1000)).toEqual({ hasResponded: false, reason: 'malformed' });
-  });
+  test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', ''])(
+    'a poll is missed when the response is %p',
+    async (answer) => {
+      const server = await aServer({ respond: () => [Buffer.from(answer)] });
+      expect(await ask(server, 1000)).toEqual({ hasResponded: false, reason: 'malformed' });
+    },
+  );
 
-  test('when the A2S_INFO response is cut before the end of the player counts', async () => {
+  test('a poll is missed when the A2S_INFO response ends before the player counts', async () => {
     const server = await aServer({ game: { hostname: 'Cut', map: 'de_nuke' } });
     let wholeBytes = 0;
     const cutTo = (sizeBytes?: number) => {
@@ -206,12 +212,12 @@ describe('a poll is missed', () => {
     }
   });
 
-  test('when a split response is cut', async () => {
+  test('a poll is missed when a split response is cut', async () => {
     const server = await aServer({ respond: (response) => splitIntoParts(response.subarray(0, 50)) });
     expect(await ask(server, 300)).toEqual({ hasResponded: false, reason: 'malformed' });
   });
 
-  test('when the server has neither a map nor slots', async () => {
+  test('a poll is missed when the server has neither a map nor slots', async () => {
     const server = await aServer({ game: { map: '', maxPlayers: 0 } });
     expect(await ask(server)).toEqual({ hasResponded: false, reason: 'no-game' });
     server.game.maxPlayers = 10;
@@ -219,7 +225,7 @@ describe('a poll is missed', () => {
   });
 
   test.each(['no-such-host.invalid:27015', 'nonsense', '127.0.0.1:0', ''])(
-    'when no host is found in %p',
+    'a poll is missed when no host is found in %p',
     async (address) => {
       expect(await queryGameServer(address, { timeoutMs: 5000 })).toEqual({
         hasResponded: false,
@@ -228,7 +234,7 @@ describe('a poll is missed', () => {
     },
   );
 
-  test('when the query is aborted, at once', async () => {
+  test('a poll is missed at once when the query is aborted', async () => {
     const server = await aServer({ respond: staySilent });
     const stopping = new AbortController();
     const outcome = queryGameServer(server.address, { timeoutMs: 5000, signal: stopping.signal });

@@ -43,7 +43,7 @@ const BZIP2_BOMB = Buffer.from(
 );
 
 describe('a split response', () => {
-  test('that is compressed is refused at once, and never decompressed', async () => {
+  test('refuses a compressed split response at once, without decompressing it', async () => {
     const header = Buffer.concat([uint16(0), uint16(0), uint16(0), uint16(0)]);
     const bomb = aSplitPart({
       id: 0x8000_0001,
@@ -57,7 +57,7 @@ describe('a split response', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
   });
 
-  test('of more parts or bytes than any server has to send is refused at once', async () => {
+  test('refuses a split response with more parts or bytes than any server needs', async () => {
     const part = (total: number, number: number, bytes: number) =>
       aSplitPart({ total, number, payload: Buffer.alloc(bytes) });
     const floods = [
@@ -75,7 +75,7 @@ describe('a split response', () => {
     }
   });
 
-  test('is put together from parts that come twice, in any order, and among those of another', async () => {
+  test('assembles a split response whose parts come twice, in any order, among those of another', async () => {
     const parts = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), {
       id: 1,
       partBytes: 9,
@@ -91,7 +91,7 @@ describe('a split response', () => {
     expect(await ask(server)).toMatchObject({ state: { hostname: 'Wanted, in several parts' } });
   });
 
-  test('of which a part never comes is a miss once the time is over', async () => {
+  test('misses a poll whose split response lacks a part until the time is over', async () => {
     const server = await aServerWith(splitIntoParts(anInfoPacket()).slice(1));
     expect(await ask(server, 1200)).toEqual(MALFORMED);
     expect(server.requests).toHaveLength(3);
@@ -119,34 +119,37 @@ describe('a split response', () => {
 describe('counts are the bytes of A2S_INFO', () => {
   const keywords = (value: string) => Buffer.concat([Buffer.from([0x20]), text(value)]);
 
-  test.each(['cp99999999999,mp9999', 'cp-7,mp-1', 'cp0,mp0'])('whatever tags say (%s)', async (tags) => {
-    for (const appId of [252490, 730]) {
-      const info = anInfoPacket({
-        appId: appId & 0xffff,
-        extraData: Buffer.concat([
-          Buffer.from([0x21]),
-          text(tags),
-          uint16(appId & 0xffff),
-          uint16(appId >> 16),
-          uint16(0),
-          uint16(0),
-        ]),
-      });
-      expect(await ask(await aServerWith([info]))).toMatchObject({
-        hasResponded: true,
-        state: { playersCount: 3, maxPlayers: 10 },
-      });
-    }
-  });
+  test.each(['cp99999999999,mp9999', 'cp-7,mp-1', 'cp0,mp0'])(
+    'counts players by the bytes of A2S_INFO, whatever tags say (%s)',
+    async (tags) => {
+      for (const appId of [252490, 730]) {
+        const info = anInfoPacket({
+          appId: appId & 0xffff,
+          extraData: Buffer.concat([
+            Buffer.from([0x21]),
+            text(tags),
+            uint16(appId & 0xffff),
+            uint16(appId >> 16),
+            uint16(0),
+            uint16(0),
+          ]),
+        });
+        expect(await ask(await aServerWith([info]))).toMatchObject({
+          hasResponded: true,
+          state: { playersCount: 3, maxPlayers: 10 },
+        });
+      }
+    },
+  );
 
-  test('of 255 and of none', async () => {
+  test('reads counts of 255 and of none', async () => {
     const full = await aServerWith([anInfoPacket({ players: 255, maxPlayers: 255 })]);
     expect(await ask(full)).toMatchObject({ state: { playersCount: 255, maxPlayers: 255 } });
     const empty = await aServerWith([anInfoPacket({ players: 0, maxPlayers: 0 })]);
     expect(await ask(empty)).toMatchObject({ state: { playersCount: 0, maxPlayers: 0 } });
   });
 
-  test('and nothing but A2S_INFO and A2S_PLAYER is asked, whichever game it says to be', async () => {
+  test('sends only A2S_INFO and A2S_PLAYER, whatever game the server reports', async () => {
     // Special cases for Battalion 1944, Squad and Soulmask once made a good response malformed.
     for (const appId of [489940, 393380, 2646460]) {
       const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
@@ -163,7 +166,7 @@ describe('counts are the bytes of A2S_INFO', () => {
 });
 
 describe('a whole response', () => {
-  test('may carry every field of extra data, and bytes behind its end', async () => {
+  test('reads a response with every field of extra data and bytes behind its end', async () => {
     const extraData = Buffer.concat([
       Buffer.from([0x80 | 0x10 | 0x40 | 0x20 | 0x01]),
       uint16(27015),
@@ -183,7 +186,7 @@ describe('a whole response', () => {
     });
   });
 
-  test('with texts that are no UTF-8 keeps what can be read of them', async () => {
+  test('keeps what can be read of texts that are not UTF-8', async () => {
     const broken = Buffer.from([0x41, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x42]);
     const server = await aServerWith(
       [anInfoPacket({ hostname: broken })],
@@ -267,7 +270,7 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
     return copy;
   };
 
-  test('with the entries that are whole', async () => {
+  test('shows the complete entries of a broken player list', async () => {
     const countIn = (bytes: number) => entryEnds.filter((end) => end <= bytes).length;
     const cases: [Buffer, number][] = [
       ...[5, 6, 7, 20, 1260, full.length - 1].map((bytes): [Buffer, number] => [
@@ -303,20 +306,20 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
 });
 
 describe('a server that answers without an end', () => {
-  test('by one new challenge after another is a miss after a few', async () => {
+  test('gives up on a server that keeps sending new challenges', async () => {
     let challenge = 1;
     const server = await aServer(() => [aChallengePacket(challenge++)]);
     expect(await ask(server)).toEqual(MALFORMED);
     expect(server.requests.length).toBeLessThanOrEqual(4);
   });
 
-  test('by the same challenge is asked no more often than a silent one', async () => {
+  test('asks a server that repeats its challenge no more often than a silent one', async () => {
     const server = await aServer(() => [aChallengePacket(5)]);
     expect(await ask(server, 400)).toEqual(MALFORMED);
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
-  test('by a flood of datagrams is a miss before its time is over', async () => {
+  test('gives up early on a server that floods us with datagrams', async () => {
     const noise = Buffer.from('no response at all');
     let flood: ReturnType<typeof setInterval> | undefined;
     const server = await aServer(({ send }) => {

@@ -30,7 +30,7 @@ describe('networks', () => {
     }
   });
 
-  test('of IPv4 addresses may be written as IPv6', () => {
+  test('matches an IPv4 address that is written as IPv6', () => {
     for (const [network, inside, outside] of [
       ['::ffff:10.0.0.0/104', '10.1.2.3', '11.0.0.1'],
       ['::FFFF:a00:0/104', '::ffff:10.1.2.3', 'fd00::1'],
@@ -71,7 +71,7 @@ describe('public addresses', () => {
     }
   });
 
-  test('do not include those that lead anywhere else, however they are written', () => {
+  test('never takes an address that leads elsewhere for public, however it is written', () => {
     for (const address of [
       '0.0.0.0',
       '10.0.0.1',

@@ -246,7 +246,7 @@ describe('a bad value ends with one line that names variable, value and what is 
     );
   });
 
-  test('never in more than one line', () => {
+  test('a refused setting takes exactly one line', () => {
     expect(refusalOf({ HOST: 'x', PORT: '1\n2' })).not.toContain('\n');
     expect(refusalOf({ LOG_LEVEL: 'a\r\nb' })).toBe(
       'LOG_LEVEL="a\\r\\nb" isn\'t valid: use one of trace, debug, info, warn, error, fatal, silent',

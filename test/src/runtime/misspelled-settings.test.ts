@@ -31,7 +31,7 @@ describe('a variable that resembles a setting', () => {
     expect(findMisspelled({ [variable]: 'x' })).toEqual([{ variable, meant }]);
   });
 
-  test('is not reported when it is empty, or when the setting itself is set', () => {
+  test('reports no misspelled variable that is empty or whose setting is set', () => {
     expect(findMisspelled({ LOGLEVEL: '', OWNER_STEAMID: ' ' })).toEqual([]);
     expect(findMisspelled({ LOGLEVEL: 'x', LOG_LEVEL: 'info' })).toEqual([]);
   });

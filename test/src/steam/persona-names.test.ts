@@ -28,13 +28,13 @@ describe('the Steam profile', () => {
     });
   });
 
-  test('is not requested without a key', async () => {
+  test('requests no Steam profile without a key', async () => {
     steamApi.requests = 0;
     expect(await fetchProfile(createSteamApi({ ...settings, apiKey: undefined }))).toEqual({});
     expect(steamApi.requests).toBe(0);
   });
 
-  test('is absent, without failing the sign-in, when Steam fails, is late, or responds with nonsense', async () => {
+  test('signs in without a Steam name when Steam fails, is late, or responds with nonsense', async () => {
     for (const answer of ['fails', 'never', 'html', 'nonsense', 'redirects'] as const) {
       steamApi.answer = answer;
       expect([answer, await fetchProfile()]).toEqual([answer, {}]);
@@ -42,14 +42,14 @@ describe('the Steam profile', () => {
     expect(failures.length).toBeGreaterThanOrEqual(4);
   });
 
-  test('never puts the key into a message', async () => {
+  test('never puts the Steam key into a message', async () => {
     const failing = (url: string) => Promise.reject(new Error(`cannot reach ${url}`));
     await fetchProfile(createSteamApi({ ...settings, fetch: failing }));
     expect(failures).toHaveLength(1);
     expect(failures.join()).not.toContain(steamApi.key);
   });
 
-  test('is cleaned: control characters, length, and addresses that are not https', async () => {
+  test('cleans a Steam profile of control characters, excess length and addresses without https', async () => {
     steamApi.players = {
       [STEAM_ID]: { personaname: ` \u0000a\nb${'💀'.repeat(100)}`, avatarfull: 'javascript:alert(1)' },
     };
@@ -58,7 +58,7 @@ describe('the Steam profile', () => {
     expect(await fetchProfile()).toEqual({});
   });
 
-  test('of another account is not used', async () => {
+  test('ignores the Steam profile of another account', async () => {
     steamApi.players = { '76561198000000002': { personaname: 'Somebody else' } };
     steamApi.answersForAnybody = true;
     expect(await fetchProfile()).toEqual({});

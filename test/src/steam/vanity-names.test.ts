@@ -58,7 +58,7 @@ test('asks nothing once the calls of the day are used up', async () => {
   expect(steam.requests).toBe(before);
 });
 
-test('does not carry the key to where a redirect points', async () => {
+test('never sends the Steam key to where a redirect points', async () => {
   steam.answer = 'redirects';
   await expect(newNames().resolve('moved')).rejects.toThrow(Unavailable);
   steam.answer = 'players';

@@ -43,7 +43,7 @@ describe('a message is refused', () => {
     expect(checkMessage(form, [])).toMatchObject({ code: 50035 });
   });
 
-  test('when there is nothing in it', () => {
+  test('the fake refuses an empty message', () => {
     expect(checkMessage({}, [])).toMatchObject({ code: 50006 });
     expect(checkMessage({ content: 'x' }, [])).toBeUndefined();
   });
@@ -61,7 +61,7 @@ describe('a message is refused', () => {
 describe('commands are refused', () => {
   const command = { name: 'a', description: 'b' };
 
-  test('only when something is wrong', () => {
+  test('the fake accepts commands in which nothing is wrong', () => {
     expect(checkCommands([command], { isGuild: true })).toBeUndefined();
   });
 
@@ -108,7 +108,7 @@ describe('an interaction', () => {
     return { status: response.status, code: text === '' ? undefined : JSON.parse(text).code };
   };
 
-  test('is acknowledged once, by a callback of its kind, and unknown by another token', async () => {
+  test('the fake takes one acknowledgement of the right kind, and knows no other token', async () => {
     const { interaction, close } = await socket();
     expect(await respond({ ...interaction, token: 'other' }, { type: 5 })).toEqual({
       status: 404,
@@ -130,7 +130,7 @@ describe('an interaction', () => {
     close();
   });
 
-  test('is unknown after three seconds', async () => {
+  test('the fake forgets an interaction after three seconds', async () => {
     expect(fake.state.acknowledgeWithinMs).toBe(3000);
     fake.state.acknowledgeWithinMs = 20;
     const { interaction, close } = await socket();

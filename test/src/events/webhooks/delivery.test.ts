@@ -127,7 +127,7 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([1, 2, 2, 2, 3]);
   });
 
-  test('is switched off after 24 hours of failed attempts, not before', async () => {
+  test('switches an endpoint off after 24 hours of failed attempts, not before', async () => {
     receiver.respond = () =>
       new Response(null, { status: 302, headers: { location: `${receiver.origin}/x` } });
     const started = startQueue();
@@ -152,13 +152,13 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([7, 8]);
   });
 
-  test('does not wait for a time that was stored while the clock was ahead', async () => {
+  test('delivers at once although the next attempt was stored while the clock was ahead', async () => {
     startQueue({ failures: 3, retryAt: after(30 * 86_400) });
     newestId = 1;
     await waitFor(() => last()?.deliveredUpTo === 1);
   });
 
-  test('is tried at once on request, for another 24 hours', async () => {
+  test('tries an endpoint at once on request, for another 24 hours', async () => {
     receiver.respond = () => new Response(null, { status: 500 });
     const started = startQueue({ failures: 30, retryAt: after(3000) });
     newestId = 1;
@@ -183,7 +183,7 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([1, 1, 2, 3]);
   });
 
-  test('that responds 410 is switched off at once', async () => {
+  test('switches off an endpoint that responds 410 at once', async () => {
     receiver.respond = () => new Response(null, { status: 410 });
     const started = startQueue();
     newestId = 2;

@@ -114,7 +114,7 @@ describe('the destination of a message', () => {
     expect(inner.connections).toEqual([]);
   });
 
-  test('of several addresses only the allowed ones are used', async () => {
+  test('connects only to the allowed ones of several addresses', async () => {
     const receiver = aReceiver();
     const post = createPost({
       mayConnect: loopbackOnly,
@@ -153,7 +153,7 @@ describe('connections', () => {
   }
   const TAKEN = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-  test('are kept for the next message', async () => {
+  test('keeps a connection for the next message', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(TAKEN));
     const post = createPost({ mayConnect: loopbackOnly });
     for (let message = 0; message < 5; message++)
@@ -161,7 +161,7 @@ describe('connections', () => {
     expect(endpoint.connections).toHaveLength(1);
   });
 
-  test('that the endpoint closes with or after a message cost no attempt', async () => {
+  test('loses no attempt when the endpoint closes a kept connection', async () => {
     const post = createPost({ mayConnect: loopbackOnly });
     const ends = await anEndpoint((socket) => socket.end(TAKEN));
     const resets = await anEndpoint((socket, messages) => {
@@ -174,7 +174,7 @@ describe('connections', () => {
     }
   });
 
-  test('are made to the next address of a name if one refuses them', async () => {
+  test('tries the next address of a name when one refuses the connection', async () => {
     const receiver = aReceiver({ hostname: LISTENING });
     const { port } = new URL(receiver.origin);
     const post = createPost({
@@ -184,7 +184,7 @@ describe('connections', () => {
     expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
   });
 
-  test('of each further attempt begin with another address of the name', async () => {
+  test('begins each further attempt with another address of the name', async () => {
     const receiver = aReceiver({ hostname: LISTENING });
     const { port } = new URL(receiver.origin);
     const silent = net.createServer((socket) => socket.on('error', () => {}));
