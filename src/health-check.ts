@@ -13,7 +13,8 @@ try {
 
 /** @throws {Unavailable} */
 async function requireReady(address: string): Promise<void> {
-  const response = await fetch(address).catch((cause: unknown) => {
+  // Docker gives every container the HTTP_PROXY of its configuration.
+  const response = await fetch(address, { proxy: false }).catch((cause: unknown) => {
     throw new Unavailable(`${address} cannot be reached`, { cause });
   });
   if (!response.ok) throw new Unavailable(`${address} responded with status ${response.status}`);

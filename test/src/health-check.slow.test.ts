@@ -62,8 +62,9 @@ test.each([
     expect([await ask('/healthz'), await ask('/readyz'), await ask('/metrics')]).toEqual([200, 200, 200]);
     expect(await ask('/api/v1/servers')).toBe(isApi ? 200 : 404);
     expect(await check(env)).toEqual({ code: 0, stderr: '' });
-    // As in a container, where the service listens on every address.
-    expect(await check({ ...env, HOST: '0.0.0.0' })).toEqual({ code: 0, stderr: '' });
+    // As in a container, where the service listens on every address, and Docker sets the proxy.
+    const proxies = { HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' };
+    expect(await check({ ...env, ...proxies, HOST: '0.0.0.0' })).toEqual({ code: 0, stderr: '' });
 
     proxy.cut();
     await waitFor(async () => (await ask('/readyz')) === 503);

@@ -167,7 +167,13 @@ async function requestJson(
   let status: number;
   let text: string | undefined;
   try {
-    const response = await discord.fetch(`${discord.apiUrl}${path}`, { ...init, redirect: 'manual', signal });
+    const response = await discord.fetch(`${discord.apiUrl}${path}`, {
+      ...init,
+      redirect: 'manual',
+      signal,
+      // As for Steam: a code is exchanged once, so a reset of a kept connection would end the link.
+      keepalive: false,
+    });
     status = response.status;
     text = await readBoundedText(response, MAX_RESPONSE_BYTES);
   } catch (cause) {

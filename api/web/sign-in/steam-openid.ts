@@ -211,6 +211,8 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       body,
       redirect: 'manual',
       signal,
+      // A connection that was kept may be reset under this request, which is not repeated.
+      keepalive: false,
       headers: { accept: 'text/plain' },
     });
     const text = await readBoundedText(response, MAX_RESPONSE_BYTES);

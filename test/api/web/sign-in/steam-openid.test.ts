@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { createServer, connect as dial } from 'node:net';
 import {
   ASSERTION_RULES,
   AssertionRefused,
@@ -270,6 +271,28 @@ describe('the provider itself', () => {
       await expect(verdict).rejects.toThrow(/^Steam responded without a verdict: status \d+, /);
       await expect(verdict).rejects.toBeInstanceOf(Unavailable);
     }
+  });
+
+  test('confirms each sign-in over a connection of its own, since it may reset one that was kept', async () => {
+    const { port } = new URL(provider.url);
+    const resetting = createServer((client) => {
+      const upstream = dial(Number(port), '127.0.0.1');
+      let requests = 0;
+      client.on('data', (bytes) => {
+        if (bytes.toString('latin1').startsWith('POST ')) requests += 1;
+        if (requests > 1) client.resetAndDestroy();
+        else upstream.write(bytes);
+      });
+      upstream.pipe(client);
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      client.on('close', () => upstream.destroy());
+    });
+    await new Promise<void>((settle) => resetting.listen(0, '127.0.0.1', settle));
+    const address = resetting.address();
+    const through = `http://127.0.0.1:${typeof address === 'object' && address?.port}/openid/login`;
+    steam.fetch = (_url, init) => fetch(through, init);
+    for (let i = 0; i < 4; i++) expect(await refusal(aReturn())).toBeUndefined();
+    resetting.close();
   });
 
   test('has a clock, whose difference from ours is named when it is too large', async () => {
