@@ -18,6 +18,7 @@ import type { MemberRoute } from './request/member-route.ts';
 import { createRedirect } from './request/notice.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';
+import { createEndedSessions } from './request/session.ts';
 import { createSigner } from './request/signing.ts';
 import {
   asMember,
@@ -102,7 +103,7 @@ export function pages(deps: PagesDeps) {
     // Visitors who sign in on the home page are redirected to their account.
     ...publicRoutes.map(({ path }) => path).filter((path) => path !== '/'),
   ]);
-  const visits = { ...shared, readDestination };
+  const visits = { ...shared, readDestination, endedSessions: createEndedSessions() };
   const signIn = {
     ...visits,
     steam: { providerUrl: settings.steam.openIdUrl, fetch: fetchUrl, now },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import Bowser from 'bowser';
+import { LRUCache } from 'lru-cache';
 import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
 import {
   createSession,
@@ -14,6 +15,17 @@ import type { Cookies } from './cookies.ts';
 import { hashOf, type Signer } from './signing.ts';
 
 export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
+/** Hashes of sessions that have ended: a session never opens again. */
+export type EndedSessions = LRUCache<string, true>;
+
+/** A minute, in case a clock was wrong when the session seemed to have ended. */
+const ENDED_CACHED_MS = 60_000;
+const MAX_ENDED = 10_000;
+
+/** Remembers ended sessions, so that their cookies cost no query for each request that a limit refuses. */
+export function createEndedSessions(): EndedSessions {
+  return new LRUCache({ max: MAX_ENDED, ttl: ENDED_CACHED_MS });
+}
 
 /** Sessions expire this long after the last visit, and at {@link lastEndOf} at the latest. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
@@ -45,14 +57,19 @@ export async function startSession(
  * @returns the session and, if it was extended, the Set-Cookie header value that extends the cookie.
  */
 export async function openSession(
-  { db, cookies, signer }: SessionDeps,
+  { db, cookies, signer, endedSessions }: SessionDeps & { endedSessions: EndedSessions },
   request: Request,
   now: Date,
 ): Promise<{ session: Session; cookie?: string } | undefined> {
   const id = readSessionId({ cookies, signer }, request);
   if (id === undefined) return undefined;
-  const session = await findSession(db, hashOf(id), now);
-  if (!session) return undefined;
+  const idHash = hashOf(id);
+  if (endedSessions.has(idHash)) return undefined;
+  const session = await findSession(db, idHash, now);
+  if (!session) {
+    endedSessions.set(idHash, true);
+    return undefined;
+  }
   if (now.getTime() - session.seenAt.getTime() < EXTEND_AFTER_MS) return { session };
   const expiresAt = new Date(Math.min(endOf(now).getTime(), lastEndOf(session).getTime()));
   try {

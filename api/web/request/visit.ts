@@ -9,13 +9,14 @@ import { placeOfForm, type ReadDestination } from './destination.ts';
 import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';
 import { type Notice, readNotice } from './notice.ts';
 import { PageError } from './page-error.ts';
-import { openSession } from './session.ts';
+import { type EndedSessions, openSession } from './session.ts';
 import type { Signer } from './signing.ts';
 
 export type VisitDeps = {
   db: Db;
   cookies: Cookies;
   signer: Signer;
+  endedSessions: EndedSessions;
   now: () => Date;
   readDestination: ReadDestination;
   timeZone: string;

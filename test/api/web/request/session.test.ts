@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { loadSessionSecret } from '../../../../api/web/request/signing.ts';
 import { sessions } from '../../../../src/db/schema/accounts.ts';
@@ -50,6 +50,18 @@ describe('a session', () => {
       const { text } = await browser.get('/account');
       expect([value, text.includes('Sign in through Steam')]).toEqual([value, true]);
     }
+  });
+
+  test('that has ended is looked up once, however often its cookie is sent', async () => {
+    const browser = await signedIn();
+    const cookie = browser.cookies.get('session') ?? '';
+    await browser.post('/account/sign-out');
+    browser.cookies.set('session', cookie);
+    await browser.get('/account');
+    using queries = spyOn(db, 'select');
+    for (let i = 0; i < 3; i++)
+      expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    expect(queries).not.toHaveBeenCalled();
   });
 
   test('is found beside 8 kB of cookies of others, and not read among more', async () => {
