@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import { type FlagSource, USER_FLAGS } from '../domain/rights/user-flags.ts';
+import {
+  type FlagSource,
+  USER_FLAG_COLUMNS,
+  USER_FLAGS,
+  type UserFlagColumn,
+} from '../domain/rights/user-flags.ts';
 import { type SteamId64, steamProfileUrl } from '../domain/steam-id.ts';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { loadPlayerRecord, type PlayerRecord } from '../queries/penalties/player-record.ts';
@@ -28,20 +33,19 @@ type UserOptions = {
   discordUsername?: string;
   discordAvatar?: string;
   hideDiscord?: boolean;
-} & { [Option in Flag['option']]?: boolean };
+} & { [Option in (typeof FLAGS)[UserFlagColumn]['option']]?: boolean };
 
 const USERS_LISTED = 100;
 const PENALTIES_SHOWN = 20;
 const MAX_TEXT_LENGTH = 128;
 /** The flags by their options, and how help names them. */
-const FLAGS = [
-  { option: 'owner', column: 'isOwner', words: 'the flag owner' },
-  { option: 'admin', column: 'isAdmin', words: 'the flag admin' },
-  { option: 'moderator', column: 'isModerator', words: 'the flag moderator' },
-  { option: 'svip', column: 'hasSvip', words: 'SVIP' },
-  { option: 'serviceplus', column: 'isServiceplus', words: 'Premium (Service+)' },
-] as const;
-type Flag = (typeof FLAGS)[number];
+const FLAGS = {
+  isOwner: { option: 'owner', words: 'the flag owner' },
+  isAdmin: { option: 'admin', words: 'the flag admin' },
+  isModerator: { option: 'moderator', words: 'the flag moderator' },
+  hasSvip: { option: 'svip', words: 'SVIP' },
+  isServiceplus: { option: 'serviceplus', words: 'Premium (Service+)' },
+} as const satisfies Record<UserFlagColumn, { option: string; words: string }>;
 
 /** `users set | show | list | block | unblock | export | erase`. */
 export function addUserCommands(program: Command, session: Session): void {
@@ -56,7 +60,7 @@ export function addUserCommands(program: Command, session: Session): void {
     .option('--discord-avatar <hash>', 'avatar of their Discord account, as Discord names it')
     .option('--hide-discord', 'show their Discord account only to admins and moderators')
     .option('--no-hide-discord', 'show it to everybody');
-  for (const { option, words } of FLAGS) {
+  for (const { option, words } of Object.values(FLAGS)) {
     set
       .option(`--${option}`, `give them ${words}`)
       .option(`--no-${option}`, `take ${words} away from them, if it was given by hand`);
@@ -134,9 +138,9 @@ function changesOf(options: UserOptions): UserChanges {
       `--discord-id ${JSON.stringify(discordId)} isn't valid: use a Discord id, or nothing to unlink`,
     );
   }
-  const flags: { [Column in Flag['column']]?: boolean } = {};
-  for (const { option, column } of FLAGS) {
-    const value = options[option];
+  const flags: { [Column in UserFlagColumn]?: boolean } = {};
+  for (const column of USER_FLAG_COLUMNS) {
+    const value = options[FLAGS[column].option];
     if (value !== undefined) flags[column] = value;
   }
   return {
@@ -218,7 +222,7 @@ function toLines(lines: [string, string][]): string {
 
 /** Where a flag comes from: `admin: simpleadmin, until 2026-12-05 10:00 UTC`. */
 function describeGivenFlag({ flag, source, endsAt }: GivenFlag): string {
-  const name = FLAGS.find(({ column }) => column === USER_FLAGS[flag])?.option ?? flag;
+  const name = FLAGS[USER_FLAGS[flag]].option;
   return `${name}: ${SOURCES[source] ?? source}${endsAt ? `, until ${describeMoment(endsAt)}` : ''}`;
 }
 
@@ -234,6 +238,6 @@ function describeBlock({ blockedAt, blockReason }: User): string {
 }
 
 function flagsOf(user: User): string {
-  const names = FLAGS.filter(({ column }) => user[column]).map(({ option }) => option);
+  const names = USER_FLAG_COLUMNS.filter((column) => user[column]).map((column) => FLAGS[column].option);
   return names.length === 0 ? '-' : names.join(', ');
 }

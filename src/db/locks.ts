@@ -14,7 +14,7 @@ export const LOCKS = {
   playerSound: 727_005,
   /** With the hash of a source's name: one import of a source runs at a time. */
   importSource: 727_006,
-  /** Held while the flags of a source are saved; shared by transactions that create accounts (`0005_flags.sql`). */
+  /** Held while the flags of a source are saved; shared by sign-ins and whatever else creates accounts (`0005_flags.sql`). */
   flags: 727_007,
   /**
    * Taken shared by whatever writes about people without locking their row in `users` (imports, Steam's bans, data

@@ -19,12 +19,7 @@ export type FlagSystem = (typeof FLAG_SYSTEMS)[number];
 export type FlagSource = 'hand' | 'configuration' | FlagSystem;
 
 /** Flags that other systems may give: owners are only named here. */
-export const MAPPED_FLAGS = [
-  'is_admin',
-  'is_moderator',
-  'has_svip',
-  'is_serviceplus',
-] as const satisfies UserFlag[];
+export const MAPPED_FLAGS = USER_FLAG_NAMES.filter((flag) => flag !== 'is_owner');
 
 /** Which permissions, groups or roles of another system give which flag: any of those listed is enough. */
 export type FlagMapping = readonly { flag: UserFlag; permissions: readonly string[] }[];

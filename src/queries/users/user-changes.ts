@@ -11,7 +11,13 @@ import {
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { recordAudit } from '../audit-log.ts';
-import { giveFlags, listGivenFlags, saveFlagRound, saveFlagsByHand } from './user-flags.ts';
+import {
+  giveFlags,
+  holdOffFlagRounds,
+  listGivenFlags,
+  saveFlagRound,
+  saveFlagsByHand,
+} from './user-flags.ts';
 import {
   findUserByDiscordId,
   liftBlock,
@@ -158,9 +164,11 @@ export async function setUserFlags(
 
 /**
  * The user, created when missing, with the row locked until the transaction ends.
+ * @param tx a transaction that has taken no lock yet.
  * @param actor the user themself by default.
  */
 async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<User> {
+  await holdOffFlagRounds(tx);
   for (;;) {
     const [created] = await tx.insert(users).values({ steamId64 }).onConflictDoNothing().returning();
     if (created) {
@@ -179,8 +187,9 @@ async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Pr
  * @throws {Conflict} when the Discord account is linked to another user.
  */
 async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): Promise<User> {
-  const { isOwner, isAdmin, isModerator, hasSvip, isServiceplus, ...columns } = changes;
   await saveFlagsByHand(tx, steamId64, changes);
+  const columns = { ...changes };
+  for (const flag of USER_FLAG_COLUMNS) delete columns[flag];
   const { discordId } = columns;
   const holder = discordId ? await findUserByDiscordId(tx, discordId) : undefined;
   if (holder && holder.steamId64 !== steamId64) throw linkedElsewhere(discordId, holder.steamId64);

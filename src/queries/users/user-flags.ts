@@ -221,6 +221,11 @@ export async function lockFlags(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.flags})`);
 }
 
+/** Blocks rounds until the transaction ends: they lock the flags of a user, then the user. */
+export async function holdOffFlagRounds(tx: Db): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.flags})`);
+}
+
 async function listErasedWithoutAccount(
   tx: Db,
   steamIds: readonly SteamId64[],

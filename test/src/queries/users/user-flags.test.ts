@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import { auditLog, erasedPeople, userFlags, users } from '../../../../src/db/schema/accounts.ts';
-import type { FlagSource, UserFlag } from '../../../../src/domain/rights/user-flags.ts';
+import {
+  type FlagSource,
+  USER_FLAG_COLUMNS,
+  USER_FLAG_NAMES,
+  USER_FLAGS,
+  type UserFlag,
+} from '../../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
@@ -14,14 +20,17 @@ import {
 import {
   endFlagsOfOthers,
   endTimedFlags,
+  giveFlags,
   listGivenFlags,
   saveFlagRound,
 } from '../../../../src/queries/users/user-flags.ts';
 import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { startTestService } from '../../../support/service/service.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { db, url, connection } = await createTestDatabase();
 const PLAYER = aSteamId(1);
@@ -256,6 +265,54 @@ describe('OWNER_STEAMIDS', () => {
       anEntry(NAMED, OWNER),
       anEntry(NAMED, NOBODY),
     ]);
+  });
+});
+
+test.each([
+  ['the first sign-in of an owner', false],
+  ['a sign-in of an owner who has an account', true],
+])('%s and a start that names them both succeed', async (_, hasAccount) => {
+  if (hasAccount) await insertUser(db, 1);
+  let work: Promise<unknown> = Promise.resolve();
+  await connection.begin(async (holding) => {
+    await holding`lock table user_flags in share mode`;
+    const starting = saveOwners([NAMED]);
+    await waitFor(async () => (await countWaiting(db)) === 1);
+    const signingIn = saveSignIn(db, NAMED, { configuredFlags: ['is_owner', 'is_admin'], now: new Date() });
+    await waitFor(async () => (await countWaiting(db)) === 2);
+    work = Promise.all([starting, signingIn]);
+  });
+  await work;
+  expect(await rightsOf(NAMED)).toEqual(OWNER);
+});
+
+async function listFlags(steamId64: SteamId64) {
+  const user = await findUserBySteamId(db, steamId64);
+  return USER_FLAG_COLUMNS.filter((column) => user?.[column]);
+}
+
+describe.each(USER_FLAG_NAMES)('%s', (flag) => {
+  const column = USER_FLAGS[flag];
+
+  test('is derived from what sources give, and every process is notified', async () => {
+    await insertUser(db, 1);
+    const notified = Promise.withResolvers<string>();
+    const subscription = await connection.listen('changed', notified.resolve);
+    await giveFlags(db, NAMED, 'vipcore', [flag]);
+    expect(await listFlags(NAMED)).toEqual([column]);
+    expect(await notified.promise).toBe('users');
+    await subscription.unlisten();
+    await db.delete(userFlags);
+    expect(await listFlags(NAMED)).toEqual([]);
+  });
+
+  test('counts as given by hand to a user who is inserted or saved with it', async () => {
+    await insertUser(db, 1, { [column]: true });
+    await saveUser(db, BEFORE, { changes: { [column]: true }, actor: 'operator' });
+    for (const steamId64 of [NAMED, BEFORE]) {
+      expect(await listGivenFlags(db, steamId64)).toEqual([{ flag, source: 'hand', endsAt: null }]);
+      expect(await listFlags(steamId64)).toEqual([column]);
+    }
   });
 });
 
