@@ -70,7 +70,7 @@ describe('/metrics of a peer that METRICS_ALLOW does not name', () => {
     return { status, isHidden: status === 404 && text === '{"success":false,"message":"Not found"}' };
   };
 
-  test('is hidden when a proxy forwarded the request, even a trusted one', async () => {
+  test('/metrics is hidden when a proxy forwarded the request, even a trusted one', async () => {
     for (const [name, value] of FORWARDING) {
       expect([name, await ask({ Host: 'localhost', [name]: value })]).toEqual([
         name,
@@ -79,7 +79,7 @@ describe('/metrics of a peer that METRICS_ALLOW does not name', () => {
     }
   });
 
-  test('is hidden under any Host that is not loopback: a proxy on this machine may add no header at all', async () => {
+  test('/metrics is hidden under any Host that is not loopback: a proxy on this machine may add no header at all', async () => {
     for (const host of [
       'play.example.org',
       'play.example.org:3000',
@@ -138,7 +138,7 @@ test('HEAD works for them too', async () => {
   }
 });
 
-test('other methods are 405 with Allow', async () => {
+test('a request to /metrics with another method is 405 with Allow', async () => {
   const paths = [
     '/healthz',
     '/readyz',

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 describe('a protected request', () => {
-  test('without a token is 401 on every path, and says so', async () => {
+  test('a protected request without a token is 401 on every path', async () => {
     for (const path of PROTECTED_PATHS) {
       const response = await service.get(path);
       expect([path, response.status, response.body]).toEqual([path, 401, REQUIRED]);
@@ -78,7 +78,7 @@ describe('a protected request', () => {
     expect((await service.get(`/bans?api_token=${token}&api_token=`)).body).toEqual(REQUIRED);
   });
 
-  test('is 401 for a malformed token and for an unknown one', async () => {
+  test('a protected request with a malformed or unknown token is 401', async () => {
     for (const wrong of [
       'x',
       'capi_',
@@ -101,14 +101,14 @@ describe('a protected request', () => {
     }
   });
 
-  test('never shows the token back', async () => {
+  test('a 401 never shows the token back', async () => {
     const { text, headers } = await service.get(`/bans?status=x&api_token=${token}`);
     expect(text + JSON.stringify([...headers])).not.toContain(token);
   });
 });
 
 describe('made-up tokens with a right checksum', () => {
-  test('are refused without a lookup once their address is over its limit; a known token still works', async () => {
+  test('made-up tokens are refused without a lookup once their address is over its limit; a known token still works', async () => {
     const limited = await startTestService({
       databaseUrl: database.url,
       env: { RATE_LIMIT_PROTECTED: '5' },
@@ -131,7 +131,7 @@ describe('made-up tokens with a right checksum', () => {
     });
   });
 
-  test('are the only ones that cost their address anything, however many owners share it', async () => {
+  test('only made-up tokens count against an address, however many owners share it', async () => {
     const limited = await startTestService({
       databaseUrl: database.url,
       env: { RATE_LIMIT_PROTECTED: '5' },
@@ -144,7 +144,7 @@ describe('made-up tokens with a right checksum', () => {
     expect((await limited.ask('/api/v1/bans', bearer(generateApiToken()))).status).toBe(401);
   });
 
-  test('are limited apart from a burst with one token while the shared limiter is slow', async () => {
+  test('limits made-up tokens apart from a burst with one token while the shared limiter is slow', async () => {
     const memory = createMemoryRateLimiter(60, { clockMs: () => 0 });
     const { promise: redis, resolve: respond } = Promise.withResolvers<void>();
     const limiter: RateLimiter = {
@@ -203,7 +203,7 @@ describe('made-up tokens with a right checksum', () => {
 });
 
 describe('a token', () => {
-  test('that expires is refused from that moment on', async () => {
+  test('refuses a token from the moment it expires', async () => {
     const expiring = await aToken(db, 2, { expiresAt: new Date(NOW.getTime() + 60_000) });
     service.clock.now = new Date(NOW.getTime() + 59_999);
     expect((await service.get('/bans', bearer(expiring.token))).status).toBe(200);
@@ -211,7 +211,7 @@ describe('a token', () => {
     expect((await service.get('/bans', bearer(expiring.token))).body).toEqual(INVALID);
   });
 
-  test('that is revoked is refused within a second even when its notification is lost', async () => {
+  test('refuses a revoked token within a second even when its notification is lost', async () => {
     await db.execute(sql`alter table api_tokens disable trigger user`);
     // The notification of the token's creation is still sent, and may arrive after the first request.
     await waitFor(async () => {
@@ -226,7 +226,7 @@ describe('a token', () => {
     expect((await service.ask('/api/v1/bans', bearer(token))).status).toBe(401);
   });
 
-  test('that is revoked is refused as soon as the notification arrives', async () => {
+  test('refuses a revoked token as soon as the notification arrives', async () => {
     // The clock stands still here, so cached tokens never expire.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
@@ -234,14 +234,14 @@ describe('a token', () => {
     await waitFor(isRefused);
   });
 
-  test('is deleted with its owner', async () => {
+  test('a token is deleted with its owner', async () => {
     const orphan = await aToken(db, 3);
     expect((await service.get('/bans', bearer(orphan.token))).status).toBe(200);
     await db.delete(users).where(eq(users.steamId64, aSteamId(3)));
     await waitFor(async () => (await service.ask('/api/v1/bans', bearer(orphan.token))).status === 401);
   });
 
-  test('has its last use saved when the service stops, if not before', async () => {
+  test('saves a token’s last use when the service stops, if not before', async () => {
     const begunAt = Date.now();
     const isWritten = async () => {
       const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });

@@ -5,13 +5,13 @@ import { createAddressMatcher } from '../../../src/runtime/address.ts';
 const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
 
 describe('the client of a request', () => {
-  test('is the peer if that is not a trusted proxy, whatever X-Forwarded-For says', () => {
+  test('the client is the peer unless that is a trusted proxy, whatever X-Forwarded-For says', () => {
     for (const forged of ['1.2.3.4', '10.0.0.1', '1.2.3.4, 10.0.0.1', '::1', '', 'x', null]) {
       expect(findClientAddress('203.0.113.7', forged, isTrusted)).toBe('203.0.113.7');
     }
   });
 
-  test('is the rightmost hop that is not a trusted proxy; hops to its left may be forged', () => {
+  test('the client is the rightmost hop that is not a trusted proxy; hops to its left may be forged', () => {
     for (const [forwardedFor, client] of [
       ['203.0.113.7', '203.0.113.7'],
       ['1.1.1.1, 203.0.113.7', '203.0.113.7'],
@@ -29,7 +29,7 @@ describe('the client of a request', () => {
     }
   });
 
-  test('is the last trusted proxy if no valid address precedes it', () => {
+  test('the client is the last trusted proxy if no valid address precedes it', () => {
     expect(findClientAddress('10.0.0.1', 'unknown', isTrusted)).toBe('10.0.0.1');
     expect(findClientAddress('10.0.0.1', '', isTrusted)).toBe('10.0.0.1');
     expect(findClientAddress('10.0.0.1', '1.1.1.1, garbage, 10.0.0.2', isTrusted)).toBe('10.0.0.2');
@@ -40,13 +40,13 @@ describe('the client of a request', () => {
 });
 
 describe('an overlong X-Forwarded-For', () => {
-  test('does not hide the client that the proxies name at its end', () => {
+  test('an overlong X-Forwarded-For does not hide the client that the proxies name at its end', () => {
     const junk = 'x,'.repeat(60_000);
     expect(findClientAddress('10.0.0.1', `${junk} 203.0.113.7`, isTrusted)).toBe('203.0.113.7');
     expect(findClientAddress('10.0.0.1', `${junk}[2001:db8::7]:1, 10.0.0.2`, isTrusted)).toBe('2001:db8::7');
   });
 
-  test('is followed over at most 32 proxies', () => {
+  test('follows X-Forwarded-For over at most 32 proxies', () => {
     const chain = (length: number) => `203.0.113.7${', 10.0.0.2'.repeat(length)}`;
     expect(findClientAddress('10.0.0.1', chain(31), isTrusted)).toBe('203.0.113.7');
     expect(findClientAddress('10.0.0.1', chain(32), isTrusted)).toBe('10.0.0.2');
@@ -55,13 +55,13 @@ describe('an overlong X-Forwarded-For', () => {
 });
 
 describe('the rate-limit key of a client', () => {
-  test('is the whole IPv4 address, however it is written', () => {
+  test('limits count the whole IPv4 address, however it is written', () => {
     expect(rateLimitKey('203.0.113.7')).toBe('203.0.113.7');
     expect(rateLimitKey('::ffff:203.0.113.7')).toBe('203.0.113.7');
     expect(rateLimitKey('::ffff:cb00:7107')).toBe('203.0.113.7');
   });
 
-  test('is the /64 of an IPv6 address', () => {
+  test('limits count the /64 of an IPv6 address', () => {
     const key = rateLimitKey('2001:db8:1:2::1');
     for (const same of [
       '2001:db8:1:2:ffff:ffff:ffff:ffff',

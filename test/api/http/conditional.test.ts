@@ -29,7 +29,7 @@ describe('If-None-Match', () => {
     });
   }
 
-  test('is not read beyond 8192 characters, unless it is the tag itself', () => {
+  test('ignores an If-None-Match beyond 8192 characters, unless it is the tag itself', () => {
     const long = `${'"b", '.repeat(2000)}"a"`;
     expect(isUnchanged(new Headers({ 'if-none-match': long }), { etag: '"a"' })).toBe(false);
   });

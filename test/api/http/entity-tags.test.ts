@@ -8,7 +8,7 @@ const { service, token } = await serveEveryPath();
 describe('If-None-Match', () => {
   const ask = (path: string, tag: string) => service.get(path, { headers: { 'If-None-Match': tag } });
 
-  test('is 304 without a body for the tag, weak or strong, in a list, or *', async () => {
+  test('If-None-Match gives 304 without a body for the tag, weak or strong, in a list, or *', async () => {
     for (const path of PUBLIC_PATHS) {
       const { headers } = await service.get(path);
       const etag = headers.get('etag') ?? '';
@@ -23,7 +23,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('is 304 for HEAD as well, without a length', async () => {
+  test('If-None-Match gives 304 for HEAD as well, without a length', async () => {
     for (const path of PUBLIC_PATHS) {
       const response = await service.get(path, { method: 'HEAD', headers: { 'If-None-Match': '*' } });
       expect([path, response.status, response.headers.get('content-length')]).toEqual([path, 304, null]);
@@ -43,7 +43,7 @@ describe('compression', () => {
   const encoded = async (accept: string) =>
     (await sendRaw(service.origin, '/api/v1/servers', { headers: { 'Accept-Encoding': accept } })).headers;
 
-  test('is gzip if the client accepts it, with the same weak tag as without', async () => {
+  test('compresses with gzip if the client accepts it, under the same weak tag', async () => {
     const plain = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'identity' } });
     const zipped = await service.ask('/api/v1/servers', { headers: { 'Accept-Encoding': 'br, gzip' } });
     expect(zipped.text).toBe(plain.text);

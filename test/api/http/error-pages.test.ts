@@ -48,7 +48,7 @@ test.each(['text/html,application/json;q=0.9', 'application/json, text/html;q=0.
   },
 );
 
-test('that page is in the language of the browser, and has the security headers of every page', async () => {
+test('an error page is in the browser’s language, and has the security headers of every page', async () => {
   const response = await fetch(`${service.origin}/nope`, {
     headers: { accept: ACCEPT, 'accept-language': 'pl' },
   });

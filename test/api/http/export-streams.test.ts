@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createExports } from '../../../api/http/export-streams.ts';
 
-test('only one piece is read ahead of the client', async () => {
+test('reads only one piece ahead of the client', async () => {
   let pieces = 0;
   async function* produce() {
     for (;;) {

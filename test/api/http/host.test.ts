@@ -54,7 +54,7 @@ test('a malformed Host is 400 in JSON on every path, whatever the method, and ec
   }
 });
 
-test('its response is not kept by caches and may be read by any origin', async () => {
+test('the response to a wrong host is not cached and may be read by any origin', async () => {
   const { headers } = await sendRaw(service.origin, '/api/v1/servers', { headers: { Host: 'a b' } });
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(headers.get('cache-control')).toBe('no-store');

@@ -131,7 +131,7 @@ describe('public requests', () => {
     expect(headersOf(await publicly())).toMatchObject({ 'x-ratelimit-remaining': '24' });
   });
 
-  test('do not count as preflight, nor for /healthz, /readyz, /swagger and /storage', async () => {
+  test('preflights, /healthz, /readyz, /swagger and /storage do not count as public requests', async () => {
     const headers = { Origin: 'https://website.example', 'Access-Control-Request-Method': 'GET' };
     await times(40, () => service.ask('/api/v1/servers', { method: 'OPTIONS' }));
     await times(40, () => service.ask('/api/v1/nowhere', { method: 'OPTIONS', headers }));
@@ -149,7 +149,7 @@ describe('public requests', () => {
     expect(headersOf(await publicly())).toMatchObject({ 'x-ratelimit-remaining': '29' });
   });
 
-  test('do not count against a token, nor the other way round', async () => {
+  test('public requests do not count against a token, nor the other way round', async () => {
     await times(30, () => publicly());
     expect((await withToken(first.token)).headers.get('x-ratelimit-remaining')).toBe('59');
     expect((await withToken(others.token, '/servers')).status).toBe(429);
@@ -176,13 +176,13 @@ describe('a system clock that is set', () => {
 });
 
 describe('the client', () => {
-  test('is the peer: X-Forwarded-For is believed only of a trusted proxy', async () => {
+  test('counts the peer: X-Forwarded-For is believed only of a trusted proxy', async () => {
     const ask = (i: number) =>
       untrusting.ask('/api/v1/servers', { headers: { 'X-Forwarded-For': `198.51.100.${i}` } });
     expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });
   });
 
-  test('is the rightmost hop behind a trusted proxy; forged hops left of it change nothing; of IPv6 a /64 is one', async () => {
+  test('counts the rightmost hop behind a trusted proxy, whatever was forged left of it, and a /64 of IPv6 as one', async () => {
     const ask = (i: number) =>
       publicly({ 'X-Forwarded-For': `198.51.100.${i}, 203.0.113.7, 10.0.0.${i % 5}` });
     expect(statuses(await times(40, ask))).toEqual({ 200: 30, 429: 10 });
@@ -230,7 +230,7 @@ describe('protected requests', () => {
     });
   });
 
-  test('without a token, or with a bad one, count by address, not against token owners', async () => {
+  test('requests without a token, or with a bad one, count by address, not against token owners', async () => {
     const responses = await times(80, (i) =>
       i % 2 ? service.ask('/api/v1/bans') : withToken('capi_000000000000000000000000000000000000'),
     );
@@ -240,13 +240,13 @@ describe('protected requests', () => {
     expect(elsewhere.status).toBe(401);
   });
 
-  test('with a live token never seen before pass from an address that used up its limit without one', async () => {
+  test('a live token never seen before passes from an address that used up its limit without one', async () => {
     await times(80, () => service.ask('/api/v1/bans'));
     const fresh = await aToken(db, 3);
     expect((await withToken(fresh.token)).headers.get('x-ratelimit-remaining')).toBe('59');
   });
 
-  test('are judged by the limit before token and parameters', async () => {
+  test('judges the limit before token and parameters', async () => {
     await times(60, () => service.ask('/api/v1/bans'));
     expect((await service.ask('/api/v1/bans?status=x')).status).toBe(429);
     await times(60, () => withToken(first.token, '/bans?status=x'));

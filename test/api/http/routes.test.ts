@@ -46,7 +46,7 @@ describe('HEAD', () => {
     }
   });
 
-  test('of an export gives its type without starting one, with a trailing slash or without', async () => {
+  test('HEAD of an export gives its type without starting one, with a trailing slash or without', async () => {
     for (const base of BASES) {
       for (const path of ['/penalties/export', '/penalties/export/', '/penalties/export/?type=ban']) {
         const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
@@ -66,7 +66,7 @@ describe('HEAD', () => {
     }
   });
 
-  test('of a stream has no length, since nobody knows it', async () => {
+  test('HEAD of a stream has no length, since nobody knows it', async () => {
     for (const path of ['/penalties/export', '/events']) {
       const { headers } = bearer(token);
       const target = `/api/v1${path}`;
@@ -106,7 +106,7 @@ describe('HEAD', () => {
 });
 
 describe('another method', () => {
-  test('is 405 with Allow, on every path, with a token or without, whatever the body', async () => {
+  test('another method is 405 with Allow, on every path, with a token or without, whatever the body', async () => {
     for (const path of PATHS) {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
         for (const init of [bearer(token), {}]) {
@@ -123,7 +123,7 @@ describe('another method', () => {
     }
   });
 
-  test('is 405 before its body is read', async () => {
+  test('another method is 405 before its body is read', async () => {
     for (const [type, body] of [
       ['application/json', '{"broken'],
       ['multipart/form-data; boundary=x', '--y'],
@@ -138,7 +138,7 @@ describe('another method', () => {
     }
   });
 
-  test('is 405 with a trailing slash too, and for TRACE', async () => {
+  test('another method is 405 with a trailing slash too, and for TRACE', async () => {
     expect((await service.get('/bans/', { method: 'POST' })).status).toBe(405);
     const trace = await sendRaw(service.origin, '/api/v1/bans', { method: 'TRACE' });
     expect([trace.status, trace.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
@@ -146,7 +146,7 @@ describe('another method', () => {
 });
 
 describe('an unknown path', () => {
-  test('is 404 in JSON, whatever the method', async () => {
+  test('an unknown path is 404 in JSON, whatever the method', async () => {
     const below = '/ /nope /servers/one/nope /servers/one/players/1 /bans/1 /users /users/lookup/1 /players';
     const others = `/players/${aSteamId(1)} /Servers /api/v1/servers /% /%00 /%E0%A4%A /${'x'.repeat(5000)}`;
     for (const path of ['', ...`${below} ${others}`.split(' ')]) {
@@ -173,7 +173,7 @@ describe('an unknown path', () => {
 });
 
 describe('the order of checks', () => {
-  test('without a token a request is 401 whatever its parameters', async () => {
+  test('a request without a token is 401 whatever its parameters', async () => {
     for (const path of ['/penalties?type=kick&page=x', '/users/lookup?discord_id=x', '/bans?%00=%00']) {
       const { status, body } = await service.get(path);
       expect([path, status, body]).toEqual([

@@ -30,7 +30,7 @@ const PATHS = [
 const lacks = (scope: string) => ({ success: false, message: `This token lacks the scope "${scope}"` });
 
 describe('a token with fewer scopes', () => {
-  test('is refused with the name of the missing scope, before parameters are read', async () => {
+  test('a token with fewer scopes is refused with the name of the missing scope, before parameters are read', async () => {
     for (const [index, [path, scope, bad]] of PATHS.entries()) {
       const others = TOKEN_SCOPES.filter((other) => other !== scope);
       const { token } = await aToken(db, 100 + index, { scopes: others });
@@ -45,20 +45,20 @@ describe('a token with fewer scopes', () => {
     }
   });
 
-  test('is refused where the parameter is part of the path too', async () => {
+  test('a token with fewer scopes is refused where the parameter is part of the path too', async () => {
     const { token } = await aToken(db, 199, { scopes: ['servers', 'penalties', 'events'] });
     const refused = await service.get('/players/nobody/steam-bans', bearer(token));
     expect([refused.status, refused.body]).toEqual([403, lacks('lookup')]);
   });
 
-  test('is counted against the limit first, and a missing token is 401 before anything', async () => {
+  test('a token with fewer scopes is counted against the limit first, and a missing token is 401 before anything', async () => {
     const { token } = await aToken(db, 200, { scopes: ['events'] });
     expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(403);
     expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(429);
     expect((await service.get('/bans?server_id=x')).status).toBe(401);
   });
 
-  test('may open a stream of the events it may see, and is refused others', async () => {
+  test('a token with fewer scopes may open a stream of the events it may see, and no other', async () => {
     const { token } = await aToken(db, 201, { scopes: ['events'] });
     const asked = await service.get('/events?types=penalty.created,server.up', bearer(token));
     expect([asked.status, asked.body]).toEqual([403, lacks('servers')]);

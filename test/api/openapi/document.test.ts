@@ -32,7 +32,7 @@ const PROTECTED_PATHS = [
   '/events',
 ];
 
-test('is valid OpenAPI 3.1', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   expect(document.openapi).toBe('3.1.0');
   const { valid, errors } = await new Validator().validate(structuredClone(raw));
   expect([valid, errors]).toEqual([true, undefined]);
@@ -46,7 +46,7 @@ test("breaks none of Redocly's recommended rules", async () => {
   );
 });
 
-test('has schemas without identifiers, on which references would depend, and integers that are numbers', () => {
+test('the document’s schemas have no identifiers, and its integers are numbers', () => {
   const schemas = JSON.stringify(raw.components.schemas);
   for (const keyword of ['"$id":', '"format":"integer"', '"nullable":'])
     expect(schemas).not.toContain(keyword);
@@ -78,7 +78,7 @@ test('names every operation by a verb and a noun', () => {
   });
 });
 
-test('has both bases as servers', () => {
+test('the document has both bases as servers', () => {
   expect(document.servers.map(({ url }) => url)).toEqual([
     'https://play.example.org',
     'https://play.example.org/index.php',

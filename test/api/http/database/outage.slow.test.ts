@@ -264,7 +264,7 @@ describe('while the database is slow', () => {
 });
 
 describe('an embedded database that is killed', () => {
-  test('is started again by the service, which recovers with it', async () => {
+  test('the service restarts an embedded database that was killed, and recovers', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'community-api-outage-'));
     const own = await startTestService({
       databaseUrl: '',

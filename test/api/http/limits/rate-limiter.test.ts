@@ -77,7 +77,7 @@ describe('the limit', () => {
     ]);
   });
 
-  test('can be checked without counting a request', () => {
+  test('the limit can be checked without counting a request', () => {
     const limiter = createLimiter(1);
     for (let turn = 0; turn < 3; turn++)
       expect(check(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: 1 });
@@ -86,7 +86,7 @@ describe('the limit', () => {
   });
 
   for (const limit of [1, 2, 30, 60, 64]) {
-    test(`of ${limit} is exact: a request is refused if and only if ${limit} came in the 60 s before`, () => {
+    test(`a limit of ${limit} is exact: a request is refused if and only if ${limit} came in the 60 s before`, () => {
       const limiter = createLimiter(limit);
       const allowed: number[] = [];
       for (const at of moments(20_000, limit)) {
@@ -101,7 +101,7 @@ describe('the limit', () => {
   }
 
   for (const limit of [65, 100, 5000]) {
-    test(`of ${limit}, above which times are rounded up, is never exceeded, and is available again within a second of the window's end`, () => {
+    test(`a limit of ${limit}, above which times are rounded up, is never exceeded, and is available again within a second of the window's end`, () => {
       const limiter = createLimiter(limit);
       const allowed = moments(60_000, limit).filter((at) => take(limiter, 'a', at).isAllowed);
       expect(maxInWindow(allowed)).toBeLessThanOrEqual(limit);
@@ -195,7 +195,7 @@ describe('memory', () => {
     expect(take(limiter, 'a', BEGIN_MS + 119_999).isAllowed).toBe(true);
   });
 
-  test('of more keys than fit, those that came last are remembered', () => {
+  test('remembers the newest keys when more come than fit', () => {
     const limiter = createLimiter(1, { maxKeys: 2 });
     for (const key of ['a', 'b', 'c', 'b', 'd']) take(limiter, key, BEGIN_MS);
     const isAllowed = (key: string) => check(limiter, key, BEGIN_MS + 59_999).isAllowed;

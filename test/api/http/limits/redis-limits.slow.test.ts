@@ -71,7 +71,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     });
   });
 
-  test('can be checked without counting a request', async () => {
+  test('a limit over Redis can be checked without counting a request', async () => {
     const [a, b] = [limiter(1, 'checked'), limiter(1, 'checked')];
     for (let turn = 0; turn < 3; turn++)
       expect(await a.check('10.0.0.1')).toMatchObject({ isAllowed: true, remaining: 1 });
@@ -133,7 +133,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
     expect([await one.take('k'), await other.take('k')]).toMatchObject([{ remaining: 4 }, { remaining: 6 }]);
   });
 
-  test('are shared again by a command after the pause, not by one that was sent before another failed', async () => {
+  test('limits are shared again by a command after the pause, not by one that was sent before another failed', async () => {
     const said: string[] = [];
     let nowMs = 0;
     const limits = openRedisLimits({

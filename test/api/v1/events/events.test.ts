@@ -149,7 +149,7 @@ describe('GET /events without a token', () => {
     stream.leave();
   });
 
-  test('is 401 for everything else, whatever else is wrong', async () => {
+  test('a stream of other events is 401 without a token, whatever else is wrong', async () => {
     for (const query of [
       '',
       '?types=',

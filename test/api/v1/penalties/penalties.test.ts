@@ -159,7 +159,7 @@ describe('GET /penalties', () => {
     });
   });
 
-  test('is private, and says so', async () => {
+  test('/penalties says that its responses are private', async () => {
     const headers = headersOf(await service.ask('/api/v1/penalties', bearer(token)));
     expect(headers).toEqual({
       'access-control-allow-origin': '*',
@@ -439,14 +439,14 @@ describe('pages', () => {
     }
   });
 
-  test('that are not positive integers mean the first page, of 50 records', async () => {
+  test('page and per_page that are not positive integers mean the first page, of 50 records', async () => {
     for (const bad of ['0', '-1', '1.5', '1e3', '0x10', 'x', '%00', '%20', 'NaN', 'Infinity', '٣', '-0']) {
       const { meta } = await list(`/penalties?page=${bad}&per_page=${bad}`);
       expect([bad, meta.current_page, meta.per_page]).toEqual([bad, 1, 50]);
     }
   });
 
-  test('have at most 100 records', async () => {
+  test('a page has at most 100 records', async () => {
     for (const perPage of ['101', '1000', '100000000000000000000', '9'.repeat(5000)]) {
       expect((await list(`/penalties?per_page=${perPage}`)).meta.per_page).toBe(100);
     }
@@ -542,7 +542,7 @@ describe('parameters', () => {
     expect((await list('/penalties?type&status&page')).ids).toEqual(NEWEST_FIRST);
   });
 
-  test('of a repeated one the last counts; if that is empty, it counts as absent', async () => {
+  test('the last of a repeated parameter counts; if that is empty, it counts as absent', async () => {
     expect((await list('/penalties?type=kick&type=warn')).ids).toEqual([warn]);
     expect((await list('/penalties?type=warn&type=')).ids).toEqual(NEWEST_FIRST);
     expect((await get('/penalties?type=warn&type=kick')).status).toBe(400);

@@ -118,7 +118,7 @@ describe('GET /penalties/export', () => {
     expect(body).toMatchObject({ data: [{ type: 'penalty.changed', penalty: { reason: 'Aimbot' } }] });
   });
 
-  test('is a snapshot of one moment, whatever is written while it runs, and its cursor is of the same moment', async () => {
+  test('an export is a snapshot of one moment, whatever is written while it runs, and its cursor is of that moment', async () => {
     await fill(1500);
     const reader = await open();
     await insertPenalties(db, [{ reason: 'too late', createdAt: new Date('2026-11-21T09:00:00Z') }]);
@@ -242,7 +242,7 @@ describe('limits of /penalties/export', () => {
     await (await start(1)).close();
   });
 
-  test('at most four in a process, the fifth owner is told to come back', async () => {
+  test('runs at most four exports in a process, and tells the fifth owner to come back', async () => {
     const spent = caller.token;
     for (let turn = 0; turn < 6; turn++) expect((await start()).status).toBe(200);
     await fill(1500);

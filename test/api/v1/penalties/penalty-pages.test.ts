@@ -156,7 +156,7 @@ test('every list refuses a near miss of the name of one of its filters, and name
   for (const path of LISTS) await expectRefused(path, ['srot', 'sort']);
 });
 
-test.each(PARTIAL_MISSES)('only lists that have the filter %s know it', async (meant, keys, others) => {
+test.each(PARTIAL_MISSES)('accepts the filter %s only on lists that have it', async (meant, keys, others) => {
   for (const key of keys.split(' ')) {
     for (const path of [...LISTS, EXPORT]) {
       if (others.some((other) => other === path)) expect((await ask(`${path}?${key}=1`)).status).toBe(200);

@@ -151,7 +151,7 @@ describe('GET /players/search', () => {
     ] as never);
   });
 
-  test('of several names that contain the text shows the exact one, else the latest', async () => {
+  test('shows the exact one of several names that contain the text, else the latest', async () => {
     await insertPenalties(db, [
       { playerName: 'ala1', createdAt: at(1) },
       { playerName: 'Ala', createdAt: at(2) },

@@ -117,7 +117,7 @@ describe('GET /players/roundsounds', () => {
     expect((await limited.ask('/index.php/api/v1/players/roundsounds?steamids=x')).status).toBe(429);
   });
 
-  test('is silent about players whom SOUND_FOR leaves out, until they may have one again', async () => {
+  test('/players/roundsounds shows no sound of players whom SOUND_FOR leaves out, until they may have one again', async () => {
     const exclusive = await startTestService({ databaseUrl: database.url, env: { SOUND_FOR: 'svip' } });
     const foundNow = async () => bodyOf((await exclusive.get(`/players/roundsounds?steamids=${both}`)).body);
     expect((await foundNow()).data).toEqual([{ steamid64: both, has_sound: false }]);

@@ -45,14 +45,14 @@ describe('GET /players/{steamid64}/roundsound', () => {
     }
   });
 
-  test('is 200 with success false for a player without a ready sound', async () => {
+  test('the sound of a player without a ready one is 200 with success false', async () => {
     for (const player of [aSteamId(2), aSteamId(404)]) {
       const { status, body } = await service.get(`/players/${player}/roundsound`);
       expect([status, body]).toStrictEqual([200, NONE]);
     }
   });
 
-  test('is 200 with success false for anything that is not a player', async () => {
+  test('the sound of anything that is not a player is 200 with success false', async () => {
     const others = '0 x 1e3 0x10 %00 %ED%A0%80 %E0%A4%A % 100000000000000000000 __proto__ %2e%2e%2f';
     for (const player of [...others.split(' '), `${aSteamId(1)}%00`, 'ł'.repeat(5000)]) {
       const { status, body } = await service.get(`/players/${player}/roundsound`);

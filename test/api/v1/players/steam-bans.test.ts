@@ -75,7 +75,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     expect(body).toMatchObject({ data: { vac_bans: 1 } });
   });
 
-  test('is 400 for a path that names nobody, after the token', async () => {
+  test('steam-bans is 400 for a path that names nobody, after the token', async () => {
     for (const player of ['nobody', '0', '1', '%00', '76561197960265728', '%zz']) {
       const { status, body } = await service.get(`/players/${player}/steam-bans`, bearer(token));
       expect([player, status]).toEqual([player, 400]);
@@ -121,7 +121,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     expect(steam.banCalls).toEqual([[aSteamId(1)]]);
   });
 
-  test('without STEAM_API_KEY nothing is known', async () => {
+  test('steam-bans knows nothing without STEAM_API_KEY', async () => {
     const keyless = await startTestService({
       databaseUrl: database.url,
       env: { STEAM_API_URL: steam.url },
@@ -210,7 +210,7 @@ describe('an implausible response of Steam', () => {
 });
 
 describe('at most 100,000 calls a day', () => {
-  test('beyond them nothing is known until the next day, of all processes together', async () => {
+  test('steam-bans knows nothing beyond the day’s calls of all processes, until the next day', async () => {
     await db.insert(steamCalls).values({ calls: 99_999 });
     expect((await ask(aSteamId(1))).body).toEqual({ success: true, data: CLEAN });
     expect((await ask(aSteamId(2))).body).toEqual(UNKNOWN);

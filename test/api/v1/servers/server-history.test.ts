@@ -105,7 +105,7 @@ describe('GET /servers/{slug}/history', () => {
     }
   });
 
-  test('is 404 for an unknown slug, or an id', async () => {
+  test('a server’s history is 404 for an unknown slug, or an id', async () => {
     for (const slug of ['nope', String(server.id)]) {
       expect((await service.get(`/servers/${slug}/history`)).body).toEqual({
         success: false,

@@ -241,7 +241,7 @@ test('every process sends the same tag for the same data, whenever it built the 
 });
 
 describe('a change', () => {
-  test('is seen within seconds, under both bases at once, with a new tag and cached_at', async () => {
+  test('a change is seen within seconds, under both bases at once, with a new tag and cached_at', async () => {
     const before = await service.get('/servers');
     service.clock.now = new Date(NOW.getTime() + 60_000);
     // Nothing changed: the cached bytes are sent again, with the time at which they were built.
@@ -257,7 +257,7 @@ describe('a change', () => {
     expect((await service.get('/servers/only-mirage-1')).body).toMatchObject({ data: { map: 'de_nuke' } });
   });
 
-  test('is built once for both bases, however far apart they are asked', async () => {
+  test('a change is built once for both bases, however far apart they are asked', async () => {
     await db.update(serverSnapshots).set({ pingMs: 99 }).where(eq(serverSnapshots.serverId, online.id));
     const first = await waitFor(async () => {
       const answered = await service.ask('/api/v1/servers/only-mirage-1');

@@ -113,7 +113,7 @@ describe('GET /users/lookup/batch', () => {
     });
   });
 
-  test('is 400 for both lists and for none', async () => {
+  test('/users/lookup/batch is 400 for both lists and for none', async () => {
     for (const query of [
       '',
       'steamids=',
@@ -131,7 +131,7 @@ describe('GET /users/lookup/batch', () => {
     expect((await ask(`steamids=${aSteamId(1)}&discord_ids=`)).status).toBe(200);
   });
 
-  test('is 400 for a list of nothing, and names an id that cannot be read', async () => {
+  test('/users/lookup/batch is 400 for an empty list, and names an id that cannot be read', async () => {
     for (const [query, message] of [
       ['steamids=,+,', 'steamids has no ids: use 1 to 100, separated by commas'],
       ['discord_ids=,', 'discord_ids has no ids: use 1 to 100, separated by commas'],

@@ -82,7 +82,7 @@ describe('GET /users/lookup', () => {
     expect((await lookUp(`?discord_id=&steamid64=${aSteamId(2)}`)).body).toMatchObject({ user: ALA });
   });
 
-  test('is 400 when neither is given', async () => {
+  test('/users/lookup is 400 when neither id is given', async () => {
     for (const query of ['', '?', '?discord_id=', '?discord_id=&steamid64=', '?steamid=1', '?DISCORD_ID=1']) {
       const { status, body } = await lookUp(query);
       expect([query, status, body]).toEqual([
@@ -93,7 +93,7 @@ describe('GET /users/lookup', () => {
     }
   });
 
-  test('is 404 when nobody matches, with ids beyond 2^53 and 2^63 too', async () => {
+  test('/users/lookup is 404 when nobody matches, with ids beyond 2^53 and 2^63 too', async () => {
     for (const query of [
       `discord_id=${BigInt(DISCORD_ID) - 1n}`,
       'discord_id=9223372036854775808',
