@@ -101,8 +101,8 @@ export async function runImport(
   const end = () => void session.end({ timeout: 0 }).catch(() => {});
   signal?.addEventListener('abort', end);
   try {
-    await lockSource(session, name, { waits, onWait: listener.onWait });
     await startImportSession(session, { isDryRun, idleSeconds: waits ? 0 : IDLE_SECONDS });
+    await lockSource(session, name, { waits, onWait: listener.onWait });
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
@@ -136,9 +136,19 @@ async function lockSource(
   const [lock] =
     await session`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${name})) as "isHeld"`;
   if (lock?.isHeld) return;
-  if (!waits) throw new Conflict(`another import of ${name} is running`);
+  if (!waits)
+    throw new Conflict(`another import of ${name} is running${await describeHolder(session, name)}`);
   onWait?.();
   await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
+}
+
+/** Since when which session of PostgreSQL holds the lock of a source; '' if it has just been released. */
+async function describeHolder(session: Connection, name: string): Promise<string> {
+  const [holder] = await session`
+    select pid, backend_start from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())
+      and classid = ${LOCKS.importSource} and objid = hashtext(${name})::bit(32)::bigint::oid`;
+  return holder ? `, since ${holder.backend_start.toISOString()} (PostgreSQL process ${holder.pid})` : '';
 }
 
 function holdAllIfSudden(losses: readonly Loss[]): string[] {

@@ -23,6 +23,8 @@ export type RoundsHealth = {
   failures: number;
   /** Why nothing is mirrored until an operator decides how to continue. */
   refusal: string | undefined;
+  /** Which other import of the same source keeps this mirror out. */
+  waitsFor: string | undefined;
   lastRoundAt: Date | undefined;
   /** How many removals are held back, of `penalties` and of each flag; undefined when none are. */
   held: Record<string, number> | undefined;
@@ -98,6 +100,7 @@ export function createRounds(
     isUp: undefined,
     failures: 0,
     refusal: undefined,
+    waitsFor: undefined,
     lastRoundAt: undefined,
   };
   let leading: AbortSignal | undefined;
@@ -156,6 +159,7 @@ export function createRounds(
       health.isUp = true;
       health.failures = 0;
       health.refusal = undefined;
+      health.waitsFor = undefined;
       health.lastRoundAt = now();
     } catch (error) {
       if (!signal.aborted) fail(error);
@@ -164,16 +168,16 @@ export function createRounds(
 
   function fail(error: unknown): void {
     const refusal = refusalOf(error);
-    // On another Conflict, an operator's import of the same source is running.
-    if (!refusal && error instanceof Conflict) return;
-    if (refusal && health.refusal === undefined) {
-      log.error(refusal.details, `${refusal.reason}: ${refusal.waysOn}`);
-    } else if (!refusal && (health.isUp !== false || health.refusal !== undefined)) {
-      log.warn({ err: error }, `mirroring ${name} failed: retrying`);
-    }
+    const waitsFor = !refusal && error instanceof Conflict ? error.message : undefined;
+    const isNews =
+      health.isUp !== false || health.refusal !== refusal?.reason || health.waitsFor !== waitsFor;
+    if (isNews && refusal) log.error(refusal.details, `${refusal.reason}: ${refusal.waysOn}`);
+    else if (isNews && waitsFor !== undefined) log.warn(`mirroring ${name} waits: ${waitsFor}`);
+    else if (isNews) log.warn({ err: error }, `mirroring ${name} failed: retrying`);
     health.isUp = false;
-    health.failures += 1;
+    if (waitsFor === undefined) health.failures += 1;
     health.refusal = refusal?.reason;
+    health.waitsFor = waitsFor;
   }
 
   return {

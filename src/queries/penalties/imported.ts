@@ -49,12 +49,21 @@ export async function startImportSession(
   session: Connection,
   { isDryRun, idleSeconds }: { isDryRun: boolean; idleSeconds: number },
 ): Promise<void> {
-  await session`select set_config('idle_session_timeout', ${`${idleSeconds}s`}, false)`;
+  const settings = JSON.stringify({ idle_session_timeout: `${idleSeconds}s`, ...DEAD_CLIENT });
+  await session`select set_config(key, value, false) from json_each_text(${settings}::text::json)`;
   await session`create temp table import_seen (source_table text, source_id text, content bigint)`;
   await session`create temp table import_waiting (source_table text, source_id text, primary key (source_table, source_id))`;
   await session`create temp table import_lost (id bigint primary key, source_table text)`;
   if (isDryRun) await session`create unique index import_seen_key on import_seen (source_table, source_id)`;
 }
+
+/** How soon PostgreSQL ends the session, and with it the lock, of an import whose machine died: the system's default is hours. */
+const DEAD_CLIENT = {
+  tcp_keepalives_idle: '60s',
+  tcp_keepalives_interval: '10s',
+  tcp_keepalives_count: '6',
+  tcp_user_timeout: '2min',
+};
 
 /**
  * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one

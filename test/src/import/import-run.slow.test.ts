@@ -29,6 +29,15 @@ test('a write on a connection that fell silent ends once its process no longer l
   await expect(importing).rejects.toThrow();
 });
 
+test('the session of an import ends within three minutes of the death of its machine', async () => {
+  await runImport(deps, source, {}, async ({ session }) => {
+    const [limits] = await session`select current_setting('tcp_keepalives_idle')::integer as idle,
+      current_setting('tcp_keepalives_interval')::integer * current_setting('tcp_keepalives_count')::integer as probes,
+      current_setting('tcp_user_timeout') as "userTimeout"`;
+    expect(limits).toEqual({ idle: 60, probes: 60, userTimeout: '120000' });
+  });
+});
+
 test('every row that an import has not seen is marked as gone, however many there are', async () => {
   // Events and totals of so many rows take most of a minute, and are no part of this.
   await connection`alter table penalties disable trigger user`;

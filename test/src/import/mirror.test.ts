@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
+import { openSession } from '../../../src/db/client.ts';
+import { LOCKS } from '../../../src/db/locks.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
@@ -166,6 +168,37 @@ describe('the mirror of an SQLite file', () => {
     await waitFor(async () => (await storedPenalties(db)).length === 2);
     expect(second.health().isMirroring).toBe(true);
     expect(sweeps()).toHaveLength(1);
+  });
+
+  test('says once that another import keeps it out, and that it works again', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN}`);
+    const other = openSession(databaseUrl, 'import simpleadmin');
+    await other`select pg_advisory_lock(${LOCKS.importSource}, hashtext('simpleadmin'))`;
+    const [holder] = await other`select pg_backend_pid() as pid`;
+    const { mirror, metrics } = startMirror(source.url);
+    await waitFor(() => mirror.health().waitsFor);
+    await rename(source.path, `${source.path}.away`);
+    await waitFor(() => mirror.health().failures > 0);
+    await rename(`${source.path}.away`, source.path);
+    const { waitsFor } = await waitFor(() => mirror.health().waitsFor && mirror.health());
+    expect(waitsFor).toMatch(
+      new RegExp(
+        `^another import of simpleadmin is running, since .* \\(PostgreSQL process ${holder?.pid}\\)$`,
+      ),
+    );
+    expect(mirror.health()).toMatchObject({ isUp: false });
+    expect((await metrics.render()).text).toContain('community_api_mirror_up{system="simpleadmin"} 0');
+    await other.end();
+    await waitFor(() => mirror.health().isUp);
+    expect(mirror.health()).toMatchObject({ waitsFor: undefined, failures: 0 });
+    const waits = `mirroring CS2-SimpleAdmin waits: ${waitsFor}`;
+    expect(lines.map(({ msg }) => msg).filter((msg) => msg.startsWith('mirroring'))).toEqual([
+      waits,
+      'mirroring CS2-SimpleAdmin failed: retrying',
+      waits,
+      'mirroring CS2-SimpleAdmin works again',
+    ]);
   });
 
   test('a failure is reported although another process mirrored before', async () => {
