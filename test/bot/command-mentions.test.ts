@@ -24,7 +24,7 @@ async function readNotices(locale: string): Promise<string[]> {
   );
 }
 
-test('while Discord has not registered them, commands are named as the reader types them', async () => {
+test('names commands as the reader types them while Discord has not registered them', async () => {
   fake.fail({ matches: /^PUT .*commands/, response: () => new Response('no', { status: 400 }), times: 100 });
   await connect();
   expect(lines.some(({ msg }) => msg.includes('could not be registered'))).toBe(true);

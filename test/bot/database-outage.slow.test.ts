@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait.ts';
 const { fake, deps, db, url, startNext } = await startTestBot();
 const moderator = anActor({ isModerator: true });
 
-test('without its database the bot lists servers from memory, says so of records, and recovers', async () => {
+test('the bot without its database lists servers from memory, says so of records, and recovers', async () => {
   await insertServer(db, { name: 'Mirage', slug: 'mirage' });
   await insertPenalties(db, [{}]);
   const proxy = await startDatabaseProxy(url);

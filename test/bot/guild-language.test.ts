@@ -15,7 +15,7 @@ const { fake, db } = harness;
 const { pl, en } = BOT_TEXTS;
 const moderator = anActor({ isModerator: true });
 
-test('with DISCORD_LOCALE, everything that the guild sees is in that language, earlier messages too', async () => {
+test('DISCORD_LOCALE sets the language of everything that the guild sees, earlier messages too', async () => {
   await insertServer(db, { name: 'Mirage' });
   await harness.refreshServers();
   const channelId = '910000000000000099';

@@ -137,7 +137,7 @@ test('names, options and descriptions are localised; permissions are a default o
   }
 });
 
-test('in one guild without what only global commands take', async () => {
+test('registers commands in one guild without what only global commands take', async () => {
   await registerCommands({ rest: rest(), db, guildId: GUILD });
   expect(fake.commands.get(GUILD)?.every((command) => command.contexts === undefined)).toBe(true);
 });

@@ -52,7 +52,7 @@ describe('joined lines', () => {
     expect(joinLines(['a'], { max: 100, more, hidden: 2 })).toBe('a\nand 2 more');
   });
 
-  test('never exceed the maximum, and count the lines that are left out', () => {
+  test('joined lines never exceed the maximum, and count the lines that are left out', () => {
     const lines = Array.from({ length: 100 }, (_, number) => `line ${number}`);
     for (const max of [20, 50, 200, 700]) {
       const joined = joinLines(lines, { max, more, hidden: 5 });

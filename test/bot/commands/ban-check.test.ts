@@ -46,7 +46,7 @@ const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor) =
   fake.select(messageOf(exchange), findComponent(exchange.message, name)?.custom_id ?? '', [value], actor);
 
 describe('/ban-check of oneself', () => {
-  test('without an option shows the record of the invoker, only to them, active penalties first', async () => {
+  test('/ban-check without an option shows the invoker’s record, only to them, active penalties first', async () => {
     const exchange = await fake.command('ban-check', {}, member);
     expect(exchange.callback).toBe(4);
     expect(isEphemeral(exchange.message)).toBe(true);
@@ -80,7 +80,7 @@ describe('/ban-check of oneself', () => {
     ]);
   });
 
-  test('has a button to appeal while a penalty is active', async () => {
+  test('the invoker’s record has a button to appeal while a penalty is active', async () => {
     const banned = await fake.command('ban-check', {}, member);
     expect(findButton(banned.message, 'Appeal')?.url).toBe('https://forum.example.org/appeals');
     const polish = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
@@ -169,7 +169,7 @@ describe('/ban-check of oneself', () => {
 });
 
 describe('/ban-check of others', () => {
-  test('is for moderators: by any notation, profile address, custom address or Discord user', async () => {
+  test('/ban-check of others is for moderators: by any notation, profile address, custom address or Discord user', async () => {
     const id = BigInt(aSteamId(1)) - 76561197960265728n;
     for (const options of [
       { steamid: aSteamId(1) },
@@ -192,7 +192,7 @@ describe('/ban-check of others', () => {
     }
   });
 
-  test('never asks Steam for the custom addresses of others', async () => {
+  test('a member’s /ban-check never asks Steam for the custom addresses of others', async () => {
     expect(embedsOf(await fake.command('ban-check', { steamid: address }, member))[0]?.author?.name).toBe(
       'Rzeźnik_1',
     );
@@ -222,7 +222,7 @@ describe('/ban-check of others', () => {
     expect(textOf(publicly)).not.toContain('panel.example');
   });
 
-  test('has a message for a clean record, an unlinked user and somebody who is unknown', async () => {
+  test('/ban-check has a message for a clean record, an unlinked user and somebody unknown', async () => {
     const clean = await fake.command('ban-check', { steamid: aSteamId(2) }, { ...moderator, locale: 'pl' });
     expect(embedsOf(clean)).toMatchObject([
       { author: { name: 'Clean' }, description: `### Brak kar. 🎉\n\n\`${aSteamId(2)}\`` },
@@ -289,7 +289,7 @@ describe('pages and filters', () => {
     );
   });
 
-  test('has neither pages nor filters where there is nothing to turn or to choose', async () => {
+  test('a short record has neither pages nor filters', async () => {
     const penalties = Array.from({ length: 5 }, () => ({ playerSteamId: aSteamId(55) }));
     await insertPenalties(db, penalties.slice(1));
     const labels = ({ message }: Exchange) =>

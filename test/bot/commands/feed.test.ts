@@ -240,7 +240,7 @@ describe('/feed test', () => {
     expect(await rowsIn(manager)).toEqual([]);
   });
 
-  test('is refused to members without Manage Server, and says where the bot may not post', async () => {
+  test('/feed test is refused to members without Manage Server, and says where the bot may not post', async () => {
     const member = anActor({ channelId: aManager().channelId });
     expect(await run(member, 'test', { what: 'penalties' })).toContain('Only members with “Manage Server”');
     const lacking = aManager({ appPermissions: String(VIEW | SEND) });
@@ -388,7 +388,7 @@ describe('the audit log', () => {
   });
 });
 
-test('with DISCORD_GUILD_ID, Manage Server in any other guild counts for nothing', async () => {
+test('Manage Server counts only in the guild of DISCORD_GUILD_ID', async () => {
   const home = '900000000000000001';
   const other = await startTestBot({
     discord: { guildIds: [home, '900000000000000002'] },

@@ -51,7 +51,7 @@ const descriptionOf = (embeds: string): string => JSON.parse(embeds)[0].descript
 const suggested = async (name: string) =>
   JSON.stringify((await fake.autocomplete('ban-check', 'player', name.slice(0, 7), moderator)).choices);
 
-test('neither /lookup nor /ban-check shows anything of an erased player, to moderators or to themselves', async () => {
+test('/lookup and /ban-check show nothing of an erased player, to moderators or to themselves', async () => {
   const member = await aMember(1);
   for (const text of await see(member)) expect(text).toContain(member.name);
   expect(await suggested(member.name)).toContain(member.id);

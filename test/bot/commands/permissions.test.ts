@@ -25,7 +25,7 @@ await harness.connect();
 const seen = (exchange: Exchange) => JSON.stringify([exchange.message, exchange.followUps]);
 
 describe('a member without permissions', () => {
-  test('is refused with the same words whether or not there is a record, a user or a link', async () => {
+  test('a member without permissions is refused with the same words whether or not there is a record, a user or a link', async () => {
     const exchanges: Exchange[] = [];
     for (const options of [
       { steamid: aSteamId(1) },
@@ -113,7 +113,7 @@ describe('a member without permissions', () => {
     }
   });
 
-  test('is not a moderator in a direct message, whatever their permissions elsewhere', async () => {
+  test('nobody is a moderator in a direct message, whatever their permissions elsewhere', async () => {
     const exchange = await fake.command(
       'ban-check',
       { steamid: aSteamId(1) },
@@ -132,7 +132,7 @@ describe('a member without permissions', () => {
     expect(borrowed.message?.embeds[0]?.description).toContain('for the person who asked');
   });
 
-  test('may not pin the live status, not even by a forged custom id', async () => {
+  test('a member without permissions may not pin the live status, not even by a forged custom id', async () => {
     const list = await fake.command('server', {}, member);
     expect(findButton(list.message, 'Pin live status here')).toBeUndefined();
     const exchange = await fake.press(messageOf(list), 'server.pin:all', member, { forged: true });
@@ -146,7 +146,7 @@ test('an administrator is a moderator, too', async () => {
   expect(seen(exchange)).toContain(SECRET);
 });
 
-test('with DISCORD_GUILD_ID, permissions in any other guild count for nothing', async () => {
+test('permissions count only in the guild of DISCORD_GUILD_ID', async () => {
   const home = '900000000000000001';
   const other = await startTestBot({
     discord: { guildIds: [home, '900000000000000002'] },
@@ -191,7 +191,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
   const linesAbout = ({ lines }: { lines: LogLine[] }, text: string) =>
     lines.filter(({ msg }) => msg.includes(text)).length;
 
-  test('has no moderators without DISCORD_GUILD_ID, and says why in the log and its health', async () => {
+  test('a bot that anybody may add has no moderators without DISCORD_GUILD_ID, and says why in the log and its health', async () => {
     const open = await startOpenBot({ discord: { botIsPublic: true } });
     expect(await listSights(open)).toEqual(NONE);
     expect(await listSights(open, anActor({ permissions: '8' }))).toEqual(NONE);
@@ -210,7 +210,7 @@ describe('a bot that anybody may add to a guild of their own', () => {
     expect(linesAbout(open, 'moderators are recognised again')).toBe(1);
   });
 
-  test('has those of the guild that DISCORD_GUILD_ID names', async () => {
+  test('a bot that anybody may add has the moderators of the guild that DISCORD_GUILD_ID names', async () => {
     const home = await startOpenBot({
       discord: { botIsPublic: true },
       bot: { guildId: '900000000000000001' },

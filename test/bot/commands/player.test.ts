@@ -125,7 +125,7 @@ test('a Discord user wins over a SteamID, and that over a nickname', async () =>
   expect(linked.message?.embeds[0]?.title).toBe('Curious');
 });
 
-test('while the database is away, an empty list is sent in time; afterwards there are suggestions again', async () => {
+test('suggests nothing, in time, while the database is away, and suggests again afterwards', async () => {
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
   await harness.bot.stop();

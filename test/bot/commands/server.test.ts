@@ -70,7 +70,7 @@ describe('/server without an option', () => {
     ]);
   });
 
-  test('is in the language of the guild, as everyone sees it', async () => {
+  test('/server without an option is in the language of the guild, as everyone sees it', async () => {
     const { message } = await fake.command('server', {}, anActor({ locale: 'en-US', guildLocale: 'pl' }));
     expect(message?.embeds[0]?.title).toBe('Serwery');
     expect(message?.embeds[0]?.description).toContain('Online: 2 z 4 serwerów · 32/42 graczy');

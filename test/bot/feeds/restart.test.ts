@@ -110,7 +110,7 @@ test('two processes at once, as while the leader changes, post what happens to a
   expect(feed.titles()).toEqual(['🔴 Arena is offline', '🟢 Arena is back online', '👥 9 players on Arena']);
 });
 
-test('after an outage of more than 30 days, the events that are still stored are posted as one summary', async () => {
+test('posts the events still stored after an outage of more than 30 days as one summary', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await bot.stop();
   await insertMany(db, 3);

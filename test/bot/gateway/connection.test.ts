@@ -12,7 +12,7 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
     ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
     ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
   ] as const) {
-    test(`after ${name}`, async () => {
+    test(`resumes a connection after ${name}, and what was missed is replayed`, async () => {
       const { fake, connect, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
       await connect();
       breakIt(fake);
@@ -37,7 +37,7 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
 });
 
 describe('a session that is lost', () => {
-  test('by op 9 that may not be resumed: the bot identifies anew', async () => {
+  test('identifies anew after op 9 that may not be resumed', async () => {
     const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
@@ -46,7 +46,7 @@ describe('a session that is lost', () => {
     expect((await fake.command('server')).callback).toBe(4);
   });
 
-  test('by a resume that is refused: the bot identifies anew', async () => {
+  test('identifies anew after a resume that is refused', async () => {
     const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.refusesResume = true;
@@ -57,7 +57,7 @@ describe('a session that is lost', () => {
     expect((await fake.command('server')).callback).toBe(4);
   });
 
-  test('by heartbeats that are not acknowledged: the dead connection is noticed', async () => {
+  test('notices a dead connection by heartbeats that are not acknowledged', async () => {
     const { fake, connect, reconnected } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
     await connect();
     fake.gateway.isDeaf = true;
@@ -190,7 +190,7 @@ describe('the bot reconnects, with growing pauses, after', () => {
 });
 
 describe('stopping', () => {
-  test('between Identify and READY ends, and nothing connects afterwards', async () => {
+  test('a stop between Identify and READY ends, and nothing connects afterwards', async () => {
     const { fake, bot } = await aBot();
     fake.gateway.holdsReady = true;
     bot.start();
@@ -201,7 +201,7 @@ describe('stopping', () => {
     expect(fake.gateway.connections).toBe(1);
   });
 
-  test('during a pause ends', async () => {
+  test('a stop during a pause ends', async () => {
     const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, maxPauseMs: 60_000 });
     await fake.stop();
     bot.start();

@@ -38,7 +38,7 @@ const bot = await startNext({
 });
 
 describe('a slow response', () => {
-  test('is deferred in time, with the right visibility, and delivered when it is there', async () => {
+  test('defers a slow response in time, with the right visibility, and delivers it when it is there', async () => {
     behaviour.delayMs = 1000;
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
@@ -55,7 +55,7 @@ describe('a slow response', () => {
     behaviour.delayMs = 0;
   });
 
-  test('that fails after it was deferred publicly leaves nothing public behind', async () => {
+  test('a response that fails after it was deferred publicly leaves nothing public behind', async () => {
     Object.assign(behaviour, { delayMs: 1000, error: new Error('boom') });
     const exchange = await fake.command('ban-check', { ...VANITY, show: true }, moderator);
     expect(exchange.callback).toBe(5);
@@ -67,7 +67,7 @@ describe('a slow response', () => {
 });
 
 describe('a failure', () => {
-  test('is one friendly message, only to the invoker, with an error id that the log has too', async () => {
+  test('a failure is one friendly message, only to the invoker, with an error id that the log has too', async () => {
     behaviour.error = new Error('secret detail: relation "penalties"');
     for (const [locale, words] of [
       ['en-US', 'Something went wrong'],
@@ -89,7 +89,7 @@ describe('a failure', () => {
     behaviour.error = undefined;
   });
 
-  test('of a button leaves the message as it is', async () => {
+  test('a failed button leaves the message as it is', async () => {
     const message = messageOf(await fake.command('ban-check', {}, moderator));
     const before = JSON.stringify(message.embeds);
     await db.execute('alter table penalties rename to penalties_elsewhere');
@@ -99,7 +99,7 @@ describe('a failure', () => {
     expect(pressed.callback).toBe(4);
   });
 
-  test('of the database says that the data can’t be read right now', async () => {
+  test('a failure of the database says that the data can’t be read right now', async () => {
     behaviour.error = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' });
     const { message } = await fake.command('ban-check', VANITY, moderator);
     expect(message?.embeds[0]?.description).toContain('can’t be read right now');
@@ -108,7 +108,7 @@ describe('a failure', () => {
 });
 
 describe('a response that Discord does not accept', () => {
-  test('because it is too late is given up, and the next one works', async () => {
+  test('gives up a response that is too late, and the next one works', async () => {
     fake.fail({
       matches: /callback/,
       response: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
@@ -119,7 +119,7 @@ describe('a response that Discord does not accept', () => {
     await waitFor(() => outcomes.at(-1) === 'completed');
   });
 
-  test('to suggestions because they are too late is not sent again', async () => {
+  test('never repeats suggestions that are too late', async () => {
     const callbacks = () => fake.requests.filter(({ path }) => path.includes('callback')).length;
     const before = callbacks();
     fake.fail({ matches: /callback/, response: refuse(404, 10_062) });
@@ -128,7 +128,7 @@ describe('a response that Discord does not accept', () => {
     expect(callbacks()).toBe(before + 1);
   });
 
-  test('is sent again after the wait of a 429, and after a 500', async () => {
+  test('repeats a response after the wait of a 429, and after a 500', async () => {
     fake.fail({
       matches: /callback/,
       response: () =>
@@ -144,7 +144,7 @@ describe('a response that Discord does not accept', () => {
     expect((await fake.command('server')).callback).toBe(4);
   });
 
-  test('because it hangs delays nobody else', async () => {
+  test('a response that hangs delays nobody else', async () => {
     fake.fail({ matches: /callback/, response: 'hang' });
     void fake.command('server');
     await waitFor(() => fake.requests.length >= 0);
@@ -153,7 +153,7 @@ describe('a response that Discord does not accept', () => {
     fake.clearFaults();
   });
 
-  test('because of its links (localhost) is sent without them, but with its other buttons', async () => {
+  test('repeats a response whose links Discord refuses (localhost) without them, with its other buttons', async () => {
     await bot.stop();
     await withBot({ publicUrl: 'http://localhost:3000' }, async () => {
       const { message, refusals } = await fake.command('server', { name: 'one' });

@@ -69,7 +69,7 @@ describe('a transaction whose connection is lost', () => {
     },
   );
 
-  test('between two statements writes nothing, and nothing into the next transaction', async () => {
+  test('a transaction that loses its connection between two statements writes nothing, and nothing into the next transaction', async () => {
     const begun = Promise.withResolvers<number>();
     const lost = Promise.withResolvers<void>();
     const failure = failureOf(
@@ -95,7 +95,7 @@ describe('a transaction whose connection is lost', () => {
     await expectAlive();
   });
 
-  test('while statements wait in line fails them all', async () => {
+  test('a transaction that loses its connection fails all statements that wait in line', async () => {
     const begun = Promise.withResolvers<number>();
     const failures: Promise<unknown>[] = [];
     const failure = failureOf(

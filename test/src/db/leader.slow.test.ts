@@ -5,7 +5,7 @@ import { openLeaders } from '../../../src/db/leader.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
-test('on a standby, which would grant the lock to everybody, nobody leads until it is promoted', async () => {
+test('nobody leads on a standby, which would grant the lock to everybody, until it is promoted', async () => {
   const { replicas } = await startReplicatedPostgres({ replicas: 1 });
   const [standby] = replicas;
   if (!standby) throw new Error('there is a replica');

@@ -141,7 +141,7 @@ test('work ends when another process has its lock', async () => {
 });
 
 test.each(['cut', 'freeze'] as const)(
-  'without the database (%s) work ends after five seconds, or after its own limit, and begins again later',
+  'work ends five seconds (or its own limit) after the database went (%s), and begins again later',
   async (how) => {
     const proxy = await aProxy();
     const { leaders, lines, clock } = aProcess(proxy.url);

@@ -48,7 +48,7 @@ async function ending(work: Promise<unknown>): Promise<{ error: unknown }> {
 }
 
 describe('while another process migrates', () => {
-  test('it is waited for, with one line in the log', async () => {
+  test('waits for another process that migrates, with one line in the log', async () => {
     await hold();
     const { log, lines } = aLog();
     const migrating = migrateDatabase(url, { log });
@@ -58,7 +58,7 @@ describe('while another process migrates', () => {
     expect(lines.map(({ msg }) => msg)).toEqual(['waiting for another process that migrates the database']);
   });
 
-  test('and not beyond a signal', async () => {
+  test('a signal ends the wait for another process that migrates', async () => {
     await hold();
     const stopping = new AbortController();
     const migrating = ending(migrateDatabase(url, { signal: stopping.signal }));
@@ -77,7 +77,7 @@ describe('while another process migrates', () => {
     expect(program.stdout()).toContain('"msg":"stopped"');
   });
 
-  test("so does a call of the operator's tool, which says what it waits for", async () => {
+  test("the operator's tool waits for a process that migrates, and says so", async () => {
     await hold();
     const program = startProgram('src/cli.ts', env(), ['servers', 'list']);
     await waitFor(() => program.stderr().includes('waiting for another process that migrates the database'));
@@ -143,13 +143,13 @@ describe('a database whose migrations are not those of this version', () => {
     expect([...(await tables())]).toEqual([]);
   });
 
-  test('is used where a later version only added to them', async () => {
+  test('uses a database whose migrations a later version only added to', async () => {
     await recordMigrations([...MIGRATION_HASHES, 'later']);
     await migrateDatabase(url);
     expect([...(await tables())]).toEqual([]);
   });
 
-  test('is brought up to date where the last one is missing', async () => {
+  test('migrates a database that lacks the last migration', async () => {
     await migrateDatabase(url, { upTo: MIGRATION_HASHES.length - 1 });
     await migrateDatabase(url);
     const applied = await holder`select hash from drizzle.__drizzle_migrations order by id`;

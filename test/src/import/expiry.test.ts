@@ -52,12 +52,12 @@ describe.each(Object.entries(SOURCES))('an import from %s', (_, prepare) => {
   const depsAhead = (hours: number) =>
     importDeps(database, new Date(Date.now() + hours * 3_600_000).toISOString());
 
-  test("by a clock two days ahead of the database's ends no penalty that runs", async () => {
+  test("an import whose clock is two days ahead of the database's expires no penalty that runs", async () => {
     await prepare(await rows())(depsAhead(48));
     expect(await statuses()).toEqual(STORED);
   });
 
-  test('by a clock that is right marks what ended an hour ago, and by one that is behind nothing more', async () => {
+  test('expires what ended an hour ago; a later import with a slow clock expires nothing more', async () => {
     const run = prepare(await rows());
     await run(depsAhead(0));
     expect(await statuses()).toEqual(STORED);

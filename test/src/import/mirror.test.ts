@@ -96,7 +96,7 @@ describe('the mirror of an SQLite file', () => {
     expect(sweeps()).toHaveLength(1);
   });
 
-  test('of more active rows than a round may look at, the next rounds look at the rest', async () => {
+  test('the next rounds look at the active rows that a round had no room for', async () => {
     const source = createFile();
     source.run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
       insert into sa_warns (player_steamid, admin_steamid, admin_name, reason, duration, created, status)

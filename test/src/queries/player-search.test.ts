@@ -37,7 +37,7 @@ test('a rare text is found without reading the recent players, once there are st
   }
 });
 
-test('among names of the same second, that of the penalty with the highest id is the latest', async () => {
+test('the latest of several names of one second is that of the penalty with the highest id', async () => {
   await connection`truncate penalties`;
   const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
   for (const [player, order] of [

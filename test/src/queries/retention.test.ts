@@ -60,7 +60,7 @@ describe('old rows are deleted:', () => {
     expect(await deleteOldRows(db)).toEqual(NOTHING);
   });
 
-  test('of the ended tokens of a user all but the newest hundred, at once', async () => {
+  test('retention deletes all but the newest hundred of a user’s ended tokens at once', async () => {
     const [clicker, other] = [await insertUser(db, 1), await insertUser(db, 2)];
     const live = await insertToken(clicker.id);
     await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at)

@@ -34,7 +34,7 @@ const lastEntry = async () =>
   (await db.select().from(auditLog).where(eq(auditLog.subject, id)).orderBy(desc(auditLog.id)).limit(1))[0];
 
 describe('a blocked user', () => {
-  test('has tokens that are invalid, streams and sessions that end, at once', async () => {
+  test('blocking invalidates tokens and ends streams and sessions at once', async () => {
     const { token } = await aToken(db, number, { now: new Date() });
     const browser = await signInAs(number);
     await admin.get('/account/moderation');
@@ -56,7 +56,7 @@ describe('a blocked user', () => {
     });
   });
 
-  test('can neither sign in nor upload, and is told why, in their language', async () => {
+  test('a blocked user can neither sign in nor upload, and is told why in their language', async () => {
     const browser = await signInAs(number, { language: 'pl' });
     await browser.get('/account');
     await admin.get('/account/moderation');
@@ -98,7 +98,7 @@ describe('a blocked user', () => {
 });
 
 describe('blocking', () => {
-  test('is for admins, and not for owners or oneself', async () => {
+  test('only admins block, and neither owners nor themselves', async () => {
     await insertUser(db, number, { isOwner: true });
     await admin.get('/account/moderation');
     expect((await admin.get(`/account/moderation/users/${id}`)).text).toContain('Owners cannot be blocked.');

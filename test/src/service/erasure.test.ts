@@ -181,7 +181,7 @@ describe('users erase', () => {
     expect(await cli('users', 'erase', player.id, '--yes')).toMatchObject({ code: 1, stdout: '' });
   });
 
-  test('without --penalties keeps the penalties and their names', async () => {
+  test('users erase without --penalties keeps the penalties and their names', async () => {
     await insertEverything();
     const erased = await cli('users', 'erase', player.id, '--yes');
     expect(erased).toEqual({ code: 0, stdout: `Erased ${player.id}; their penalties stay\n`, stderr: '' });
@@ -287,7 +287,7 @@ describe('users erase', () => {
 });
 
 describe('own data', () => {
-  test('is one JSON attachment: all that is kept but secrets', async () => {
+  test('own data is one JSON attachment: all that is kept but secrets', async () => {
     await insertEverything();
     const browser = await signInAs(player.number);
     expect((await browser.get('/account')).text).toContain('href="/account/data"');

@@ -99,7 +99,7 @@ test('a service that starts while the clock is ahead marks nothing at first', as
   expect(await storedStatuses()).toMatchObject({ '-180 min': 'ACTIVE' });
 });
 
-test('so many rows are marked in one statement, the longest over first', async () => {
+test('marks the longest expired rows first, a limited number in one statement', async () => {
   await db.delete(penalties);
   await insertEnding(5, -100, -500, -200, -400, -300, 10);
   expect(await markExpiredPenalties(db, new Date(), 2)).toBe(2);

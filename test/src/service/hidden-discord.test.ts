@@ -45,7 +45,7 @@ const OPEN = { byDiscord: 200, inBatch: [true, true], one: SHOWN, many: [SHOWN] 
 const HIDDEN = { byDiscord: 404, inBatch: [false, true], one: BLANK, many: [BLANK] };
 
 describe('a hidden Discord account', () => {
-  test('is hidden on the account page, from tokens of members, and not from admins and its owner', async () => {
+  test('a link hidden on the account page is hidden from tokens of members, not from admins and its owner', async () => {
     expect(await see(OTHER)).toEqual(OPEN);
     const browser = await signInAs(1);
     expect((await browser.get('/account')).text).toContain('Hide the link');
@@ -66,7 +66,7 @@ describe('a hidden Discord account', () => {
     expect(actions).toEqual(['discord.hidden', 'discord.shown']);
   });
 
-  test('is hidden and shown by the operator', async () => {
+  test('the operator hides and shows a Discord link', async () => {
     expect(await cli('users', 'set', '--steamid64', HIDER, '--hide-discord')).toMatchObject({ code: 0 });
     expect(await see(OTHER)).toEqual(HIDDEN);
     expect(await cli('users', 'set', '--steamid64', HIDER, '--nickname', 'R')).toMatchObject({ code: 0 });
@@ -75,7 +75,7 @@ describe('a hidden Discord account', () => {
     expect(await see(OTHER)).toEqual(OPEN);
   });
 
-  test('is hidden from a token whose owner is no longer an admin', async () => {
+  test('a hidden link is hidden from a token whose owner is no longer an admin', async () => {
     await db.update(users).set({ hidesDiscord: true }).where(eq(users.steamId64, HIDER));
     expect(await see(ADMIN)).toEqual(OPEN);
     await db

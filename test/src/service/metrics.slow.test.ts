@@ -42,7 +42,7 @@ describe('with a read replica', async () => {
   });
   afterAll(replicated.stop);
 
-  test('its state and its lag are told', async () => {
+  test('the metrics of a read replica tell its state and its lag', async () => {
     await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 1, {
       limitMs: 30_000,
     });

@@ -30,7 +30,7 @@ const service = await startTestService({
 });
 const expectSoon = (what: string, condition: () => Promise<boolean>) => waitFor(condition, { what });
 
-test('only players of the groups have a sound, in lookups, files and the batch; owners count as admins', async () => {
+test('SOUND_FOR leaves sounds only to its groups, in lookups, files and the batch; owners count as admins', async () => {
   expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
   expect(await isHeard(OWNER)).toEqual({ lookup: true, stereo: 200, voice: 200 });
   for (const player of [PLAIN, UNKNOWN]) {

@@ -179,7 +179,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     );
   });
 
-  test('they cannot be created, for whatever reason', async () => {
+  test('ends the start in one line when a folder cannot be created, for whatever reason', async () => {
     const long = join(folder.path, 'x'.repeat(300));
     for (const setting of ['DATA_DIR', 'STORAGE_DIR']) {
       for (const [path, code] of [
@@ -206,7 +206,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     }
   });
 
-  test.skipIf(!readOnly.isMounted)('they cannot be written', async () => {
+  test.skipIf(!readOnly.isMounted)('ends the start in one line when a folder cannot be written', async () => {
     const { path } = readOnly;
     const because = 'it is on a file system that is read-only';
     const ofData = line(`DATA_DIR="${path}" cannot be used: ${because}`);
@@ -218,7 +218,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     );
   });
 
-  test('they are not writable by this user', async () => {
+  test('ends the start in one line when a folder is not writable by this user', async () => {
     const locked = join(folder.path, 'locked');
     await mkdir(locked, { mode: 0o555 });
     // Root may write everywhere, unless it has lost that privilege.
@@ -246,27 +246,30 @@ describe('a folder that cannot be used ends the start with one line', () => {
     );
   });
 
-  test.skipIf(!full.isMounted)('their disk is full, and the next start finds room', async () => {
-    const env = { DATA_DIR: join(full.path, 'data'), ...embedded };
-    await mkdir(env.DATA_DIR);
-    const { bavail, bsize } = await statfs(full.path);
-    await Bun.write(join(full.path, 'other'), new Uint8Array(bavail * bsize));
-    const password = join(env.DATA_DIR, 'postgres.password');
-    expect(await failure('src/cli.ts', env, list)).toEqual(
-      line(`DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
-    );
-    // There is room for the first files, but not for all that initdb creates.
-    full.resize(8 * 1024 * 1024);
-    const { code, stderr } = await failure('src/cli.ts', env, list);
-    expect([code, stderr.trimEnd().split('\n')]).toEqual([
-      1,
-      [expect.stringContaining('No space left on device')],
-    ]);
+  test.skipIf(!full.isMounted)(
+    'ends the start in one line when the disk is full, and the next start finds room',
+    async () => {
+      const env = { DATA_DIR: join(full.path, 'data'), ...embedded };
+      await mkdir(env.DATA_DIR);
+      const { bavail, bsize } = await statfs(full.path);
+      await Bun.write(join(full.path, 'other'), new Uint8Array(bavail * bsize));
+      const password = join(env.DATA_DIR, 'postgres.password');
+      expect(await failure('src/cli.ts', env, list)).toEqual(
+        line(`DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
+      );
+      // There is room for the first files, but not for all that initdb creates.
+      full.resize(8 * 1024 * 1024);
+      const { code, stderr } = await failure('src/cli.ts', env, list);
+      expect([code, stderr.trimEnd().split('\n')]).toEqual([
+        1,
+        [expect.stringContaining('No space left on device')],
+      ]);
 
-    full.resize(200 * 1024 * 1024);
-    expect(await failure('src/cli.ts', env, list)).toEqual({ code: 0, stderr: '' });
-    expect((await Bun.file(password).text()).trim()).not.toBe('');
-  });
+      full.resize(200 * 1024 * 1024);
+      expect(await failure('src/cli.ts', env, list)).toEqual({ code: 0, stderr: '' });
+      expect((await Bun.file(password).text()).trim()).not.toBe('');
+    },
+  );
 });
 
 describe('a database that is lost in the middle of the start ends it with one line', () => {
@@ -291,7 +294,7 @@ describe('a database that is lost in the middle of the start ends it with one li
     expect(await failure('src/main.ts', { DATABASE_URL: proxy.url, ROLES: 'api' })).toEqual(lost);
   });
 
-  test("for a call of the operator's tool", async () => {
+  test("ends a call of the operator's tool in one line when the database is lost", async () => {
     proxy.failAt('__drizzle_migrations', 'cut');
     expect(await failure('src/cli.ts', { DATABASE_URL: proxy.url }, ['servers', 'list'])).toEqual(lost);
     proxy.restore();

@@ -35,7 +35,7 @@ test.each([
 
 const NOT_SET = 'PUBLIC_URL is not set';
 
-test('without PUBLIC_URL a service that others can reach warns at its start, and on the page they come to', async () => {
+test('a service that others can reach without PUBLIC_URL warns at its start, and on the page they come to', async () => {
   const { log, showSignIn } = await startService({ HOST: '0.0.0.0' });
   const warning = log.split('\n').find((line) => line.includes(NOT_SET));
   expect(JSON.parse(warning ?? '{}')).toMatchObject({

@@ -52,13 +52,13 @@ describe.each([
       Bun.sleep(5000).then(() => 'not settled'),
     ]);
 
-  test('in a black hole is ended', async () => {
+  test('ends a connection in a black hole', async () => {
     expect(await isAlive()).toBe(true);
     proxy.freeze();
     expect(await codeOf(isAlive())).toBe('ETIMEDOUT');
   });
 
-  test('in a black hole is ended, however often it asks', async () => {
+  test('ends a connection in a black hole, however often it sends', async () => {
     expect(await isAlive()).toBe(true);
     proxy.freeze();
     const asking = setInterval(() => void isAlive().catch(() => {}), 20);
@@ -66,7 +66,7 @@ describe.each([
     clearInterval(asking);
   });
 
-  test('that responded while this process was suspended is not ended', async () => {
+  test('keeps a connection that responded while this process was suspended', async () => {
     const pid = await backend();
     const query = pool`select pg_sleep(0.1)`.execute();
     // Until the query is sent.
@@ -76,7 +76,7 @@ describe.each([
     expect(await backend()).toBe(pid);
   });
 
-  test('may wait for the client: idle, in a transaction, in a cursor, listening, and after errors', async () => {
+  test('keeps a connection that waits for the client: idle, in a transaction, in a cursor, listening, and after errors', async () => {
     const pid = await backend();
     await pool.begin(async (transaction) => {
       await transaction`select 1`;

@@ -51,7 +51,7 @@ describe('CS2-SimpleAdmin in an SQLite file', () => {
     });
   }
 
-  test('of a lifted row, the newest record of a lift counts, whichever of the two names the other', async () => {
+  test('the newest record of a lift counts, whichever of the two rows names the other', async () => {
     const lift = (id: number, column: 'ban_id' | 'mute_id', of: number) => ({
       id,
       [column]: of,

@@ -52,7 +52,7 @@ function createSimpleAdmin(reason: string, server = '10.0.0.1:27015'): string {
 const reasons = async () => (await storedPenalties(db)).map((row) => `${row.source} ${row.reason}`).sort();
 
 describe('a second database under the name of the first', () => {
-  test('is refused with one line that names both and what to do; nothing is changed', async () => {
+  test('refuses a second database under the name of the first in one line that names both and what to do; nothing is changed', async () => {
     const [first, second] = [createSimpleAdmin('first'), createSimpleAdmin('second')];
     await importSimpleAdmin(deps, { url: `sqlite:${first}` });
     for (const isDryRun of [true, false]) {
@@ -67,7 +67,7 @@ describe('a second database under the name of the first', () => {
     expect(await importSimpleAdmin(deps, { url: `sqlite:${first}` })).toMatchObject({ unchanged: 1 });
   });
 
-  test('is imported beside the first under another name, which is remembered too', async () => {
+  test('imports a second database beside the first under another name, which is remembered too', async () => {
     const [first, second, third] = [1, 2, 3].map((number) => createSimpleAdmin(`of ${number}`));
     await importSimpleAdmin(deps, { url: `sqlite:${first}` });
     await importSimpleAdmin(deps, { url: `sqlite:${second}`, source: 'second' });
@@ -162,7 +162,7 @@ test('NDJSON files are not databases: a later file updates the penalties of an e
 });
 
 describe.if(await isMariaDbAtHand())('databases of MariaDB', () => {
-  test('are told apart by host, port and database, never by user or password, which nobody keeps', async () => {
+  test('tells databases apart by host, port and name, never by user or password, which nobody keeps', async () => {
     const [source, other] = [await createTestMariaDb(), await createTestMariaDb()];
     for (const { run } of [source, other]) {
       await run(simpleAdminMysqlSchema({ migration: 15 }));

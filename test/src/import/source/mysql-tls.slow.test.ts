@@ -188,7 +188,7 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
     expect(await importSimpleAdmin(importDeps(database), { url })).toMatchObject({ added: 1 });
   });
 
-  test('without TLS on its side it is refused by every mode, never read in clear', async () => {
+  test('every mode refuses a server without TLS, and never reads in clear', async () => {
     await server.restart(['--skip-ssl']);
     for (const mode of ['required', `verify-ca&${ca}`, `verify-identity&${ca}`]) {
       expect(await connect(`?ssl-mode=${mode}`)).toContain(': Server does not support secure connection');

@@ -48,7 +48,7 @@ const HELD_MS = 50;
 const NUMBERS = 'create table numbers as select 1 as n union all select 2';
 
 describe('the event loop turns on', () => {
-  test('while another process holds the file, and the read succeeds once it lets go', async () => {
+  test('the event loop turns while another process holds the file, and the read succeeds once it lets go', async () => {
     const path = createFile(NUMBERS);
     const source = await openSqliteSource(path);
     const { release } = await holdFile(path);
@@ -59,7 +59,7 @@ describe('the event loop turns on', () => {
     await source.close();
   });
 
-  test('while the file is opened that another process holds', async () => {
+  test('the event loop turns while a file is opened that another process holds', async () => {
     const path = createFile(NUMBERS);
     const { release } = await holdFile(path);
     const opening = openSqliteSource(path);
@@ -68,7 +68,7 @@ describe('the event loop turns on', () => {
     await (await opening).close();
   });
 
-  test('while a read takes long', async () => {
+  test('the event loop turns while a read takes long', async () => {
     const source = await openSqliteSource(createFile(NUMBERS));
     const statement =
       'with recursive count(n) as (select 1 union all select n + 1 from count where n < 8000000) select max(n) as n from count';

@@ -246,7 +246,7 @@ describe('an event of another subject', () => {
 });
 
 describe('an end that passes', () => {
-  test('is recorded once, before the row is marked and not again when it is', async () => {
+  test('records an end that passes once, before the row is marked and not again when it is', async () => {
     await insertOne({ endsAt: minutesAgo(2), durationMinutes: 8 });
     await insertOne({ endsAt: minutesAgo(-2), durationMinutes: 12 });
     expect(await recordExpiredPenalties(db, new Date())).toBe(1);
@@ -256,7 +256,7 @@ describe('an end that passes', () => {
     expect(await told(3)).toEqual([]);
   });
 
-  test('is taken back by a new end, and recorded again when that passes', async () => {
+  test('a new end takes `penalty.expired` back, and records it again when that passes', async () => {
     await insertOne({ endsAt: minutesAgo(2), durationMinutes: 8 });
     await recordExpiredPenalties(db, new Date());
     await db.update(penalties).set({ endsAt: minutesAgo(-1) });
@@ -265,7 +265,7 @@ describe('an end that passes', () => {
     expect(await told(2)).toEqual(['changed ACTIVE', 'expired EXPIRED']);
   });
 
-  test('of an hour ago and marked by the sweep first is recorded by the mark', async () => {
+  test('records `penalty.expired` once when the sweep marks the row first', async () => {
     await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(300) });
     await insertOne({ createdAt: minutesAgo(200), endsAt: minutesAgo(100), durationMinutes: 100 });
     await markExpiredPenalties(db, new Date());
@@ -280,7 +280,7 @@ describe('an end that passes', () => {
     expect(await recordExpiredPenalties(db, new Date())).toBe(1);
   });
 
-  test('is recorded after the database was ahead for a while, when it truly passes', async () => {
+  test('records `penalty.expired` when the end truly passes, although the database’s clock was ahead for a while', async () => {
     await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(-600) });
     await insertOne({ endsAt: minutesAgo(-30), durationMinutes: 40 });
     expect(await recordExpiredPenalties(db, new Date())).toBe(0);
@@ -293,7 +293,7 @@ describe('an end that passes', () => {
 });
 
 describe('silent events', () => {
-  test('are those of a source up to the end of its first import', async () => {
+  test('events of a source are silent up to the end of its first import', async () => {
     await db.insert(penaltySources).values({ name: 'forum', kind: 'ndjson', address: '' });
     await insertOne({ source: 'forum', sourceTable: 'a', sourceId: '1' });
     await insertOne();
@@ -303,7 +303,7 @@ describe('silent events', () => {
     expect(events.map(({ isSilent }) => isSilent)).toEqual([true, false, false]);
   });
 
-  test('are those of penalties made and over more than a day ago, never of one without an end', async () => {
+  test('events of penalties made and over more than a day ago are silent, never of one without an end', async () => {
     const day = 24 * 60;
     const old = { createdAt: minutesAgo(3 * day), durationMinutes: day };
     await insertOne({ ...old, endsAt: minutesAgo(2 * day), status: 'EXPIRED' });
@@ -316,7 +316,7 @@ describe('silent events', () => {
 });
 
 describe('cursors', () => {
-  test('are read back, and refused when unknown, malformed or pruned', async () => {
+  test('cursors are read back, and refused when unknown, malformed or pruned', async () => {
     await insertOne();
     await insertOne();
     const log = await readEventLog(db);

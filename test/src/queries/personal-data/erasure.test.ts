@@ -275,7 +275,7 @@ describe('erasing penalties', () => {
     expect(await countRows(penalties, eq(penalties.adminName, 'Former admin'))).toBe(2501);
   });
 
-  test('that was interrupted is completed by repeating it; each statement has a limit', async () => {
+  test('repeating an interrupted erasure completes it; each statement has a limit', async () => {
     await insertPenalties(db, [{ playerSteamId: id, playerName: name }]);
     const options = { withPenalties: true, actor: 'operator' } as const;
     const interrupted = erasePerson(db, id, {

@@ -184,7 +184,7 @@ test('every table that docs/privacy.md describes is part of the file', async () 
   expect(missing).toEqual([]);
 });
 
-test('has only their part of penalties that they gave or lifted, and of the events', () => {
+test('the export of an admin has only their part of penalties that they gave or lifted, and of the events', () => {
   const given = { adminName: 'Me', adminSteamId: ID, liftedByName: null, liftedBySteamId: null };
   const lifted = { adminName: null, adminSteamId: null, liftedByName: 'Me', liftedBySteamId: ID };
   expect(data.penaltiesGiven).toMatchObject([lifted, given, lifted]);

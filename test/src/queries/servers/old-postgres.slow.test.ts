@@ -6,7 +6,7 @@ import { thinServerSamples } from '../../../../src/queries/servers/samples.ts';
 import { SYSTEM_VERSIONS, startSystemPostgres } from '../../../support/database/system-postgres.ts';
 
 test.skipIf(SYSTEM_VERSIONS.length === 0)(
-  'on an older PostgreSQL too, old samples and maps are found without reading the newer ones',
+  'an older PostgreSQL finds old samples and maps without reading the newer ones',
   async () => {
     const { url } = await startSystemPostgres();
     await migrateDatabase(url);

@@ -75,7 +75,7 @@ test('a backlog of polls is merged a day of one server at a time, so that no sta
   expect(Number(largest?.count)).toBe(3);
 });
 
-test('after 31 days the periods of five minutes become hours, which count by how much of them was polled', async () => {
+test('periods of five minutes become hours after 31 days, which count by how much of them was polled', async () => {
   await db.delete(serverSamples);
   const { id: serverId } = await insertServer(db);
   const hourAgo = (hours: number) => new Date((Math.floor(Date.now() / 3_600_000) - hours) * 3_600_000);

@@ -81,7 +81,7 @@ describe('a flag', () => {
     ]);
   });
 
-  test('is remembered for a SteamID without an account, and there with the first sign-in', async () => {
+  test('a flag is remembered for a SteamID without an account, and there with the first sign-in', async () => {
     await saveRound('iks', [['is_admin']]);
     const user = await saveSignIn(db, PLAYER, { now: NOW });
     expect(user).toMatchObject({ isAdmin: true, hasSvip: false });
@@ -119,7 +119,7 @@ describe('a flag', () => {
     expect(await listGivenFlags(db, PLAYER)).toMatchObject([{ endsAt: later }]);
   });
 
-  test('is decided by both of two sources that end it at the same time', async () => {
+  test('a flag that two sources end at the same time ends', async () => {
     await insertUser(db, 1);
     for (let repeat = 0; repeat < 5; repeat++) {
       await Promise.all([
@@ -252,13 +252,13 @@ describe('OWNER_STEAMIDS', () => {
     expect(await rightsOf(NAMED)).toEqual(NOBODY);
   });
 
-  test('is applied by processes that serve the API: one with other roles revokes nothing', async () => {
+  test('only processes that serve the API apply OWNER_STEAMIDS: one with other roles revokes nothing', async () => {
     await runWith([NAMED]);
     await runWith([], 'poller,sync');
     expect(await rightsOf(NAMED)).toEqual(OWNER);
   });
 
-  test('is recorded once by processes that start at the same time', async () => {
+  test('processes that start at the same time record OWNER_STEAMIDS once', async () => {
     await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners([NAMED, BEFORE])));
     await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners([BEFORE])));
     expect((await listAllEntries()).filter(({ subject }) => subject === NAMED)).toEqual([
@@ -294,7 +294,7 @@ async function listFlags(steamId64: SteamId64) {
 describe.each(USER_FLAG_NAMES)('%s', (flag) => {
   const column = USER_FLAGS[flag];
 
-  test('is derived from what sources give, and every process is notified', async () => {
+  test('%s is derived from what sources give, and every process is notified', async () => {
     await insertUser(db, 1);
     const notified = Promise.withResolvers<string>();
     const subscription = await connection.listen('changed', notified.resolve);

@@ -8,7 +8,7 @@ import { waitFor } from '../../../support/wait.ts';
 
 const { token, startService } = await openApiProcesses();
 
-test('on SIGTERM /readyz is 503, requests are served with Connection: close, then the listener closes', async () => {
+test('SIGTERM makes /readyz 503, serves requests with Connection: close, then closes the listener', async () => {
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const program = await startService(port);

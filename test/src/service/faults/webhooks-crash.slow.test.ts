@@ -13,7 +13,7 @@ const WEBHOOK_ALLOW = '127.0.0.1';
 const { db, url } = await createTestDatabase();
 const services = createServices(url, { HEALTH_PORT: '0', ROLES: 'sync', WEBHOOK_ALLOW });
 
-test('whichever process is killed, everything is delivered, in order, with ids that tell repeats', async () => {
+test('delivers everything in order, with ids that tell repeats, whichever process is killed', async () => {
   const receiver = startReceiver();
   const actions = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db });
   await actions.add(db, { url: `${receiver.origin}/`, actor: 'operator' });
