@@ -6,6 +6,7 @@ import { hasVisibleCharacter } from '../domain/text/visible-text.ts';
 import {
   addServer,
   findServerByAddress,
+  listRemovedServers,
   listServerAliases,
   listServers,
   saveServerAlias,
@@ -54,7 +55,8 @@ export async function matchSourceServers(
   const rows = await selectSourceRows(database, { ...table, condition });
   const unmatched = rows.filter(({ id }) => !serverIds.has(id ?? ''));
   if (unmatched.length === 0) return serverIds;
-  const ours = await listOurAddresses(db);
+  const ours = await resolveAddresses(await listOurAddresses(db));
+  const removed = await resolveAddresses(await listRemovedServers(db));
   for (const row of unmatched) {
     const sourceServerId = row.id ?? '';
     try {
@@ -79,9 +81,10 @@ export async function matchSourceServers(
     if (ourId !== undefined) return ourId;
     const cleanName = cleanText(name, MAX_NAME_LENGTH);
     const label = hasVisibleCharacter(cleanName) ? cleanName : normal;
+    const formerId = removed.get(normal);
     const { id, isAdded } = isDryRun
-      ? { id: MADE_BY_DRY_RUN, isAdded: true }
-      : await addOrFindServer(db, { name: label, address: normal, actor });
+      ? { id: formerId ?? MADE_BY_DRY_RUN, isAdded: true }
+      : await addOrFindServer(db, { name: label, address: normal, formerId, actor });
     if (isAdded) summary.serversAdded.push(label);
     ours.set(normal, id);
     return id;
@@ -107,7 +110,7 @@ export function findServerId(serverIds: ServerIds, id: string | null | undefined
 /** Adds a hidden server, or finds the one that another import has just added. */
 async function addOrFindServer(
   db: Db,
-  server: { name: string; address: string; actor: Actor },
+  server: { name: string; address: string; formerId: number | undefined; actor: Actor },
 ): Promise<{ id: number; isAdded: boolean }> {
   try {
     const { id } = await addServer(db, { ...server, isHidden: true });
@@ -122,16 +125,21 @@ async function addOrFindServer(
 
 const RESOLVE_LIMIT_MS = 2000;
 
-/** Our servers by both of their addresses; those with a host name also by its IP addresses, which sources have. */
-async function listOurAddresses(db: Db): Promise<Map<string, number>> {
+type AddressOfServer = { id: number; address: string };
+
+/** Both addresses of our servers; the polled ones last, since the last of equal ones counts. */
+async function listOurAddresses(db: Db): Promise<AddressOfServer[]> {
   const rows = await listServers(db);
-  // The polled ones last, since the last of equal ones counts.
-  const addresses = [
+  return [
     ...rows.flatMap(({ id, publicAddress }) =>
       publicAddress === null ? [] : [{ id, address: publicAddress }],
     ),
     ...rows,
   ];
+}
+
+/** Ids of servers by their addresses, host names also by their IP addresses, which sources have. */
+async function resolveAddresses(addresses: readonly AddressOfServer[]): Promise<Map<string, number>> {
   const resolved = await Promise.all(
     addresses.map(async ({ id, address }) => {
       const { host = '', port = 0 } = tryParseServerAddress(address) ?? {};

@@ -33,6 +33,12 @@ export const servers = pgTable('servers', {
   createdAt: instant('created_at').notNull().defaultNow(),
 });
 
+/** The ids of removed servers by their addresses: penalties still name them, and a server that comes back gets its own. */
+export const removedServers = pgTable('removed_servers', {
+  address: text('address').primaryKey(),
+  serverId: integer('server_id').notNull(),
+});
+
 /** The latest poll of each server. */
 export const serverSnapshots = pgTable('server_snapshots', {
   serverId: integer('server_id')

@@ -1,7 +1,7 @@
 import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { penaltyTallies, serverAliases, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
-import { serverSnapshots, servers } from '../../db/schema/servers.ts';
+import { removedServers, serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { parseServerAddress } from '../../domain/server-address.ts';
@@ -95,12 +95,21 @@ function toStatus({ server, snapshot }: ServerStatus): ServerStatus {
   return { server: withShownName(server), snapshot };
 }
 
+/** Removed servers by their addresses, as they were configured. */
+export async function listRemovedServers(db: Db): Promise<{ id: number; address: string }[]> {
+  const { serverId: id, address } = removedServers;
+  return db.select({ id, address }).from(removedServers).orderBy(asc(id));
+}
+
 /**
- * Adds a server; the slug defaults to the URL-safe name, with a number if that is taken.
+ * Adds a server, under its former id if it was removed; the slug defaults to the URL-safe name, with a number if that is taken.
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
  * @throws {Conflict} when the slug given, or an address, belongs to another server.
  */
-export async function addServer(db: Db, { name, slug, actor, ...options }: NewServer): Promise<Server> {
+export async function addServer(
+  db: Db,
+  { name, slug, actor, formerId, ...options }: NewServer,
+): Promise<Server> {
   const label = parseServerName(name);
   const { address, publicAddress } = options;
   if (slug !== undefined && !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) {
@@ -112,12 +121,22 @@ export async function addServer(db: Db, { name, slug, actor, ...options }: NewSe
     await checkAddresses(tx, options);
     for (let number = 1; ; number++) {
       const suffix = number === 1 ? '' : `-${number}`;
+      const removed = await listRemovedServers(tx);
+      const id =
+        formerId ?? removed.find((each) => each.address === address || each.address === publicAddress)?.id;
       const [row] = await tx
         .insert(servers)
-        .values({ ...options, name: label, slug: slug ?? toSlug(label) + suffix })
+        .overridingSystemValue()
+        .values({
+          ...options,
+          ...(id !== undefined && { id }),
+          name: label,
+          slug: slug ?? toSlug(label) + suffix,
+        })
         .onConflictDoNothing()
         .returning();
       if (row) {
+        await tx.delete(removedServers).where(eq(removedServers.serverId, row.id));
         const details = { address, ...(publicAddress && { publicAddress }) };
         await recordAudit(tx, { actor, action: 'server.added', subject: row.slug, details });
         return row;
@@ -143,6 +162,8 @@ function parseServerName(name: string): string {
 /** Addresses are `host:port`; the host may be a name, IPv4, or IPv6 in brackets. */
 type NewServer = Omit<typeof servers.$inferInsert, 'id' | 'slug' | 'position' | 'createdAt'> & {
   slug?: string | undefined;
+  /** Its id before it was removed, of {@link listRemovedServers}; by default that of its addresses. */
+  formerId?: number | undefined;
   actor: Actor;
 };
 
@@ -160,8 +181,16 @@ function unknownServer(slug: string): NotFound {
 /** @throws {NotFound} when no server has this slug. */
 export async function removeServer(db: Db, slug: string, { actor }: { actor: Actor }): Promise<void> {
   await db.transaction(async (tx) => {
-    const { count } = await tx.delete(servers).where(eq(servers.slug, slug));
-    if (count === 0) throw unknownServer(slug);
+    const [server] = await tx.delete(servers).where(eq(servers.slug, slug)).returning();
+    if (!server) throw unknownServer(slug);
+    for (const address of [server.address, server.publicAddress]) {
+      if (address === null) continue;
+      const removed = { address, serverId: server.id };
+      await tx
+        .insert(removedServers)
+        .values(removed)
+        .onConflictDoUpdate({ target: removedServers.address, set: removed });
+    }
     await recordAudit(tx, { actor, action: 'server.removed', subject: slug });
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { servers } from '../../../src/db/schema/servers.ts';
+import { removedServers, servers } from '../../../src/db/schema/servers.ts';
+import { addServer, removeServer } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
 import { NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
@@ -50,6 +51,50 @@ test('a server of a source matches either address of ours', async () => {
   const summary = await iks.run(deps, { url: createSource(iks, [1], [1]) });
   expect(summary).toMatchObject({ added: 1, serversAdded: [] });
   expect((await storedPenalties(db)).map(({ serverId }) => serverId)).toEqual([id]);
+});
+
+test('brings a server back under the id that it had when it was removed, hidden, and changes no penalty', async () => {
+  const url = createSource(iks, [1], [1]);
+  await insertServer(db, { address: 'localhost:27015', publicAddress: ADDRESS, slug: 'mirage' });
+  await iks.run(deps, { url });
+  const before = await storedPenalties(db);
+  await removeServer(db, 'mirage', { actor: 'operator' });
+  const announced = await iks.run(deps, { url, isDryRun: true });
+  const done = await iks.run(deps, { url });
+  expect(done).toMatchObject({ changed: 0, unchanged: 1, serversAdded: ['Mirage'] });
+  expect(announced).toEqual({ ...done, isDryRun: true });
+  expect(await storedPenalties(db)).toEqual(before);
+  expect(await db.select().from(servers)).toMatchObject([
+    { id: before[0]?.serverId ?? 0, address: ADDRESS, isHidden: true },
+  ]);
+});
+
+test('adds a removed server again under its id by any of its addresses, and another one under a new id', async () => {
+  const { id } = await insertServer(db, {
+    address: 'localhost:27015',
+    publicAddress: ADDRESS,
+    slug: 'mirage',
+  });
+  await removeServer(db, 'mirage', { actor: 'operator' });
+  const add = (address: string) => addServer(db, { name: 'Mirage', address, actor: 'operator' });
+  expect((await add('127.0.0.1:27016')).id).toBeGreaterThan(id);
+  expect(await add(ADDRESS)).toMatchObject({ id, isHidden: false });
+  expect((await add('localhost:27015')).id).toBeGreaterThan(id);
+  expect(await db.select().from(removedServers)).toEqual([]);
+});
+
+test('finds a removed server with a host name by its IP address', async () => {
+  await insertServer(db, { address: 'localhost:27015', slug: 'mirage' });
+  const url = createFile(
+    [
+      iks.schema,
+      iks.addServer({ id: 1, address: '127.0.0.1:27015' }),
+      iks.add('ban', { id: 1, serverId: 1 }),
+    ].join(';'),
+  );
+  await iks.run(deps, { url });
+  await removeServer(db, 'mirage', { actor: 'operator' });
+  expect(await iks.run(deps, { url })).toMatchObject({ changed: 0, unchanged: 1, serversAdded: ['Mirage'] });
 });
 
 test('a dry run names a server of several ids once, as the import does', async () => {
