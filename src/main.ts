@@ -1,5 +1,6 @@
 import { InvalidInput, Unavailable } from './domain/errors.ts';
 import { parseConfig } from './runtime/config.ts';
+import { findMisreadLines } from './runtime/env-file.ts';
 import { createLogger } from './runtime/log.ts';
 import { runService } from './service/service.ts';
 
@@ -16,9 +17,12 @@ for (const name of signals) {
   });
 }
 
+// Said before the bad setting that one of them may be the reason for.
+const misread = findMisreadLines(process.env);
 try {
   const config = parseConfig(process.env);
   const log = createLogger(config.logLevel);
+  for (const warning of misread.splice(0)) log.warn(warning);
   for (const { variable, meant } of config.misspelled) {
     log.warn(`${variable} is not a setting and is ignored: did you mean ${meant}?`);
   }
@@ -35,6 +39,6 @@ try {
   process.exit(0);
 } catch (error) {
   if (!(error instanceof InvalidInput || error instanceof Unavailable)) throw error;
-  console.error(error.message);
+  for (const line of [...misread, error.message]) console.error(line);
   process.exit(1);
 }

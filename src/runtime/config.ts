@@ -86,7 +86,7 @@ function readSettings(env: Env) {
         matching(env, 'SITE_NAME', SITE_NAME, '1 to 64 characters with a letter or digit') ??
         unicodeHostOf(publicUrl),
       logoUrl: url(env, 'SITE_LOGO_URL', ['http', 'https']),
-      accent: matching(env, 'SITE_ACCENT', /^#[0-9a-f]{6}$/i, 'a colour such as #f7b23b'),
+      accent: parsed(env, 'SITE_ACCENT', tryParseColour, 'a colour such as #f7b23b'),
       discordInviteUrl: url(env, 'DISCORD_INVITE_URL', ['https']),
     },
     /** Unset: the embedded PostgreSQL under `dataDir`. */
@@ -295,6 +295,12 @@ function tryParseOrigin(text: string): string | undefined {
   const url = URL.parse(text);
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
   return url && isWeb && !/[?#@]/.test(text) && url.pathname === '/' ? url.origin : undefined;
+}
+
+/** A colour, also without its `#`, with which a comment begins in a file `.env`. */
+function tryParseColour(text: string): string | undefined {
+  const [, digits] = /^#?([0-9a-f]{6})$/i.exec(text) ?? [];
+  return digits && `#${digits}`;
 }
 
 /** The environment, for values that may have a password by mistake. */

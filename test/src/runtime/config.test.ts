@@ -106,6 +106,10 @@ describe('without any variable', () => {
 });
 
 describe('a good value', () => {
+  test('SITE_ACCENT may lack its #', () => {
+    expect(parseConfig({ SITE_ACCENT: '3355FF' }).site.accent).toBe('#3355FF');
+  });
+
   test.each([
     ['DATABASE_URL', 'postgres://user:secret@db/x', (config: Config) => config.databaseUrl],
     ['REDIS_URL', 'redis://:secret@redis', (config: Config) => config.redisUrl],
