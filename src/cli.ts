@@ -4,13 +4,14 @@ import { parseConfig } from './runtime/config.ts';
 /** `bun run cli`: the operator's tool. */
 
 /** The exit codes that shells report for a program ended by a signal: 128 plus the signal's number. */
-const INTERRUPTED = 130;
-const TERMINATED = 143;
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-// Ctrl-C leaves no embedded database behind; a second one ends the process at once.
+// Neither Ctrl-C nor a lost connection leaves an embedded database behind. A second Ctrl-C ends the process at once; a
+// hangup is sent by the shell and by the terminal.
 const interrupted = Promise.withResolvers<number>();
-process.once('SIGINT', () => interrupted.resolve(INTERRUPTED));
-process.once('SIGTERM', () => interrupted.resolve(TERMINATED));
+process.on('SIGHUP', () => interrupted.resolve(EXIT_CODES.SIGHUP));
+process.once('SIGINT', () => interrupted.resolve(EXIT_CODES.SIGINT));
+process.once('SIGTERM', () => interrupted.resolve(EXIT_CODES.SIGTERM));
 
 const code = await runCommand(process.argv.slice(2), {
   configure: (defaults) => parseConfig(process.env, defaults),

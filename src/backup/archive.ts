@@ -115,7 +115,10 @@ export async function writeArchive(
       manifest.entries.push({ name, sizeBytes: content.length, sha256: hashOf(content) });
       yield* packEntry(name, content);
     }
-    yield* packEntry(MANIFEST_NAME, Buffer.from(JSON.stringify(manifest, null, 1)));
+    const content = Buffer.from(JSON.stringify(manifest, null, 1));
+    if (content.length > MAX_MB.manifest * MB)
+      throw new InvalidInput('There are more sounds than a backup can list');
+    yield* packEntry(MANIFEST_NAME, content);
     yield TAR_END;
   }
   // A random suffix, because a PID repeats in containers, where a killed backup may have left its file.

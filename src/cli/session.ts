@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
+import { hasCluster } from '../db/embedded/data-folder.ts';
 import { type DatabaseAddress, openAddress, openMigratedDatabase } from '../db/open.ts';
 import { toDemoConfig } from '../demo/config.ts';
 import { NotFound } from '../domain/errors.ts';
@@ -24,6 +26,9 @@ export type Output = {
 /** The dependencies of commands. */
 export type Session = ReturnType<typeof createSession>;
 
+/** The commands that only read: without a database they fail, instead of making an empty one. */
+const READING_COMMANDS = ['list', 'show', 'export', 'backup', 'recount'];
+
 /** Logs less than the service, unless configured otherwise. */
 const DEFAULTS = { LOG_LEVEL: 'warn' };
 
@@ -37,6 +42,10 @@ export function createSession(
   { configure, output }: { configure: (defaults: Record<string, string>) => Config; output: Output },
 ) {
   const options = () => program.opts<{ json?: boolean; demo?: boolean }>();
+  let onlyReads = false;
+  program.hook('preAction', (_, command) => {
+    onlyReads = READING_COMMANDS.includes(command.name());
+  });
   let hasFailed = false;
   let settings: { config: Config; log: Logger } | undefined;
   const closers: (() => Promise<void>)[] = [];
@@ -59,8 +68,21 @@ export function createSession(
     return settings;
   };
 
+  /** `DATA_DIR` may be relative to where the operator happens to be. */
+  function requireCluster({ databaseUrl, dataDir }: Config): void {
+    if (databaseUrl !== undefined || hasCluster(dataDir)) return;
+    const folder = resolve(dataDir);
+    if (onlyReads) {
+      throw new NotFound(
+        `There is no database in ${folder}: run this where the service runs, or set its DATA_DIR or DATABASE_URL`,
+      );
+    }
+    output.warn(`Creating a new database in ${folder}`);
+  }
+
   async function open(): Promise<Database> {
     const { config, log } = get();
+    requireCluster(config);
     const result = await openMigratedDatabase(config, {
       log,
       onClose: (_, close) => closers.push(close),
@@ -94,8 +116,9 @@ export function createSession(
       return database;
     },
     /** The address of the database, which is neither migrated nor connected to. */
-    address: () => {
+    address: async () => {
       const { config, log } = get();
+      requireCluster(config);
       databaseAddress ??= openAddress(config, { log, onClose: (_, close) => closers.push(close) });
       return databaseAddress;
     },

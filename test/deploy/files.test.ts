@@ -13,16 +13,34 @@ test.skipIf(!isInstalled('caddy'))('the Caddyfile is valid', async () => {
 });
 
 test('the scripts are valid', async () => {
-  for (const name of ['postgres/primary.sh', 'postgres/replica.sh', 'systemd/community-api']) {
+  for (const name of [
+    'postgres/primary.sh',
+    'postgres/replica.sh',
+    'systemd/community-api',
+    'nightly-backup',
+  ]) {
     expect(await run(['bash', '-n', `${DEPLOY}/${name}`])).toEqual({ code: 0, output: '' });
   }
 });
 
-test.skipIf(!isInstalled('systemd-analyze'))('the unit is valid', async () => {
-  const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
-  const path = join(folder.path, 'community-api@api1.service');
-  await Bun.write(path, unit.replace('/usr/local/bin/bun', process.execPath));
-  expect(await run(['systemd-analyze', 'verify', path])).toEqual({ code: 0, output: '' });
+test.skipIf(!isInstalled('systemd-analyze'))('the units are valid', async () => {
+  const paths = ['community-api@.service', 'community-api-backup.service', 'community-api-backup.timer'].map(
+    async (name) => {
+      const unit = await Bun.file(`${DEPLOY}/systemd/${name}`).text();
+      const path = join(folder.path, name.replace('@', '@api1'));
+      await Bun.write(
+        path,
+        unit
+          .replace('/usr/local/bin/bun', process.execPath)
+          .replace('/opt/community-api/', `${process.cwd()}/`),
+      );
+      return path;
+    },
+  );
+  expect(await run(['systemd-analyze', 'verify', ...(await Promise.all(paths))])).toEqual({
+    code: 0,
+    output: '',
+  });
 });
 
 test.skipIf(!isInstalled('promtool'))('every alert fires when it should, and not before', async () => {

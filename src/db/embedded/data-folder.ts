@@ -59,13 +59,18 @@ async function importBinaries(): Promise<Binaries> {
   }
 }
 
+/** Whether there is an embedded database under this `DATA_DIR`. */
+export function hasCluster(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'postgres', 'PG_VERSION'));
+}
+
 /**
  * Initialises the data folder, with a new password, when there is none.
  * @returns the password of the server's only user.
  */
 export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
   return withFileLock(cluster.lockFile, async () => {
-    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) await initialiseCluster(cluster, log);
+    if (!hasCluster(dirname(cluster.dir))) await initialiseCluster(cluster, log);
     if (!existsSync(cluster.passwordFile)) {
       throw new InvalidInput(
         `${cluster.passwordFile} is missing: put it back, or restore a backup into an empty DATA_DIR`,

@@ -49,8 +49,8 @@ test('compose.scale.yaml names settings, files and volumes that exist', async ()
   ).toEqual([]);
 });
 
-test('the unit has only known settings', async () => {
-  const unit = await Bun.file(`${DEPLOY}/systemd/community-api@.service`).text();
+test.each(['community-api@', 'community-api-backup'])('the unit %s has only known settings', async (name) => {
+  const unit = await Bun.file(`${DEPLOY}/systemd/${name}.service`).text();
   const given = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
   const names = given.map((assignment) => assignment.split('=')[0] ?? '');
   expect(names.filter((name) => !settings.has(name))).toEqual(['NODE_ENV']);

@@ -1,10 +1,11 @@
 import { afterAll, expect, test } from 'bun:test';
-import { readdir } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
-import { Unavailable } from '../../../src/domain/errors.ts';
+import { InvalidInput, Unavailable } from '../../../src/domain/errors.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
@@ -38,5 +39,23 @@ test.skipIf(!disk.isMounted)(
     );
     expect([...(await connection`select steamid64::text as id from users`)]).toEqual([{ id: aSteamId(2) }]);
     expect(await readdir(storageDir)).toEqual(['roundsound']);
+  },
+);
+
+test.skipIf(!disk.isMounted)(
+  'a backup that does not fit says so in one line, and leaves what was there',
+  async () => {
+    const folders = await openFoldersIn(root.path, 'large-');
+    await connection`truncate round_sounds`;
+    await insertSoundFile(db, folders, 3, randomBytes(256 * 1024).toString('hex'));
+    const earlier = join(disk.path, 'earlier.tar.gz');
+    await writeFile(earlier, 'an earlier backup');
+    const before = await readdir(disk.path);
+    const file = join(disk.path, 'backup.tar.gz');
+    await expect(writeBackup(file, { databaseUrl, folders })).rejects.toThrow(
+      new InvalidInput(`${file} cannot be written: no space left on device`),
+    );
+    expect(await readdir(disk.path)).toEqual(before);
+    expect(await readFile(earlier, 'utf8')).toBe('an earlier backup');
   },
 );

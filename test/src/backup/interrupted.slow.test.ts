@@ -1,6 +1,6 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
@@ -10,6 +10,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { insertSoundFile, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const FILE = `${aSteamId(1)}.mp3`;
 const root = createTestFolder();
@@ -82,3 +83,65 @@ test.each(['cut', 'cut-before-response'] as const)(
     expect([await listed.exited, JSON.parse(listed.stdout()).length]).toEqual([0, 1]);
   },
 );
+
+describe('a restore of many rows', () => {
+  const many = join(root.path, 'many.tar.gz');
+  beforeAll(async () => {
+    await from.connection`insert into staff_notes (steamid64, text, created_at)
+      select 76561198000000001, repeat(md5(n::text), 20), now() from generate_series(1, 100000) as n`;
+    await writeBackup(many, { databaseUrl: from.url, folders: source });
+  });
+
+  const openPlace = (name: string) => {
+    const { dataDir, storageDir } = dirs(name);
+    const mark = join(storageDir, '.restoring');
+    return { env: { DATA_DIR: dataDir, STORAGE_DIR: storageDir }, dataDir, storageDir, mark };
+  };
+  const isRunning = ({ dataDir }: { dataDir: string }) =>
+    existsSync(join(dataDir, 'postgres/postmaster.pid'));
+
+  test.each([
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ended by %s leaves neither its mark, sounds nor a database server', async (signal, code) => {
+    const place = openPlace(signal);
+    const program = startProgram('src/cli.ts', place.env, ['restore', many]);
+    await waitFor(() => existsSync(place.mark));
+    program.kill(signal);
+    // A shell and its terminal each send a hangup.
+    if (signal === 'SIGHUP') program.kill(signal);
+    expect(await program.exited).toBe(code);
+    expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
+    expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([]);
+  });
+
+  test('that was killed is finished by running it again', async () => {
+    const place = openPlace('killed');
+    const killed = startProgram('src/cli.ts', place.env, ['restore', many]);
+    await waitFor(() => existsSync(place.mark));
+    killed.kill('SIGKILL');
+    await killed.exited;
+    expect(existsSync(place.mark)).toBe(true);
+    const again = startProgram('src/cli.ts', place.env, ['restore', many]);
+    expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
+    expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([FILE]);
+    expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
+  });
+});
+
+test('a restore that fails while it places the sounds is finished by running it again', async () => {
+  const places = dirs('obstructed');
+  const target = await openSoundFolders(places);
+  const mark = join(places.storageDir, '.restoring');
+  const empty = await createTestDatabase();
+  const restore = () => restoreBackup(file, { databaseUrl: empty.url, folders: target }, REPLACING);
+  // A folder in place of the file.
+  await mkdir(join(target.published, FILE, 'x'), { recursive: true });
+  await expect(restore()).rejects.toThrow();
+  expect(existsSync(mark)).toBe(true);
+  await rm(join(target.published, FILE), { recursive: true });
+  await restore();
+  expect(await readFile(join(target.published, FILE), 'utf8')).toBe('a sound');
+  expect(existsSync(mark)).toBe(false);
+});

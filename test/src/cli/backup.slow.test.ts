@@ -62,6 +62,25 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     });
   });
 
+  test('the recipe for every night keeps the newest thirty, and all of them when a backup fails', async () => {
+    const nights = join(folder.path, 'nights');
+    await Bun.$`mkdir ${nights}`;
+    for (let day = 1; day <= 31; day++)
+      await writeFile(join(nights, `community-2026-01-${String(day).padStart(2, '0')}.tar.gz`), '');
+    await writeFile(join(nights, 'community-by-hand.tar.gz'), '');
+    const env = { ...process.env, ...embedded.env };
+    const run = () => Bun.$`docs/deploy/nightly-backup ${nights}`.env(env).nothrow().quiet();
+    expect((await run()).exitCode).toBe(0);
+    const names = (await readdir(nights)).sort();
+    expect(names).toHaveLength(31);
+    expect(names[0]).toBe('community-2026-01-03.tar.gz');
+    expect(names).toContain('community-by-hand.tar.gz');
+    // The backup of this day is there already.
+    await writeFile(join(nights, 'community-2026-01-01.tar.gz'), '');
+    expect((await run()).exitCode).toBe(1);
+    expect(await readdir(nights)).toHaveLength(32);
+  });
+
   test('restore brings every row, sequence and sound into an external database', async () => {
     const restored = await external.cli('restore', backup);
     expect(restored).toMatchObject({ code: 0 });
@@ -199,7 +218,8 @@ describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', 
     const refused = await target.cli('restore', broken);
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toMatch(reason);
-    expect(refused.stderr.trim().split('\n').length).toBeLessThanOrEqual(2);
+    const words = refused.stderr.replace(/^Creating a new database in .*\n/, '').trim();
+    expect(words.split('\n').length).toBeLessThanOrEqual(2);
     await target.withDatabase(async (connection) => {
       expect([...(await connection`select from pg_tables where schemaname = 'public'`)]).toEqual([]);
     });
@@ -211,6 +231,22 @@ describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', 
       code: 1,
       stderr: expect.stringContaining('There is no file "/nowhere/x.tar.gz"\n'),
     });
+  });
+
+  test('a command that makes a database says where, and an empty one is not backed up', async () => {
+    const place = openPlace(folder.path, 'unused');
+    expect(await place.cli('tokens', 'revoke', '1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Creating a new database in ${place.env.DATA_DIR}\n`),
+    });
+    const file = join(folder.path, 'unused.tar.gz');
+    expect(await place.cli('backup', file)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr:
+        'There are no users, penalties, servers or sounds to back up: is this the right DATABASE_URL or DATA_DIR?\n',
+    });
+    expect((await readdir(folder.path)).filter((name) => name.startsWith('unused.tar'))).toEqual([]);
   });
 
   test('a backup that is interrupted leaves no file', async () => {

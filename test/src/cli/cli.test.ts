@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import packageJson from '../../../package.json';
 import { isApiToken } from '../../../src/domain/api-token.ts';
 import { aSteamId } from '../../support/database/builders.ts';
-import { openCli } from '../../support/service/cli.ts';
+import { openCli, runCli } from '../../support/service/cli.ts';
 import { startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -14,6 +15,25 @@ describe('the tool itself', () => {
     const { code, stdout, stderr } = await cli(['--demo', 'servers', 'list']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^There is no demo in \S+demo: start it with `bun run demo`, .*\n$/);
+  });
+
+  test('makes no database for commands that only read', async () => {
+    const dataDir = join(folder.path, 'elsewhere');
+    const backup = join(folder.path, 'elsewhere.tar.gz');
+    for (const args of [
+      'servers list',
+      `users show ${aSteamId(1)}`,
+      `users export ${aSteamId(1)}`,
+      'penalties recount',
+      `backup ${backup}`,
+    ]) {
+      expect(await runCli(args.split(' '), { DATA_DIR: relative('.', dataDir) })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `There is no database in ${dataDir}: run this where the service runs, or set its DATA_DIR or DATABASE_URL\n`,
+      });
+    }
+    expect([existsSync(dataDir), existsSync(backup)]).toEqual([false, false]);
   });
 
   test('prints help, even where the configuration is broken and no database is in reach', async () => {
@@ -106,7 +126,7 @@ describe('the embedded database', () => {
   test('one call reads from the embedded database what the one before wrote, without a service', async () => {
     const env = { DATABASE_URL: '', DATA_DIR: join(folder.path, 'embedded') };
     const added = await cli(['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'], env);
-    expect([added.code, added.stderr]).toEqual([0, '']);
+    expect([added.code, added.stderr]).toEqual([0, `Creating a new database in ${env.DATA_DIR}\n`]);
     expect(added.stdout).toStartWith('Added one (127.0.0.1:27015)\n');
     const [list, token] = await Promise.all([
       cli(['servers', 'list', '--json'], env),

@@ -24,6 +24,8 @@ export function startAtTerminal(command: string, env: Record<string, string>) {
       child.stdin.write('\x03');
       child.stdin.flush();
     },
+    /** Closes the terminal, as a lost connection of ssh does. */
+    hangUp: () => child.kill('SIGKILL'),
     /** Types keys: `\n` is Enter, `\x04` Ctrl-D. */
     type: (keys: string) => {
       child.stdin.write(keys);
