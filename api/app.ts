@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
 import { type HealthDeps, health } from './health.ts';
-import { clientKey } from './http/client-address.ts';
 import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
 import { createTemplateFinder, pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
@@ -57,7 +56,7 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   const web = pages({
     ...deps.pages,
     log: deps.log,
-    clientKey: (incoming) => clientKey(incoming, deps.isTrustedProxy),
+    clientKey: deps.clientKey,
   });
   const app = createApp(deps.log)
     .use(health(deps.health))

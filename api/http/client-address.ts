@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { isPublicAddress } from '../../src/runtime/address.ts';
 import type { Incoming } from './route.ts';
 
 /** The longest chain of proxies that is followed; the header may be longer, since clients can send any. */
@@ -7,12 +8,23 @@ const MAX_HOPS = 32;
 const MAX_HOP_LENGTH = 64;
 
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
-export function clientKey(
-  { request, server }: Incoming,
+export type ClientKey = (incoming: Incoming) => string;
+
+/** @param onUntrustedProxy called with the first address of this machine or its network that forwards without being trusted. */
+export function createClientKey(
   isTrustedProxy: (address: string) => boolean,
-): string {
-  const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
-  return rateLimitKey(findClientAddress(peer, request.headers.get('x-forwarded-for'), isTrustedProxy));
+  onUntrustedProxy: (address: string) => void,
+): ClientKey {
+  let isNoticed = false;
+  return ({ request, server }) => {
+    const peer = server?.requestIP(request)?.address ?? '0.0.0.0';
+    const forwardedFor = request.headers.get('x-forwarded-for');
+    if (forwardedFor !== null && !isNoticed && !isTrustedProxy(peer) && !isPublicAddress(peer)) {
+      isNoticed = true;
+      onUntrustedProxy(peer);
+    }
+    return rateLimitKey(findClientAddress(peer, forwardedFor, isTrustedProxy));
+  };
 }
 
 /**

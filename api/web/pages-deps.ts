@@ -9,6 +9,7 @@ import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
 import type { Config } from '../../src/runtime/config.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
+import type { ClientKey } from '../http/client-address.ts';
 import type { DiscordOAuth } from './account/discord-oauth.ts';
 import type { Downloads } from './account/downloads.ts';
 import type { Site } from './layout/layout.tsx';
@@ -47,7 +48,7 @@ export type PagesDeps = {
   /** Signs sessions, states and CSRF tokens; see {@link loadSessionSecret}. */
   sessionSecret: string;
   /** The rate limit key of a visitor: their IP address; behind trusted proxies, the address that these report. */
-  clientKey: (incoming: Incoming) => string;
+  clientKey: ClientKey;
   /** Called after a token is revoked, so that this process refuses it before the database notification arrives. */
   onTokenRevoked: () => void;
   /** Counts a sign-in or link that failed because Steam or Discord did. */

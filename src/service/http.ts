@@ -1,5 +1,6 @@
 import { createApi } from '../../api/app.ts';
 import { createTokenChecker, type OpenResponse } from '../../api/http/authentication.ts';
+import { createClientKey } from '../../api/http/client-address.ts';
 import { namesLoopback } from '../../api/http/host.ts';
 import { createEventStreams } from '../../api/v1/events/event-streams.ts';
 import type { EventsDeps } from '../../api/v1/events/events.ts';
@@ -60,7 +61,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       public: createLimiter('public', config.rateLimit.publicPerMinute),
       protected: createLimiter('protected', config.rateLimit.protectedPerMinute),
     },
-    isTrustedProxy: createAddressMatcher(config.trustedProxies),
+    clientKey: createClientKey(createAddressMatcher(config.trustedProxies), reportUntrustedProxy(context)),
     now,
     limits: {
       public: config.rateLimit.publicPerMinute,
@@ -98,6 +99,15 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
   log.info({ host: config.host, port, url: config.publicUrl }, 'HTTP server listening');
   warnOfMissingSettings(context);
   return port;
+}
+
+function reportUntrustedProxy({ log, health }: Context): (address: string) => void {
+  return (address) => {
+    log.warn(
+      `${address} sends X-Forwarded-For and is not trusted: all visitors behind it share one rate limit; if it is your proxy, name it in TRUSTED_PROXIES`,
+    );
+    health.set('proxy', () => 'not in TRUSTED_PROXIES');
+  };
 }
 
 function warnOfMissingSettings({ config, log }: Context): void {

@@ -41,6 +41,23 @@ test('/readyz says that the database is reachable and migrated, and tells the st
   expect(body).toMatchObject({ status: 'ready', database: 'up' });
 });
 
+test('/readyz names a proxy that is not trusted until the restart', async () => {
+  const behind = await startTestService({ databaseUrl: database.url });
+  const proxyOf = async (path: string, headers: Record<string, string> = {}) => {
+    await behind.ask(path, { headers });
+    return Object((await behind.ask('/readyz')).body).proxy;
+  };
+  expect(await proxyOf('/api/v1/servers')).toBeUndefined();
+  expect(await proxyOf('/', { 'X-Forwarded-For': '198.51.100.7' })).toBe('not in TRUSTED_PROXIES');
+  expect(await proxyOf('/')).toBe('not in TRUSTED_PROXIES');
+  await behind.stop();
+  const trusting = { databaseUrl: database.url, env: { TRUSTED_PROXIES: '127.0.0.0/8' } };
+  const trusted = await startTestService(trusting);
+  await trusted.ask('/api/v1/servers', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
+  expect(Object((await trusted.ask('/readyz')).body).proxy).toBeUndefined();
+  await trusted.stop();
+});
+
 test('/metrics gives Prometheus text that counts requests by kind and status', async () => {
   await service.ask('/api/v1/servers');
   await service.ask('/api/v1/servers/nope');

@@ -155,7 +155,7 @@ describe('made-up tokens with a right checksum', () => {
       log: pino({ level: 'silent' }),
       tokens: createTokenChecker(db, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },
-      isTrustedProxy: () => false,
+      clientKey: () => '127.0.0.1',
       now: () => NOW,
       recordRequest: () => {},
     });

@@ -1,8 +1,35 @@
 import { describe, expect, test } from 'bun:test';
-import { findClientAddress, rateLimitKey } from '../../../api/http/client-address.ts';
+import { createClientKey, findClientAddress, rateLimitKey } from '../../../api/http/client-address.ts';
 import { createAddressMatcher } from '../../../src/runtime/address.ts';
 
 const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
+
+test('an address of this network that forwards requests without being trusted is reported once', () => {
+  for (const [peer, isReported] of [
+    ['127.0.0.1', true],
+    ['::ffff:172.17.0.1', true],
+    ['fe80::1', true],
+    ['203.0.113.7', true],
+    ['8.8.8.8', false],
+    ['10.0.0.1', false],
+  ] as const) {
+    const reported: string[] = [];
+    const key = createClientKey(
+      (address) => address === '10.0.0.1',
+      (address) => reported.push(address),
+    );
+    const ask = (headers: Record<string, string>) =>
+      key({
+        request: new Request('http://localhost', { headers }),
+        server: { requestIP: () => ({ address: peer, family: 'IPv4', port: 1 }) },
+      } as unknown as Parameters<typeof key>[0]);
+    ask({});
+    expect(reported).toEqual([]);
+    ask({ 'x-forwarded-for': '198.51.100.1' });
+    ask({ 'x-forwarded-for': '198.51.100.2' });
+    expect([peer, reported]).toEqual([peer, isReported ? [peer] : []]);
+  }
+});
 
 describe('the client of a request', () => {
   test('the client is the peer unless that is a trusted proxy, whatever X-Forwarded-For says', () => {
