@@ -65,8 +65,10 @@ export async function migrateDatabase(
  * @throws {InvalidInput} when its migrations do not begin like ours, or it cannot store every name.
  */
 async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
+  // In this order: another process may finish its migration in between.
+  const isUsed = await hasTables(session);
   const hashes = await loadMigrationHashes(session);
-  if (!areOurs(hashes)) {
+  if (!areOurs(hashes) || (isUsed && hashes.length === 0)) {
     throw new InvalidInput(
       'The database has the schema of another program, or of another version before 1.0.0: ' +
         'point DATABASE_URL (or DATA_DIR) at an empty one',
@@ -80,6 +82,16 @@ async function isUpToDate(session: Connection, upTo: number): Promise<boolean> {
     );
   }
   return row?.isWritable === true && hashes.length >= upTo;
+}
+
+/** Whether there are tables in the schema `public` besides those of extensions. */
+async function hasTables(session: Connection): Promise<boolean> {
+  const tables = await session`
+    select from pg_class where relkind in ('r', 'p', 'f')
+      and relnamespace = (select oid from pg_namespace where nspname = 'public')
+      and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')
+    limit 1`;
+  return tables.length > 0;
 }
 
 /**

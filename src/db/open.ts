@@ -73,6 +73,7 @@ const OPERATORS_CODES = new Set([
   '08P01', // protocol_violation: PgBouncer rejects a setting that is sent when connecting
   '3D000', // invalid_catalog_name: there is no such database
   '42501', // insufficient_privilege: the schema may not be written
+  '42P07', // duplicate_table: another program has a table or view of the same name
   '25006', // read_only_sql_transaction: a replica
 ]);
 

@@ -32,6 +32,10 @@ const hold = () => holder`select pg_advisory_lock(${LOCKS.migration})`;
 const release = () => holder`select pg_advisory_unlock_all()`;
 const env = () => ({ DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: folder.path, PORT: '0' });
 
+const OTHER_SCHEMA =
+  'The database has the schema of another program, or of another version before 1.0.0: ' +
+  'point DATABASE_URL (or DATA_DIR) at an empty one\n';
+
 function aLog() {
   const lines: { msg: string }[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -117,6 +121,29 @@ test('a database that is not UTF8 is refused in one line', async () => {
   }
 });
 
+test('refuses a database with tables of another program in one line, and writes nothing', async () => {
+  await holder`create table orders (id integer)`;
+  const service = startProgram('src/main.ts', env());
+  expect([await service.exited, service.stderr()]).toEqual([1, OTHER_SCHEMA]);
+  expect(await holder`select from pg_namespace where nspname = 'drizzle'`).toHaveLength(0);
+});
+
+test('uses a database in which only an extension has a table', async () => {
+  await holder`create extension pg_trgm`;
+  await holder`create table spatial_ref_sys (srid integer)`;
+  await holder`alter extension pg_trgm add table spatial_ref_sys`;
+  await migrateDatabase(url);
+});
+
+test('refuses a database in which another program has one of our names in one line', async () => {
+  await holder`create view settings as select 1 as one`;
+  const service = startProgram('src/main.ts', env());
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toMatch(
+    /^The database of DATABASE_URL cannot be used: relation "settings" already exists \(.*\)\n$/,
+  );
+});
+
 describe('a database whose migrations are not those of this version', () => {
   const recordMigrations = async (hashes: readonly string[]) => {
     await holder`create schema drizzle`;
@@ -133,13 +160,10 @@ describe('a database whose migrations are not those of this version', () => {
     ['this version, less its first one', MIGRATION_HASHES.slice(1)],
   ])('is refused in one line and not touched: %s', async (_, hashes) => {
     await recordMigrations(hashes);
-    const line =
-      'The database has the schema of another program, or of another version before 1.0.0: ' +
-      'point DATABASE_URL (or DATA_DIR) at an empty one\n';
     const service = startProgram('src/main.ts', env());
-    expect([await service.exited, service.stderr()]).toEqual([1, line]);
+    expect([await service.exited, service.stderr()]).toEqual([1, OTHER_SCHEMA]);
     const tool = startProgram('src/cli.ts', env(), ['servers', 'list']);
-    expect([await tool.exited, tool.stderr()]).toEqual([1, line]);
+    expect([await tool.exited, tool.stderr()]).toEqual([1, OTHER_SCHEMA]);
     expect([...(await tables())]).toEqual([]);
   });
 
