@@ -2,7 +2,7 @@ import type { FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
 import { type NounForms, pluralForm } from '../../src/domain/text/plural.ts';
-import { polishPenaltyStatus } from '../../src/domain/text/polish-status.ts';
+import { polishPenaltyStatus, toPolishAccusative } from '../../src/domain/text/polish.ts';
 import type { BotPermission, Texts } from './en.ts';
 
 const NOUNS = {
@@ -15,7 +15,7 @@ const NOUNS = {
   newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
   player: { one: 'gracz', other: 'graczy' },
   vacBan: { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' },
-  gameBan: { one: 'ban w grze', few: 'bany w grze', other: 'banów w grze' },
+  gameBan: { one: 'ban w grze', few: 'bany w grach', other: 'banów w grach' },
   /** After "from": `od 1 gracza`, `od 5 graczy`. */
   ofPlayer: { one: 'gracza', other: 'graczy' },
   server: { one: 'serwer', few: 'serwery', other: 'serwerów' },
@@ -43,8 +43,7 @@ const statuses: Record<PenaltyStatus, string> = {
 };
 const inForce = (type: PenaltyType) => ({
   until: (end: string) => `${penaltyTypes[type]} do ${end}`,
-  // In the accusative: "1 godzina" becomes "na 1 godzinę".
-  during: (duration: string) => `${penaltyTypes[type]} na ${duration.replace(/(godzin|minut)a\b/g, '$1ę')}`,
+  during: (duration: string) => `${penaltyTypes[type]} na ${toPolishAccusative(duration)}`,
   permanently: `${penaltyTypes[type]} na stałe`,
 });
 /** After "about": `o karach`. */
@@ -183,7 +182,7 @@ export const pl: Texts = {
       warn: {
         ...inForce('warn'),
         until: (end) => `Ostrzeżenie ważne do ${end}`,
-        permanently: 'Ostrzeżenie',
+        permanently: 'Ostrzeżenie bezterminowe',
       },
     },
     total: (summary) => `**W historii:** ${summary}`,
@@ -210,7 +209,7 @@ export const pl: Texts = {
     ended: 'Koniec',
     never: 'nigdy',
     lifted: 'Zdjęto',
-    liftedBy: (admin) => `(przez: ${admin})`,
+    liftedBy: (admin) => `przez ${admin}`,
     liftReason: (reason) => `„${reason}”`,
     panel: 'panel kar',
     page: ({ page, lastPage, total }) => `Strona ${page} z ${lastPage} · ${count(total, 'penalty')}`,
@@ -240,10 +239,10 @@ export const pl: Texts = {
     flags: 'Flagi',
     noFlags: 'brak',
     owner: 'Właściciel',
-    admin: 'Admin',
+    admin: 'Administrator',
     svip: 'SVIP',
     premium: 'Premium',
-    banned: 'Zbanowany',
+    banned: 'Ban',
     memberSince: 'W społeczności od',
     discordSince: 'Na Discordzie od',
     unnamed: 'Gracz bez nicku',
@@ -346,6 +345,6 @@ export const pl: Texts = {
     unavailable: (errorId) =>
       `Danych nie da się teraz odczytać. Spróbuj ponownie za minutę. (Błąd \`${errorId}\`)`,
     failed: (errorId) =>
-      `Coś poszło nie tak po naszej stronie. Spróbuj ponownie; jeśli się powtórzy, podaj adminowi ten numer błędu: \`${errorId}\``,
+      `Coś poszło nie tak po naszej stronie. Spróbuj ponownie; jeśli się powtórzy, podaj administratorowi ten numer błędu: \`${errorId}\``,
   },
 };

@@ -3,6 +3,10 @@ type LanguageFacts = {
   name: string;
   /** The BCP 47 tag for formats of `Intl`: numbers, dates, plural forms. */
   intl: string;
+  /** How dates name months: Polish declines only whole names, as in "12 maja". */
+  months: 'short' | 'long';
+  /** Whether "1" is left out before a unit of time: Polish has "dzień temu", not "1 dzień temu". */
+  omitsOne: boolean;
   /** The tag for link previews, https://ogp.me/#optional. */
   openGraph: string;
   /**
@@ -14,8 +18,15 @@ type LanguageFacts = {
 
 /** The languages of the pages, the bot and the guide. CONTRIBUTING.md says how to add one. */
 export const LANGUAGES = {
-  en: { name: 'English', intl: 'en-GB', openGraph: 'en_GB', discord: ['en-US', 'en-GB'] },
-  pl: { name: 'Polski', intl: 'pl', openGraph: 'pl_PL', discord: ['pl'] },
+  en: {
+    name: 'English',
+    intl: 'en-GB',
+    months: 'short',
+    omitsOne: false,
+    openGraph: 'en_GB',
+    discord: ['en-US', 'en-GB'],
+  },
+  pl: { name: 'Polski', intl: 'pl', months: 'long', omitsOne: true, openGraph: 'pl_PL', discord: ['pl'] },
 } as const satisfies Record<string, LanguageFacts>;
 
 export type Language = keyof typeof LANGUAGES;
@@ -38,15 +49,15 @@ export function tryParseLanguage(text: string | null | undefined): Language | un
 }
 
 /**
- * A format of `Intl` for each language, and for each time zone if it depends on that; created once: creating one takes
- * longer than using it a hundred times.
+ * A format of `Intl` for each language, and for each time zone or unit if it depends on that; created once: creating one
+ * takes longer than using it a hundred times.
  */
-export function perLanguage<T, Zone extends [timeZone?: string]>(
-  create: (tag: string, ...zone: Zone) => T,
-): (language: Language, ...zone: Zone) => T {
+export function perLanguage<T, Option extends [option?: string]>(
+  create: (facts: LanguageFacts, ...option: Option) => T,
+): (language: Language, ...option: Option) => T {
   const formats = new Map<string, T>();
-  return (language, ...zone) =>
-    formats.getOrInsertComputed([language, ...zone].join(' '), () =>
-      create(LANGUAGES[language].intl, ...zone),
+  return (language, ...option) =>
+    formats.getOrInsertComputed([language, ...option].join(' '), () =>
+      create(LANGUAGES[language], ...option),
     );
 }

@@ -83,7 +83,9 @@ type ProfileProps = {
 /** The user's name, avatar, flags and ids, and links to the cards. */
 async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
   const { user, locale } = visit;
-  const flags = await listGivenFlags(db, user.steamId64);
+  const givenFlags = await listGivenFlags(db, user.steamId64);
+  // What is set here needs no explanation.
+  const flags = givenFlags.filter(({ source }) => source !== 'hand');
   const t = textsOf(locale).account;
   return (
     <aside class="profile">

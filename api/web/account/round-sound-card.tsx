@@ -163,7 +163,7 @@ function listGroups(groups: readonly SoundGroup[], locale: Language): string {
   return listFormat(locale).format(groups.map((group) => names[group]));
 }
 
-const listFormat = perLanguage((tag) => new Intl.ListFormat(tag));
+const listFormat = perLanguage(({ intl }) => new Intl.ListFormat(intl));
 
 function ReadySound({ sound, visit }: { sound: RoundSound; visit: MemberVisit }): JSX.Element {
   const { locale } = visit;

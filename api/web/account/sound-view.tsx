@@ -93,7 +93,7 @@ export function formatDecimal(locale: Language, value: number): string {
 }
 
 const decimalFormat = perLanguage(
-  (tag) => new Intl.NumberFormat(tag, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+  ({ intl }) => new Intl.NumberFormat(intl, { minimumFractionDigits: 1, maximumFractionDigits: 1 }),
 );
 
 /** Formats a duration as `0:06`. */

@@ -43,7 +43,7 @@ type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; visit: C
 
 /** Where one flag comes from, and until when: `by hand · VIPCore, until 5 Dec 2026`. */
 export function FlagSources({ column, flags, visit }: FlagProps): JSX.Element | null {
-  const { account, penalties } = textsOf(visit.locale);
+  const { account } = textsOf(visit.locale);
   const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
   if (rows.length === 0) return null;
   return (
@@ -54,7 +54,7 @@ export function FlagSources({ column, flags, visit }: FlagProps): JSX.Element | 
           {account.flagSources[source]}
           {endsAt && (
             <>
-              , {penalties.until} <FullMoment at={endsAt} visit={visit} />
+              , {account.until} <FullMoment at={endsAt} visit={visit} />
             </>
           )}
         </>

@@ -42,6 +42,7 @@ export function Layout(props: LayoutProps): JSX.Element {
   const t = textsOf(visit.locale).shell;
   const fullTitle = title === '' ? site.name : `${title} · ${site.name}`;
   const logo = site.logo.url();
+  const { intl, months } = LANGUAGES[visit.locale];
   return (
     <html lang={visit.locale}>
       <head>
@@ -69,7 +70,7 @@ export function Layout(props: LayoutProps): JSX.Element {
           </noscript>
         )}
       </head>
-      <body data-intl={LANGUAGES[visit.locale].intl} data-copied={t.copied}>
+      <body data-intl={intl} data-months={months} data-copied={t.copied}>
         <a class="skip" href="#content">
           {t.skipToContent}
         </a>

@@ -2,8 +2,9 @@ import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 
 /**
- * A column of a {@link ListTable}. CSS classes: `list-words` for texts that may break anywhere, `list-action` for buttons,
- * whose label is for screen readers only, `list-nothing` for an empty cell, which phones leave out.
+ * A column of a {@link ListTable}. CSS classes: `list-words` for texts that may break anywhere, `list-cut` for those that
+ * phones cut after two lines, `list-action` for buttons, whose label is for screen readers only, `list-nothing` for an empty
+ * cell, which phones leave out.
  */
 export type Column<Row> = readonly [
   label: string,
@@ -17,7 +18,7 @@ type ListTableProps<Row> = {
   columns: readonly Column<Row>[];
   /** The text in place of a table without rows; none by default. */
   empty?: string | false | undefined;
-  /** Whether phones show a row as two lines with the first four columns. */
+  /** Whether phones show the first two columns in a line, the third below, and then the others without labels. */
   isDense?: boolean;
 };
 

@@ -1,12 +1,15 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Visit } from '../request/visit.ts';
 import { type Clock, formatInstant, formatRelative } from './locales/locale.ts';
 
-/** A relative time such as `3 days ago`, with the full date in the title. */
-export function Moment({ at, visit }: { at: Date; visit: Clock & Pick<Visit, 'now'> }): JSX.Element {
+type MomentProps = { at: Date; visit: Clock & Pick<Visit, 'now'>; children?: Child };
+
+/** A relative time such as `3 days ago`, or other words for it, with the full date in the title. */
+export function Moment({ at, visit, children }: MomentProps): JSX.Element {
   return (
     <time datetime={at.toISOString()} title={formatInstant(visit, at)} data-local="title">
-      {formatRelative(visit.locale, at, visit.now)}
+      {children ?? formatRelative(visit.locale, at, visit.now)}
     </time>
   );
 }

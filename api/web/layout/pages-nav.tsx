@@ -37,7 +37,7 @@ type PagesNavProps = ListPlace & {
   parameter?: string;
 };
 
-/** Links to the previous and the next page; null for a single page. */
+/** Links to the pages before and after, and to the first and last one; null for a single page. */
 export function PagesNav(props: PagesNavProps): JSX.Element | null {
   const { visit, page, lastPage, parameter = 'page', ...place } = props;
   const t = textsOf(visit.locale).shell;
@@ -51,7 +51,21 @@ export function PagesNav(props: PagesNavProps): JSX.Element | null {
           {t.previous}
         </a>
       )}
-      {position !== undefined && <span>{position}</span>}
+      <ul class="page-numbers">
+        {numbersAround(page, lastPage).map((number) => (
+          <li>
+            {number === undefined ? (
+              '…'
+            ) : number === page ? (
+              <span aria-current="page">{number}</span>
+            ) : (
+              <a href={addressOf(number)} aria-label={t.page(number, lastPage)}>
+                {number}
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
       {page < lastPage && (
         <a class="button button-quiet" rel="next" href={addressOf(page + 1)}>
           {t.next}
@@ -59,4 +73,15 @@ export function PagesNav(props: PagesNavProps): JSX.Element | null {
       )}
     </nav>
   );
+}
+
+/** The first page, those around the current one, and the last; undefined where some are left out. */
+function numbersAround(page: number, lastPage: number): (number | undefined)[] {
+  const shown = new Set([1, page - 1, page, page + 1, lastPage]);
+  const numbers = [...shown].filter((number) => number >= 1 && number <= lastPage).sort((a, b) => a - b);
+  return numbers.flatMap((number, index) => {
+    const skipped = number - (numbers[index - 1] ?? 0) - 1;
+    // A gap of one page takes no more room than its number.
+    return skipped === 0 ? [number] : [skipped === 1 ? number - 1 : undefined, number];
+  });
 }

@@ -1,7 +1,10 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import type { Visit } from '../request/visit.ts';
 import { TextField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
+import { textsOf } from './locales/texts.ts';
 
 const MAX_SEARCH_LENGTH = 64;
 
@@ -28,6 +31,18 @@ export function SearchButton({ label }: { label: string }): JSX.Element {
       <Icon name="search" />
       {label}
     </button>
+  );
+}
+
+type MoreProps = { isOpen: boolean; visit: Pick<Visit, 'locale'>; children?: Child };
+
+/** Fields of a search in a section that can be opened. @param props.isOpen whether one of them is set. */
+export function MoreFilters({ isOpen, visit, children }: MoreProps): JSX.Element {
+  return (
+    <details class="more" open={isOpen}>
+      <summary>{textsOf(visit.locale).records.more}</summary>
+      <div class="filters">{children}</div>
+    </details>
   );
 }
 

@@ -25,7 +25,7 @@ import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { MoreFilters, readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import {
   AdminName,
   lengthOf,
@@ -33,6 +33,7 @@ import {
   PenaltyStatusText,
   PlayerOfPenalty,
   ReasonText,
+  ShortStatus,
   statusOptions,
 } from '../penalties/penalty-words.tsx';
 import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
@@ -102,7 +103,6 @@ export const showPenalties: Handler = async (deps, visit) => {
         />
         <RecordLink {...player} otherName={penalties[0]?.playerName} visit={visit} />
         <RecordLink {...admin} otherName={penalties[0]?.adminName} visit={visit} />
-        {/* One row a penalty, also on a phone, where admin, server and time are left to its page. */}
         <ListTable
           isDense
           rows={penalties}
@@ -118,14 +118,10 @@ export const showPenalties: Handler = async (deps, visit) => {
             ],
             [t.columns.type, (penalty) => <a href={pathOfPenalty(penalty)}>{numberedType(penalty, t)}</a>],
             [t.columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
-            [t.columns.status, (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />],
-            [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />, 'list-wide'],
-            [
-              t.columns.admin,
-              (penalty) => <AdminName penalty={penalty} visit={visit} />,
-              'list-words list-wide',
-            ],
-            [t.columns.server, ({ serverId }) => <bdi>{nameOfServer(serverId)}</bdi>, 'list-words list-wide'],
+            [t.columns.status, (penalty) => <ShortStatus penalty={penalty} visit={visit} />],
+            [t.columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
+            [t.columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
+            [t.columns.server, ({ serverId }) => <bdi>{nameOfServer(serverId)}</bdi>, 'list-words'],
           ]}
         />
         <PagesNav visit={visit} page={filter.page} lastPage={Math.ceil(total / PENALTIES_PER_PAGE)} />
@@ -197,54 +193,51 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
         <SearchField name={name} label={records[name]} value={filter[name]} />
       ))}
       <SearchButton label={t.find} />
-      <details class="more" open={isRestSet}>
-        <summary>{records.more}</summary>
-        <div class="filters">
-          <fieldset class="flags">
-            <legend>{records.types}</legend>
-            {PENALTY_TYPES.map((type) => (
-              <label class="check">
-                <input type="checkbox" name="type" value={type} checked={types.includes(type)} />
-                <span>{t.types[type]}</span>
-              </label>
-            ))}
-          </fieldset>
-          <SelectField name="status" label={t.columns.status} options={statusOptions(t)} value={status} />
-          <SelectField
-            name="server_id"
-            id="server"
-            label={t.columns.server}
-            options={[
-              ['', records.everyServer],
-              ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
-              ['0', t.noServer],
-            ]}
-            value={serverId?.toString()}
-          />
-          {(['createdFrom', 'createdTo'] as const).map((name) => (
-            <TextField
-              name={DAY_PARAMETERS[name]}
-              id={name}
-              label={records[name](visit.timeZone)}
-              type="date"
-              value={filter[name]}
-            />
+      <MoreFilters isOpen={isRestSet} visit={visit}>
+        <fieldset class="flags">
+          <legend>{records.types}</legend>
+          {PENALTY_TYPES.map((type) => (
+            <label class="check">
+              <input type="checkbox" name="type" value={type} checked={types.includes(type)} />
+              <span>{t.types[type]}</span>
+            </label>
           ))}
+        </fieldset>
+        <SelectField name="status" label={t.columns.status} options={statusOptions(t)} value={status} />
+        <SelectField
+          name="server_id"
+          id="server"
+          label={t.columns.server}
+          options={[
+            ['', records.everyServer],
+            ...servers.map(({ id, name }) => [String(id), name ?? `#${id}`] as const),
+            ['0', t.noServer],
+          ]}
+          value={serverId?.toString()}
+        />
+        {(['createdFrom', 'createdTo'] as const).map((name) => (
           <TextField
-            name="reason"
-            label={records.reason}
-            value={reason}
-            maxlength={REASON_LENGTH.maximum}
-            autocomplete="off"
+            name={DAY_PARAMETERS[name]}
+            id={name}
+            label={records[name](visit.timeZone)}
+            type="date"
+            value={filter[name]}
           />
-          <SelectField
-            name="sort"
-            label={records.sort}
-            options={PENALTY_SORTS.map((each) => [each, records.sorts[each]] as const)}
-            value={sort}
-          />
-        </div>
-      </details>
+        ))}
+        <TextField
+          name="reason"
+          label={records.reason}
+          value={reason}
+          maxlength={REASON_LENGTH.maximum}
+          autocomplete="off"
+        />
+        <SelectField
+          name="sort"
+          label={records.sort}
+          options={PENALTY_SORTS.map((each) => [each, records.sorts[each]] as const)}
+          value={sort}
+        />
+      </MoreFilters>
     </form>
   );
 }

@@ -14,6 +14,7 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { Texts } from '../layout/locales/en.ts';
+import { formatTimeUntil } from '../layout/locales/locale.ts';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
@@ -70,16 +71,19 @@ export function AdminName({ penalty, visit }: AdminProps): JSX.Element {
 }
 
 /** How long a penalty was to last. */
-export function lengthOf({ durationMinutes }: Pick<Penalty, 'durationMinutes'>, { locale }: Visit): string {
+export function lengthOf(
+  { type, durationMinutes }: Pick<Penalty, 'type' | 'durationMinutes'>,
+  { locale }: Visit,
+): string {
   return durationMinutes === 0
-    ? textsOf(locale).penalties.permanent
+    ? textsOf(locale).penalties.permanent(type)
     : durationInWords(locale, durationMinutes);
 }
 
 /** How long an active penalty without a known end lasts. */
 export function withoutEnd(penalty: Penalty, visit: Visit): string {
   const t = textsOf(visit.locale).penalties;
-  return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently;
+  return countsOnlineTime(penalty) ? t.forOnlineTime(penalty.durationMinutes) : t.permanently(penalty.type);
 }
 
 /** Says that a player is banned now. */
@@ -111,11 +115,26 @@ export function EndOfPenalty({ penalty, visit }: { penalty: Penalty; visit: Visi
       <Ending penalty={penalty} visit={visit} />
       {isLifted && hasVisibleCharacter(lifter) && <bdi> {t.by(isolate(lifter))}</bdi>}
       {isLifted && hasVisibleCharacter(liftReason) && (
-        <span class="hint">
-          {' ('}
-          <bdi>{t.quoted(liftReason)}</bdi>)
-        </span>
+        <span class="hint">{t.liftedBecause(isolate(liftReason))}</span>
       )}
+    </span>
+  );
+}
+
+/** The same in short: `30 days left`, `Expired 3 days ago`. */
+export function ShortStatus({ penalty, visit }: { penalty: Penalty; visit: Visit }): JSX.Element {
+  if (penalty.status !== 'ACTIVE') return <PenaltyStatusText penalty={penalty} visit={visit} />;
+  const t = textsOf(visit.locale).penalties;
+  const { type, endsAt, durationMinutes } = penalty;
+  if (endsAt === null) {
+    const length = countsOnlineTime(penalty) ? t.forOnlineTime(durationMinutes) : t.permanent(type);
+    return <span class="state state-banned">{length}</span>;
+  }
+  return (
+    <span class="state state-banned">
+      <Moment at={endsAt} visit={visit}>
+        {t.left(formatTimeUntil(visit.locale, endsAt, visit.now))}
+      </Moment>
     </span>
   );
 }

@@ -118,7 +118,7 @@ function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
           {t.inForce[penalty.type]}{' '}
           {penalty.endsAt ? (
             <>
-              {t.until} <FullMoment at={penalty.endsAt} visit={visit} />
+              {t.until(penalty.type)} <FullMoment at={penalty.endsAt} visit={visit} />
             </>
           ) : (
             withoutEnd(penalty, visit)

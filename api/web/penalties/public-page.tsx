@@ -9,17 +9,11 @@ import { ListTable } from '../layout/list-table.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
-import { readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { MoreFilters, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import type { PublicRoute } from '../status/status-routes.tsx';
-import {
-  AdminName,
-  PenaltyStatusText,
-  PlayerOfPenalty,
-  ReasonText,
-  statusOptions,
-} from './penalty-words.tsx';
+import { AdminName, PlayerOfPenalty, ReasonText, ShortStatus, statusOptions } from './penalty-words.tsx';
 import { findPublicPlayer, PlayerChoice } from './player-choice.tsx';
 
 const PATH = '/penalties';
@@ -59,19 +53,22 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
           <h1 id="list">{shell.nav.penalties}</h1>
           {candidates.length === 0 && <span class="card-aside">{t.count(total)}</span>}
         </div>
-        <form method="get" action={PATH} class="search search-filtered">
+        <form method="get" action={PATH} class="search">
           <SearchField name="q" label={t.search} value={query} />
-          <SelectField
-            name="type"
-            label={columns.type}
-            options={[['', t.everyType], ...PENALTY_TYPES.map((each) => [each, t.types[each]] as const)]}
-            value={type}
-          />
-          <SelectField name="status" label={columns.status} options={statusOptions(t)} value={status} />
           <SearchButton label={t.find} />
+          <MoreFilters isOpen={type !== undefined || status !== undefined} visit={visit}>
+            <SelectField
+              name="type"
+              label={columns.type}
+              options={[['', t.everyType], ...PENALTY_TYPES.map((each) => [each, t.types[each]] as const)]}
+              value={type}
+            />
+            <SelectField name="status" label={columns.status} options={statusOptions(t)} value={status} />
+          </MoreFilters>
         </form>
         <PlayerChoice candidates={candidates} parameter="q" visit={visit} />
         <ListTable
+          isDense
           rows={rows}
           empty={candidates.length === 0 && (isUnresolved ? t.customAddress : t.nothingFound)}
           columns={[
@@ -87,14 +84,14 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
               'list-words',
             ],
             [columns.type, (penalty) => t.types[penalty.type]],
-            [columns.reason, ({ reason }) => <ReasonText reason={reason} visit={visit} />, 'list-words'],
+            [
+              columns.reason,
+              ({ reason }) => <ReasonText reason={reason} visit={visit} />,
+              'list-words list-cut',
+            ],
+            [columns.status, (penalty) => <ShortStatus penalty={penalty} visit={visit} />],
             [columns.admin, (penalty) => <AdminName penalty={penalty} visit={visit} />, 'list-words'],
             [columns.issued, ({ createdAt }) => <Moment at={createdAt} visit={visit} />],
-            [
-              columns.status,
-              (penalty) => <PenaltyStatusText penalty={penalty} visit={visit} />,
-              'list-words',
-            ],
           ]}
         />
         <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / PENALTIES_PER_PAGE)} />

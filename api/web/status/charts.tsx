@@ -146,7 +146,7 @@ function peakOf(points: Series['points']): number {
   return Math.max(0, ...points.map(({ playersMaximum }) => playersMaximum));
 }
 
-const countFormat = perLanguage((tag) => new Intl.NumberFormat(tag, { maximumFractionDigits: 1 }));
+const countFormat = perLanguage(({ intl }) => new Intl.NumberFormat(intl, { maximumFractionDigits: 1 }));
 
 const SPARKLINE_WIDTH = 240;
 const SPARKLINE_HEIGHT = 44;
@@ -228,7 +228,7 @@ function levelOf(share: number | undefined): 'none' | 'good' | 'fair' | 'poor' {
 }
 
 const dayFormat = perLanguage(
-  (tag, timeZone) => new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', timeZone }),
+  ({ intl, months: month }, timeZone) => new Intl.DateTimeFormat(intl, { day: 'numeric', month, timeZone }),
 );
 
 /** Formats a share as `99.98%`, rounded down: a server that was offline for a moment never shows 100%. */
@@ -238,5 +238,5 @@ export function formatShare(locale: Language, share: number): string {
 }
 
 const shareFormat = perLanguage(
-  (tag) => new Intl.NumberFormat(tag, { style: 'percent', maximumFractionDigits: 2 }),
+  ({ intl }) => new Intl.NumberFormat(intl, { style: 'percent', maximumFractionDigits: 2 }),
 );

@@ -20,7 +20,7 @@ export function durationInWords(language: Language, minutes: number): string {
   return format(language).format({ minutes: 0, ...duration });
 }
 
-const durationFormat = perLanguage((tag) => new Intl.DurationFormat(tag, { style: 'long' }));
+const durationFormat = perLanguage(({ intl }) => new Intl.DurationFormat(intl, { style: 'long' }));
 const zeroFormat = perLanguage(
-  (tag) => new Intl.DurationFormat(tag, { style: 'long', minutesDisplay: 'always' }),
+  ({ intl }) => new Intl.DurationFormat(intl, { style: 'long', minutesDisplay: 'always' }),
 );

@@ -8,4 +8,4 @@ export function pluralForm(language: Language, amount: number, forms: NounForms)
   return forms[rulesOf(language).select(amount)] ?? forms.other;
 }
 
-const rulesOf = perLanguage((tag) => new Intl.PluralRules(tag));
+const rulesOf = perLanguage(({ intl }) => new Intl.PluralRules(intl));

@@ -28,7 +28,7 @@ function readableTexts(html: string): string[] {
  * The site, the time zone of times before a script changes them, the end of a token, what a webhook is called, and
  * programming languages.
  */
-const NAMES = /^(?:Zagrywka|UTC|curl|PHP|TypeScript|HTML|\(….{4}\)|https:\/\/hooks\S+|penalty\.created)$/;
+const NAMES = /^(?:Zagrywka|UTC\)?|curl|PHP|TypeScript|HTML|\(….{4}\)|https:\/\/hooks\S+|penalty\.created)$/;
 
 /** The words in Latin letters of a page. */
 function findForeignWords(html: string): string[] {

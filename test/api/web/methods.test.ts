@@ -1,4 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
@@ -79,14 +80,14 @@ describe('a method that a page does not have is 405 with Allow', () => {
 test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {
   const browser = await signedIn();
   const page = await browser.get('/account/tokens');
-  expect(page.text).toContain('There is no page at this address: it only receives a form.');
+  expect(page.text).toContain(PAGE_TEXTS.en.errors['only-forms']);
   expect(page.text).toContain('href="/account#tokens"');
   const polish = await browser.get('/account/tokens', { 'accept-language': 'pl' });
-  expect(polish.text).toContain('Pod tym adresem nie ma strony: przyjmuje on tylko formularz.');
+  expect(polish.text).toContain(PAGE_TEXTS.pl.errors['only-forms']);
   const visitor = await openBrowser(site.origin).get('/account/tokens');
   expect(visitor.text).not.toContain('Try again');
   const posted = await browser.post('/servers/one');
-  expect(posted.text).toContain('This page does not receive forms. Nothing has changed.');
+  expect(posted.text).toContain(PAGE_TEXTS.en.errors['no-forms']);
 });
 
 test('no header is parsed before the limits: many cookies would take longer than the page', async () => {

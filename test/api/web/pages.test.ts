@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
@@ -198,7 +199,7 @@ test('sign-in attempts and forms have a limit', async () => {
   const page = await openBrowser(startSite({ limits: { attempts: spent } }).origin).get('/account/sign-in');
   expect([page.status, page.headers.get('retry-after')]).toEqual([429, '17']);
   expect(page.text).toContain('try again in 17 seconds');
-  expect(page.text).toContain('<h1 id="error">Too many attempts</h1>');
+  expect(page.text).toContain(`<h1 id="error">${PAGE_TEXTS.en.errors.titles.tooMany}</h1>`);
 
   const browser = openBrowser(startSite({ limits: { forms: spent } }).origin);
   await signIn(browser);

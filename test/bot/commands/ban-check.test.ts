@@ -311,7 +311,7 @@ describe('pages and filters', () => {
     ]);
     const inPolish = await choose(exchange, /^record\.status/, 'UNBANNED', { ...member, locale: 'pl' });
     expect(textOf(inPolish)).toMatch(
-      /Wyciszenie głosu: Spam – zdjęte <t:\d+:R> \(przez: Ola\)\n.* · „Appeal\\_1”/,
+      /Wyciszenie głosu: Spam – zdjęte <t:\d+:R> przez Ola\n.* · „Appeal\\_1”/,
     );
   });
 

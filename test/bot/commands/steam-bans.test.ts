@@ -43,7 +43,7 @@ test("/ban-check and /lookup tell Steam's own bans in one line, in both language
     [
       { vacBans: 2, gameBans: 5, daysSinceLastBan: 0, isCommunityBanned: true },
       '⚠️ 2 VAC bans · 5 game bans · community ban (last one today)',
-      '⚠️ 2 bany VAC · 5 banów w grze · ban w społeczności Steam (ostatni dzisiaj)',
+      '⚠️ 2 bany VAC · 5 banów w grach · ban w społeczności Steam (ostatni dzisiaj)',
     ],
     [{ isCommunityBanned: true }, '⚠️ community ban', '⚠️ ban w społeczności Steam'],
     [undefined, 'not known right now', 'chwilowo nieznane'],

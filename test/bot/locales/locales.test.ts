@@ -76,7 +76,6 @@ test('Polish leaves nothing in English', () => {
     'Admin',
     'SteamID64',
     'Discord',
-    'Admin',
     'SVIP',
     'Premium',
   ]);

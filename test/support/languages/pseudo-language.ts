@@ -18,6 +18,8 @@ export function addPseudoLanguage(): void {
   const entry = {
     name: toPseudo('Pseudo'),
     intl: PSEUDO_LOCALE,
+    months: 'short',
+    omitsOne: false,
     openGraph: 'uk_UA',
     discord: [PSEUDO_LOCALE],
   };

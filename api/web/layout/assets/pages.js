@@ -2,8 +2,11 @@
 // dialogs, and times in the visitor's time zone.
 
 const format = new Intl.DateTimeFormat(document.body.dataset.intl, {
-  dateStyle: 'medium',
-  timeStyle: 'short',
+  day: 'numeric',
+  month: document.body.dataset.months,
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
 });
 
 prepare();

@@ -87,7 +87,7 @@ export const en = {
     },
     /** Where a flag comes from. */
     flagSources: {
-      hand: 'by hand',
+      hand: 'set here',
       configuration: 'configuration of this site',
       simpleadmin: 'CS2-SimpleAdmin',
       sourcebans: 'SourceBans++',
@@ -95,6 +95,8 @@ export const en = {
       vipcore: 'VIPCore',
       discord: 'Discord role',
     },
+    /** Before when a flag ends. */
+    until: 'until',
     onThisPage: 'On this page',
   },
 
@@ -217,10 +219,12 @@ export const en = {
       silence: 'Voice and chat muted',
       warn: 'Warned',
     } satisfies Record<PenaltyType, string>,
-    until: 'until',
+    until: (_type: PenaltyType): string => 'until',
     ends: 'ends',
-    permanently: 'permanently',
-    permanent: 'permanent',
+    permanently: (_type: PenaltyType): string => 'permanently',
+    permanent: (_type: PenaltyType): string => 'permanent',
+    /** Of the time of an active penalty. */
+    left: (time: string) => `${time} left`,
     /** For a penalty that counts down only while the player is online; shown in place of its end. */
     forOnlineTime: (minutes: number) => `for ${durationInWords('en', minutes)} of playing time`,
     /** The choices of the filter. */
@@ -234,7 +238,7 @@ export const en = {
       status: 'Status',
       type: 'Penalty',
       reason: 'Reason',
-      admin: 'Issued by',
+      admin: 'Admin',
       server: 'Server',
       duration: 'Duration',
       issued: 'Issued',
@@ -258,7 +262,8 @@ export const en = {
     noServer: 'No server',
     /** After when a penalty was lifted. */
     by: (lifter: string) => `by ${lifter}`,
-    quoted: (reason: string) => `“${reason}”`,
+    /** Follows that. */
+    liftedBecause: (reason: string) => ` (“${reason}”)`,
   },
 
   /** The round-end sound: its card, and the list of all sounds for moderation. */
@@ -388,7 +393,7 @@ export const en = {
       isModerator: 'Moderator: can read penalties and players’ records here',
     },
     laterFlags: 'They will have these flags when they sign in.',
-    byHand: 'A ticked box gives the flag by hand. What other sources give stays.',
+    byHand: 'A ticked box sets the flag here. What other sources give stays.',
     ownOwner: 'You cannot remove your own owner flag; another owner can.',
     ownersOnly: 'Only owners can change flags.',
     save: 'Save flags',
@@ -541,20 +546,20 @@ export const en = {
     steamAccount: 'Steam account since',
     formerNames: 'Names used before',
     steamBans: {
-      title: 'Bans by Steam',
+      title: 'Steam bans',
       none: 'none',
       unknown: 'not known right now',
       vac: (amount: number) => plural('en', amount, { one: 'VAC ban', other: 'VAC bans' }),
       game: (amount: number) => plural('en', amount, { one: 'game ban', other: 'game bans' }),
       community: 'community ban',
-      last: (when: string) => `the last one ${when}`,
+      last: (when: string) => `last one ${when}`,
     },
     notes: {
       title: 'Staff notes',
       none: 'No notes.',
       newNote: 'New note',
       hint: (most: number) =>
-        `At most ${most} characters. Only moderators and admins of this site see notes. They are personal data: the player gets text and time in the download of their own data, without your name, and erasing the player deletes them.`,
+        `At most ${most} characters. Only moderators and admins of this site see notes. They are personal data: players find its text and time in the download of their data, without your name, and erasing the player deletes it.`,
       add: 'Add note',
       deleteNumbered: (id: number) => `Delete note ${id}`,
       deleteTitle: 'Delete this note?',
@@ -647,7 +652,7 @@ export const en = {
     map: 'Map',
     mode: 'Mode',
     region: 'Region',
-    ping: 'Ping from here',
+    ping: 'Server ping',
     pingHint: 'measured by this site',
     milliseconds: (ms: number) => `${ms} ms`,
     playersOf: (now: number, most: number) => (most > 0 ? `${now} of ${most} players` : players(now)),
@@ -661,7 +666,7 @@ export const en = {
   server: {
     playersNow: 'Players now',
     score: 'Score',
-    time: 'Time here',
+    time: 'Time on server',
     nobody: 'Nobody is playing right now.',
     namesUnknown: 'This server doesn’t share its player list.',
     moreUnnamed: (count: number) =>
@@ -755,7 +760,7 @@ export const en = {
       forbidden: 'No access',
       notFound: 'Page not found',
       noServer: 'Server not found',
-      tooMany: 'Too many attempts',
+      tooMany: 'Too many requests',
       unavailable: 'Temporarily unavailable',
       form: 'Check the form',
       failed: 'Something went wrong',
@@ -780,8 +785,8 @@ export const en = {
       'This form has expired or was not sent from this page. Nothing has changed: please go back and try again.',
     'not-found': 'This page does not exist, or what it showed has been removed.',
     'no-server': 'There is no server at this address, or it is no longer on the public list.',
-    'only-forms': 'There is no page at this address: it only receives a form.',
-    'no-forms': 'This page does not receive forms. Nothing has changed.',
+    'only-forms': 'Nothing to see here: this address only accepts a form.',
+    'no-forms': 'This page does not accept forms. Nothing has changed.',
     'token-name': 'Give the token a name of 1 to 64 characters.',
     'token-scopes': 'Tick at least one thing that the token may read.',
     'token-limit':
@@ -809,7 +814,7 @@ export const en = {
     'sound-too-large': (megabytes: number) =>
       `The file is larger than ${megabytes} MB. Nothing was uploaded: make it shorter or save it in another format.`,
     'too-many-requests': (seconds: number) =>
-      `Too many attempts in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
+      `Too many requests in a short time. Please try again in ${seconds} ${pluralForm('en', seconds, { one: 'second', other: 'seconds' })}.`,
     internal: 'Something went wrong on our side, and we have logged it. Please try again later.',
     requestId: (id: string) => `Request ID: ${id}`,
   },

@@ -1,6 +1,7 @@
 import Negotiator from 'negotiator';
 import {
   DEFAULT_LANGUAGE,
+  LANGUAGES,
   type Language,
   listLanguages,
   perLanguage,
@@ -26,10 +27,10 @@ export function formatInstant({ locale, timeZone }: Clock, at: Date): string {
 }
 
 const instantFormat = perLanguage(
-  (tag, timeZone) =>
-    new Intl.DateTimeFormat(tag, {
+  ({ intl, months }, timeZone) =>
+    new Intl.DateTimeFormat(intl, {
       day: 'numeric',
-      month: 'short',
+      month: months,
       year: 'numeric',
       hour: '2-digit',
       minute: '2-digit',
@@ -53,14 +54,39 @@ const UNITS = [
 /** `3 days ago`, `in 2 months`, to the nearest whole number; `now` for less than a minute. */
 export function formatRelative(locale: Language, at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000;
-  const length = Math.abs(seconds);
-  const unit = length < 60 ? undefined : UNITS.find(([, size, most]) => Math.round(length / size) <= most);
-  if (!unit) return nowFormat(locale).format(0, 'second');
-  return relativeFormat(locale).format(Math.round(seconds / unit[1]), unit[0]);
+  if (Math.abs(seconds) < 60) return nowFormat(locale).format(0, 'second');
+  const { amount, unit } = lengthOf(seconds);
+  return joinParts(locale, relativeFormat(locale).formatToParts(amount, unit));
 }
 
-const nowFormat = perLanguage((tag) => new Intl.RelativeTimeFormat(tag, { numeric: 'auto' }));
-const relativeFormat = perLanguage((tag) => new Intl.RelativeTimeFormat(tag));
+/** How long it is until a time: `3 days`, to the nearest whole number and at least a minute. */
+export function formatTimeUntil(locale: Language, at: Date, now: Date): string {
+  const { amount, unit } = lengthOf(Math.max(60, (at.getTime() - now.getTime()) / 1000));
+  return joinParts(locale, unitFormat(locale, unit).formatToParts(amount));
+}
+
+function lengthOf(seconds: number) {
+  const [unit, size] =
+    UNITS.find(([, length, most]) => Math.round(Math.abs(seconds) / length) <= most) ?? UNITS[4];
+  return { amount: Math.round(seconds / size), unit };
+}
+
+function joinParts(locale: Language, parts: readonly { type: string; value: string }[]): string {
+  const { omitsOne } = LANGUAGES[locale];
+  const shown = parts.filter(({ type, value }) => !(omitsOne && type === 'integer' && value === '1'));
+  return shown
+    .map(({ value }) => value)
+    .join('')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+const nowFormat = perLanguage(({ intl }) => new Intl.RelativeTimeFormat(intl, { numeric: 'auto' }));
+const relativeFormat = perLanguage(({ intl }) => new Intl.RelativeTimeFormat(intl));
+
+const unitFormat = perLanguage(
+  ({ intl }, unit: string) => new Intl.NumberFormat(intl, { style: 'unit', unit, unitDisplay: 'long' }),
+);
 
 /** A count with the form of its noun: `62 users`. */
 export function plural(locale: Language, count: number, forms: NounForms): string {

@@ -1,11 +1,11 @@
 import { RENDER_TIMEOUT_SECONDS } from '../../../../src/domain/round-sound.ts';
 import { durationInWords } from '../../../../src/domain/text/duration.ts';
 import { pluralForm } from '../../../../src/domain/text/plural.ts';
-import { polishPenaltyStatus } from '../../../../src/domain/text/polish-status.ts';
+import { polishPenaltyStatus, toPolishAccusative } from '../../../../src/domain/text/polish.ts';
 import type { Texts } from './en.ts';
 import { plural } from './locale.ts';
 
-const players = (count: number) => plural('pl', count, { one: 'gracz', few: 'gracze', other: 'graczy' });
+const players = (count: number) => plural('pl', count, { one: 'gracz', other: 'graczy' });
 
 /** Every sentence of the pages in Polish. */
 export const pl: Texts = {
@@ -45,7 +45,7 @@ export const pl: Texts = {
       lead: 'To jest demo: wszystkie osoby są zmyślone, a konto Steam nie jest potrzebne.',
       as: {
         owner: 'Zaloguj się jako właściciel',
-        admin: 'Zaloguj się jako admin',
+        admin: 'Zaloguj się jako administrator',
         moderator: 'Zaloguj się jako moderator',
         member: 'Zaloguj się jako zwykły gracz',
       },
@@ -70,13 +70,13 @@ export const pl: Texts = {
     steamProfile: 'Profil Steam',
     badges: {
       isOwner: 'Właściciel',
-      isAdmin: 'Admin',
+      isAdmin: 'Administrator',
       isModerator: 'Moderator',
       hasSvip: 'SVIP',
       isServiceplus: 'Premium',
     },
     flagSources: {
-      hand: 'nadane ręcznie',
+      hand: 'nadane tutaj',
       configuration: 'konfiguracja strony',
       simpleadmin: 'CS2-SimpleAdmin',
       sourcebans: 'SourceBans++',
@@ -84,6 +84,7 @@ export const pl: Texts = {
       vipcore: 'VIPCore',
       discord: 'rola na Discordzie',
     },
+    until: 'do',
     onThisPage: 'Na tej stronie',
   },
 
@@ -96,7 +97,7 @@ export const pl: Texts = {
     name: 'Nazwa',
     nameHint: 'Do czego służy, np. „strona ze statystykami”',
     expiry: 'Ważność',
-    expiries: { '7': '7 dni', '30': '30 dni', '90': '90 dni', '365': '1 rok', never: 'Bezterminowo' },
+    expiries: { '7': '7 dni', '30': '30 dni', '90': '90 dni', '365': 'rok', never: 'Bezterminowo' },
     scopes: 'Zakres',
     scopeNames: {
       servers: 'servers: zdarzenia serwerów',
@@ -139,7 +140,7 @@ export const pl: Texts = {
     relink: 'Odśwież',
     unlink: 'Odłącz',
     isShown: 'Osoby z tokenem API i moderatorzy na Discordzie widzą, które konto jest Twoje.',
-    isHidden: 'Twoje konto widzą tylko administratorzy i moderatorzy na Discordzie – oraz Ty.',
+    isHidden: 'Twoje konto widzicie tylko Ty oraz administratorzy i moderatorzy na Discordzie.',
     hide: 'Ukryj powiązanie',
     show: 'Pokaż powiązanie',
     unlinkTitle: 'Odłączyć konto Discord?',
@@ -191,14 +192,15 @@ export const pl: Texts = {
       ban: 'Ban',
       mute: 'Wyciszenie głosu',
       gag: 'Blokada czatu',
-      silence: 'Wyciszenie głosu i czatu',
-      warn: 'Ostrzeżenie ważne',
+      silence: 'Pełne wyciszenie',
+      warn: 'Ostrzeżenie',
     },
-    until: 'do',
+    until: (type) => (type === 'warn' ? 'ważne do' : 'do'),
     ends: 'kończy się',
-    permanently: 'na stałe',
-    permanent: 'na stałe',
-    forOnlineTime: (minutes) => `(czas gry: ${durationInWords('pl', minutes)})`,
+    permanently: (type) => (type === 'warn' ? 'bezterminowe' : 'na stałe'),
+    permanent: (type) => (type === 'warn' ? 'bezterminowo' : 'na stałe'),
+    left: (time) => `jeszcze ${time}`,
+    forOnlineTime: (minutes) => `na ${toPolishAccusative(durationInWords('pl', minutes))} gry`,
     statuses: { ACTIVE: 'Aktywna', EXPIRED: 'Wygasła', UNBANNED: 'Zdjęta' },
     statusOf: polishPenaltyStatus,
     appeal: 'Odwołaj się',
@@ -210,7 +212,7 @@ export const pl: Texts = {
       reason: 'Powód',
       admin: 'Admin',
       server: 'Serwer',
-      duration: 'Na ile',
+      duration: 'Czas trwania',
       issued: 'Nałożono',
       end: 'Koniec',
     },
@@ -228,8 +230,8 @@ export const pl: Texts = {
     formerAdmin: 'Były admin',
     allServers: 'Wszystkie serwery',
     noServer: 'Bez serwera',
-    by: (lifter) => `(przez: ${lifter})`,
-    quoted: (reason) => `„${reason}”`,
+    by: (lifter) => `przez ${lifter}`,
+    liftedBecause: (reason) => `: „${reason}”`,
   },
 
   roundSound: {
@@ -287,11 +289,12 @@ export const pl: Texts = {
         'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',
       unreadable:
         'Plik jest uszkodzony albo nie zawiera dźwięku. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
-      silent: 'W pierwszych 75 sekundach nic nie słychać: jest tam cisza albo dźwięk jest o wiele za cichy.',
+      silent:
+        'Nic nie słychać (sprawdzamy pierwsze 75 sekund): jest tam cisza albo dźwięk jest o wiele za cichy.',
       'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
       'too-complex':
         'Przetworzenie tego pliku trwa zbyt długo lub wymaga zbyt wiele pamięci. Spróbuj z krótszym plikiem.',
-      'timed-out': `Przetwarzanie trzy razy trwało dłużej niż ${RENDER_TIMEOUT_SECONDS} sekund. Strona jest teraz zajęta. Spróbuj przesłać plik później.`,
+      'timed-out': `Przetwarzanie trzy razy trwało dłużej niż ${RENDER_TIMEOUT_SECONDS} sekund. Serwer jest teraz przeciążony. Spróbuj przesłać plik później.`,
       unavailable: 'Coś poszło nie tak po naszej stronie. Spróbuj przesłać plik później.',
       lost: 'Zgubiliśmy ten plik. Prześlij go ponownie.',
     },
@@ -331,14 +334,14 @@ export const pl: Texts = {
     anyFlag: 'Dowolna',
     unresolved:
       'Własne adresy profili wymagają klucza Steam Web API (STEAM_API_KEY) i odpowiedzi Steam. Wpisz SteamID.',
-    noAccount: 'Ten gracz nigdy się nie zalogował.',
+    noAccount: 'Ta osoba nigdy się tu nie logowała.',
     playersWithoutAccount: 'Gracze bez konta',
     columns: {
       penalties: 'Kary',
-      seen: 'Ostatnio widziany',
+      seen: 'Ostatnia aktywność',
       user: 'Użytkownik',
       tokens: 'Tokeny',
-      joined: 'Dołączył',
+      joined: 'W społeczności od',
     },
     noDiscord: 'niepołączony',
     noTokens: 'Brak tokenów.',
@@ -346,25 +349,25 @@ export const pl: Texts = {
     state: 'Stan',
     flags: 'Flagi',
     flagNames: {
-      isAdmin: 'Admin: widzi te strony i może unieważnić każdy token',
+      isAdmin: 'Administrator: ma dostęp do tych stron i może unieważnić każdy token',
       isOwner: 'Właściciel: może zmieniać te flagi',
       isModerator: 'Moderator: może tu przeglądać kary i kartoteki graczy',
     },
     laterFlags: 'Ten gracz dostanie te flagi, gdy się zaloguje.',
-    byHand: 'Zaznaczone pole nadaje flagę ręcznie. To, co nadają inne źródła, zostaje.',
+    byHand: 'Zaznaczone pole nadaje flagę tutaj. To, co nadają inne źródła, zostaje.',
     ownOwner: 'Nie możesz odebrać sobie flagi właściciela. Może to zrobić inny właściciel.',
     ownersOnly: 'Flagi mogą zmieniać tylko właściciele.',
     save: 'Zapisz flagi',
     block: {
-      title: 'Blokada na tej stronie',
-      lead: 'Tokeny i sesje natychmiast przestaną działać, a logowanie i przesyłanie plików zostaną odrzucone. Dźwięk pozostanie.',
+      title: 'Zablokuj konto na tej stronie',
+      lead: 'Tokeny i sesje natychmiast przestaną działać, a logowanie i przesyłanie plików będą odrzucane. Dźwięk pozostanie.',
       reasonHint: 'Użytkownik przeczyta go przy próbie logowania.',
       block: 'Zablokuj na tej stronie',
-      since: 'Blokada od',
+      since: 'Konto zablokowane od',
       unblock: 'Odblokuj',
       owner: 'Właściciela nie można zablokować.',
       self: 'Nie możesz zablokować siebie.',
-      badge: 'Blokada',
+      badge: 'Konto zablokowane',
     },
     auditColumns: { at: 'Kiedy', who: 'Kto', what: 'Co', whom: 'Dotyczy', details: 'Szczegóły' },
     booleans: { true: 'tak', false: 'nie' },
@@ -480,7 +483,7 @@ export const pl: Texts = {
     penalty: {
       duration: 'Czas trwania',
       ends: 'Koniec',
-      ended: 'Zakończenie',
+      ended: 'Koniec',
       lifted: 'Zdjęcie kary',
       liftedBy: 'Kto zdjął',
       liftReason: 'Powód zdjęcia',
@@ -499,7 +502,7 @@ export const pl: Texts = {
     steamAccount: 'Konto Steam od',
     formerNames: 'Dawne nicki',
     steamBans: {
-      title: 'Bany od Steam',
+      title: 'Bany Steam',
       none: 'brak',
       unknown: 'chwilowo nieznane',
       vac: (amount) => plural('pl', amount, { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' }),
@@ -513,7 +516,7 @@ export const pl: Texts = {
       none: 'Brak notatek.',
       newNote: 'Nowa notatka',
       hint: (most) =>
-        `Najwyżej ${most} znaków. Notatki widzą tylko moderatorzy i admini tej strony. To dane osobowe: gracz znajdzie treść i datę w pliku ze swoimi danymi, bez podpisu autora, a usunięcie danych gracza usuwa też notatki.`,
+        `Najwyżej ${most} znaków. Notatki widzą tylko moderatorzy i administratorzy tej strony. To dane osobowe: gracz znajdzie treść i datę w pliku ze swoimi danymi, bez podpisu autora, a usunięcie danych gracza usuwa też notatki.`,
       add: 'Dodaj notatkę',
       deleteNumbered: (id) => `Usuń notatkę ${id}`,
       deleteTitle: 'Usunąć tę notatkę?',
@@ -614,7 +617,7 @@ export const pl: Texts = {
     map: 'Mapa',
     mode: 'Tryb',
     region: 'Region',
-    ping: 'Ping stąd',
+    ping: 'Ping serwera',
     pingHint: 'zmierzony przez tę stronę',
     milliseconds: (ms) => `${ms} ms`,
     playersOf: (now, most) => (most > 0 ? `Gracze: ${now} z ${most}` : players(now)),
@@ -630,8 +633,7 @@ export const pl: Texts = {
     time: 'Czas gry',
     nobody: 'Nikt teraz nie gra.',
     namesUnknown: 'Ten serwer nie udostępnia listy graczy.',
-    moreUnnamed: (count) =>
-      `oraz ${plural('pl', count, { one: 'gracz', few: 'gracze', other: 'graczy' })} bez nicku`,
+    moreUnnamed: (count) => `oraz ${players(count)} bez nicku`,
     whileOffline: 'Serwer jest teraz offline.',
     history: 'Liczba graczy',
     ranges: { day: '24 godziny', week: '7 dni', month: '30 dni' },
@@ -704,7 +706,7 @@ export const pl: Texts = {
     'webhook-already-added': 'Ten formularz został już wysłany, więc drugi webhook nie powstał.',
     'webhook-delivered': 'Wysłano. Adres przyjął wiadomość.',
     'webhook-not-delivered': 'Wiadomość nie została dostarczona. Powód widać na liście poniżej.',
-    'webhook-enabled': 'Webhook jest znów włączony i wznawia od miejsca, w którym przerwał.',
+    'webhook-enabled': 'Webhook jest znów włączony i wznawia wysyłanie od miejsca, w którym przerwał.',
     'webhook-removed': 'Webhook został usunięty.',
     'webhook-already-removed': 'Ten webhook został już wcześniej usunięty.',
     'sign-in-cancelled': 'Logowanie przez Steam zostało anulowane. Nic się nie zmieniło.',
@@ -717,7 +719,7 @@ export const pl: Texts = {
       forbidden: 'Brak dostępu',
       notFound: 'Nie znaleziono strony',
       noServer: 'Nie znaleziono serwera',
-      tooMany: 'Zbyt wiele prób',
+      tooMany: 'Zbyt wiele zapytań',
       unavailable: 'Chwilowo niedostępne',
       form: 'Sprawdź formularz',
       failed: 'Coś poszło nie tak',
@@ -742,7 +744,7 @@ export const pl: Texts = {
       'Formularz jest nieaktualny albo nie został wysłany z tej strony. Nic się nie zmieniło: wróć i spróbuj ponownie.',
     'not-found': 'Ta strona nie istnieje albo jej zawartość została usunięta.',
     'no-server': 'Pod tym adresem nie ma serwera albo nie jest już na liście publicznej.',
-    'only-forms': 'Pod tym adresem nie ma strony: przyjmuje on tylko formularz.',
+    'only-forms': 'Nie ma tu nic do obejrzenia: ten adres przyjmuje tylko formularz.',
     'no-forms': 'Ta strona nie przyjmuje formularzy. Nic się nie zmieniło.',
     'token-name': 'Nadaj tokenowi nazwę o długości od 1 do 64 znaków.',
     'token-scopes': 'Zaznacz przynajmniej jeden zakres.',
@@ -769,8 +771,8 @@ export const pl: Texts = {
     'sound-too-large': (megabytes) =>
       `Plik ma ponad ${megabytes} MB. Nic nie zostało przesłane: skróć go albo zapisz w innym formacie.`,
     'too-many-requests': (seconds) =>
-      `Zbyt wiele prób w krótkim czasie. Spróbuj ponownie za ${seconds} ${pluralForm('pl', seconds, { one: 'sekundę', few: 'sekundy', other: 'sekund' })}.`,
+      `Zbyt wiele zapytań w krótkim czasie. Spróbuj ponownie za ${seconds} ${pluralForm('pl', seconds, { one: 'sekundę', few: 'sekundy', other: 'sekund' })}.`,
     internal: 'Coś poszło nie tak po naszej stronie; błąd został zapisany. Spróbuj ponownie później.',
-    requestId: (id) => `Numer żądania: ${id}`,
+    requestId: (id) => `Numer zapytania: ${id}`,
   },
 };

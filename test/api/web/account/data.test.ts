@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
+import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
@@ -24,7 +25,7 @@ describe('the download of own data', () => {
     await signIn(browser);
     const { status, headers, text } = await browser.get('/account/data');
     expect([status, headers.get('retry-after')]).toEqual([429, '9']);
-    expect(text).toContain('<h1 id="error">Too many attempts</h1>');
+    expect(text).toContain(`<h1 id="error">${PAGE_TEXTS.en.errors.titles.tooMany}</h1>`);
     expect(await countExports()).toBe(0);
   });
 

@@ -46,11 +46,11 @@ describe('the member’s own penalties', () => {
     const removeSounds = async () => {};
     await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
     const english = await readCard();
-    expect(english).toContain('Issued by Former admin Server');
+    expect(english).toContain('Admin Former admin Server');
     expect(english).toContain('Lifted now by Former admin');
     const polish = await readCard('/account', 'pl');
     expect(polish).toContain('Admin Były admin Serwer');
-    expect(polish).toContain('zdjęty teraz (przez: Były admin)');
+    expect(polish).toContain('zdjęty teraz przez Były admin');
     expect(polish).toContain('Admin Former admin Serwer');
   });
 
@@ -58,7 +58,7 @@ describe('the member’s own penalties', () => {
     const lifted = { playerSteamId: player.steamId, status: 'UNBANNED', liftedAt: NOW } as const;
     await insertPenalties(db, [{ ...lifted, liftedByName: 'CONSOLE', liftedBySteamId: UNKNOWN_STEAM_ID }]);
     expect(await readCard()).toContain('Lifted now by Console');
-    expect(await readCard('/account', 'pl')).toContain('zdjęty teraz (przez: Konsola)');
+    expect(await readCard('/account', 'pl')).toContain('zdjęty teraz przez Konsola');
   });
 
   test('are none for a clean player', async () => {
@@ -87,13 +87,13 @@ describe('the member’s own penalties', () => {
     ]);
     expect(await readCard()).toBe(
       'Your penalties 2 penalties ' +
-        'Chat muted permanently Reason No reason given Issued by Console Server No server Issued now ' +
-        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Issued by Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
+        'Chat muted permanently Reason No reason given Admin Console Server No server Issued now ' +
+        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Admin Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
         'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Bez serwera Nałożono teraz ' +
-        'Ban do 27 lis 2026, 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Na ile 7 dni Nałożono 1 dzień temu',
+        'Ban do 27 listopada 2026 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Czas trwania 7 dni Nałożono dzień temu',
     );
   });
 
@@ -124,9 +124,9 @@ describe('the member’s own penalties', () => {
     ]);
     expect(await readCard()).toBe(
       'Your penalties 2 penalties No active penalties. Ended penalties ' +
-        'Penalty Reason Issued by Server Issued Ended ' +
+        'Penalty Reason Admin Server Issued Ended ' +
         'Mute 1 hour Spam Ala No server 20 days ago Expired 1 hour ago ' +
-        'Ban permanent Wallhack Ala No server 30 days ago Lifted 10 days ago by Ola ( “a mistake” )',
+        'Ban permanent Wallhack Ala No server 30 days ago Lifted 10 days ago by Ola (“a mistake”)',
     );
   });
 
@@ -134,7 +134,7 @@ describe('the member’s own penalties', () => {
     const mute = { type: 'mute', durationMinutes: 60, endsAt: null, reason: 'Spam' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: player.steamId, createdAt: NOW }]);
     expect(await readCard()).toContain('Voice muted for 1 hour of playing time Reason Spam');
-    expect(await readCard('/account', 'pl')).toContain('Wyciszenie głosu (czas gry: 1 godzina) Powód Spam');
+    expect(await readCard('/account', 'pl')).toContain('Wyciszenie głosu na 1 godzinę gry Powód Spam');
   });
 
   test('that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {

@@ -252,7 +252,7 @@ describe('a ready sound', () => {
     const page = await visit.browser.follow(await visit.browser.get('/account?lang=pl'));
     expect(page.text).toContain('<bdi>old<');
     expect(page.text).toContain('Nie udało się przetworzyć „new”');
-    expect(page.text).toContain('W pierwszych 75 sekundach nic nie słychać');
+    expect(page.text).toContain('Nic nie słychać (sprawdzamy pierwsze 75 sekund)');
     expect(page.text).toContain('Obecny dźwięk zostaje bez zmian.');
     const status = JSON.parse((await visit.browser.get('/account/roundsound/status')).text);
     expect(status).toMatchObject({ status: 'failed', title: 'old.mp3' });

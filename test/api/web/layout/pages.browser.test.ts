@@ -18,8 +18,8 @@ const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) =
   return !isHidden && (right > innerWidth + 1 || left < -1 || (card && right > card.right + 1));
 }).slice(0, 3).map((element) => element.outerHTML.slice(0, 120))`;
 
-/** The words in buttons, tables of charts and the profile of a player that are broken across lines. */
-const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, .chart-table table, .person-card')].flatMap((element) => {
+/** The words in buttons, labels, tables of charts and the profile of a player that are broken across lines. */
+const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, label, legend, dt, .chart-table table, .person-card')].flatMap((element) => {
   const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const broken = [];
   while (nodes.nextNode()) {

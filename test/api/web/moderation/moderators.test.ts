@@ -159,10 +159,10 @@ describe('the list of penalties', () => {
     const { text, total } = await listed('');
     expect(total).toBe('4');
     expect(rowsOf(text)).toEqual([
-      `Kowalski Ban #${ids[0]} Aimbot Active permanently 3 days ago Ala Mirage 24/7`,
-      `Kowalski Gag #${ids[1]} Spam Expired 20 days ago Ala No server`,
-      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago 60 days ago Ola No server`,
-      `Kowalczyk Warning #${ids[3]} Wallhack Active permanently 3 months ago Console No server`,
+      `Kowalski Ban #${ids[0]} Aimbot permanent Ala 3 days ago Mirage 24/7`,
+      `Kowalski Gag #${ids[1]} Spam Expired Ala 20 days ago No server`,
+      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago Ola 60 days ago No server`,
+      `Kowalczyk Warning #${ids[3]} Wallhack permanent Console 3 months ago No server`,
     ]);
     expect(text).toContain(`href="${MODERATION}/users/${KOWALSKI}"`);
   });
@@ -225,7 +225,7 @@ describe("a penalty's page", () => {
     const { text } = await moderator.get(`${MODERATION}/penalties/${ids[2]}`);
     expect(textOf(text)).toContain(
       'Mute #' +
-        `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Issued by Ola Issued 22 Sept 2026, 12:00 UTC ` +
+        `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Admin Ola Issued 22 Sept 2026, 12:00 UTC ` +
         'Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala Reason for lifting Not recorded ' +
         'Server No server Source simpleadmin Removed at the source Open in the ban panel',
     );
@@ -275,14 +275,14 @@ describe("a player's record", () => {
     ]);
     const told = textOf((await moderator.get(record(KOWALSKI))).text);
     expect(told).toContain('Steam account since 9 Nov 2004, 11:33 UTC (22 years ago)');
-    expect(told).toContain('Bans by Steam 1 VAC ban · community ban (the last one 30 days ago)');
+    expect(told).toContain('Steam bans 1 VAC ban · community ban (last one 30 days ago)');
     expect(told).toContain('Names used before Kowal dawny');
     const link = PAGE_TEXTS.en.records.penaltiesBy;
     expect(told).not.toContain(link);
     expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
     steamApi.answer = 'fails';
     const untold = textOf((await moderator.get(record(OLA))).text);
-    expect(untold).toContain('Bans by Steam not known right now');
+    expect(untold).toContain('Steam bans not known right now');
     expect(untold).not.toContain('Steam account since');
     steamApi.answer = 'players';
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import {
@@ -77,7 +78,7 @@ describe('an owner', () => {
     expect(await userOf(19)).toMatchObject({ isAdmin: true, hasSvip: false });
   });
 
-  test('sees where each flag comes from, and so do members on their account page; flags given by hand are ticked', async () => {
+  test('sees where each flag comes from, and members on their account page unless it is set here; flags set here are ticked', async () => {
     const endsAt = new Date('2030-01-02T03:04:05Z');
     await saveFlags(owner, 20, { isAdmin: 'on' });
     await db.insert(userFlags).values([
@@ -89,9 +90,12 @@ describe('an owner', () => {
     expect(text).not.toMatch(/name="hasSvip" checked/);
     const own = (await (await as(20)).get('/account')).text;
     for (const page of [text, own]) {
-      expect(textOf(page)).toContain('by hand · CS2-SimpleAdmin');
+      expect(textOf(page)).toContain('CS2-SimpleAdmin');
       expect(textOf(page)).toMatch(/VIPCore, until 2 Jan 2030/);
     }
+    const setHere = PAGE_TEXTS.en.account.flagSources.hand;
+    expect(textOf(text)).toContain(`${setHere} · CS2-SimpleAdmin`);
+    expect(textOf(own)).not.toContain(setHere);
     await saveFlags(owner, 20);
     expect(await userOf(20)).toMatchObject({ isAdmin: true, hasSvip: true });
   });
@@ -114,7 +118,7 @@ describe('the audit log', () => {
     expect((await admin.get('/account/moderation/audit')).text).toContain('Owner: no · Admin: no');
     const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
     expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
-    expect(polish.text).toContain('Właściciel: nie · Admin: nie');
+    expect(polish.text).toContain('Właściciel: nie · Administrator: nie');
     await admin.get('/account?lang=en');
   });
 
@@ -152,7 +156,7 @@ describe('the audit log', () => {
     const { text } = await admin.get('/account/moderation/audit');
     const rows = [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1, 6).map(([, row = '']) => textOf(row));
     expect(rows.map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, ''))).toEqual([
-      'added a webhook operator 1 (https://example.org) events: all',
+      'added a webhook operator 1 (https://example.org) events: all about penalties',
       'added a server operator erased',
       'erased a player operator erased player',
       `created a token operator ${aSteamId(77_777)}`,

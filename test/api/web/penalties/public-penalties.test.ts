@@ -41,12 +41,12 @@ describe('the public list of penalties', () => {
 
   test('shows everybody’s, newest first, without the SteamIDs of admins', async () => {
     expect(await listRows()).toEqual([
-      'Unknown player Ban By address Ala 20 days ago Active permanently',
-      'Ola Warning Afk Ala 20 days ago Lifted',
-      'rzeznik2 Gag Spam Ala 20 days ago Expired',
-      'Rzeźnik Ban Aimbot Ala 20 days ago Active permanently',
+      'Unknown player Ban By address permanent Ala 20 days ago',
+      'Ola Warning Afk Lifted Ala 20 days ago',
+      'rzeznik2 Gag Spam Expired Ala 20 days ago',
+      'Rzeźnik Ban Aimbot permanent Ala 20 days ago',
     ]);
-    expect((await listRows('', 'pl'))[1]).toBe('Ola Ostrzeżenie Afk Ala 20 dni temu zdjęte');
+    expect((await listRows('', 'pl'))[1]).toBe('Ola Ostrzeżenie Afk zdjęte Ala 20 dni temu');
     expect((await openBrowser(open.origin).get('/penalties')).text).not.toContain(ADMIN);
   });
 
@@ -62,7 +62,7 @@ describe('the public list of penalties', () => {
     for (const query of ['rzeznik2', aSteamId(2), address]) {
       expect([query, await listRows(`?q=${query}`)]).toEqual([
         query,
-        ['rzeznik2 Gag Spam Ala 20 days ago Expired'],
+        ['rzeznik2 Gag Spam Expired Ala 20 days ago'],
       ]);
     }
     expect(await listRows('?q=nobody')).toEqual([]);
@@ -87,7 +87,7 @@ describe('the public list of penalties', () => {
     const mute = { type: 'mute', durationMinutes: 90, endsAt: null, playerName: 'Online' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: aSteamId(70) }]);
     expect(await listRows(`?q=${aSteamId(70)}`)).toEqual([
-      expect.stringMatching(/ Active for 1 hour, 30 minutes of playing time$/),
+      'Online Mute Wallhack for 1 hour, 30 minutes of playing time Ala 20 days ago',
     ]);
   });
 
@@ -143,8 +143,7 @@ describe('the public list of penalties', () => {
       },
     ]);
     const [row] = await listRows('?q=Lifted');
-    expect(row).toContain('Unnamed admin');
-    expect(row).toEndWith('Lifted 1 day ago');
+    expect(row).toEndWith('Lifted 1 day ago Unnamed admin 20 days ago');
   });
 
   test('comes 25 at a time, with the filter kept', async () => {

@@ -82,7 +82,7 @@ describe('with servers', () => {
     expect(words).toContain('1 server is offline');
     expect(words).toMatch(/Players now 13 Servers online 3 \/ 4 24-hour peak \d+/);
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Map de_mirage Ping from here 12 ms 3 / 24 3 of 24 players',
+      'Only Mirage Online Competitive · EU Map de_mirage Server ping 12 ms 3 / 24 3 of 24 players',
     );
     expect(words).toContain('24-hour peak: 20 play.example.org:27015');
     expect(words).toContain('Retake Full');
@@ -99,7 +99,7 @@ describe('with servers', () => {
     const words = wordsOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Mapa de_mirage Ping stąd 12 ms 3 / 24 Gracze: 3 z 24',
+      'Only Mirage Online Competitive · EU Mapa de_mirage Ping serwera 12 ms 3 / 24 Gracze: 3 z 24',
     );
     expect(words).toContain('Najwięcej w 24 h: 20');
   });
@@ -185,7 +185,7 @@ describe('with servers', () => {
       expect(status).toBe(200);
       expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
       expect(wordsOf(text)).toContain(
-        'Players now 3 / 24 Player Time here Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name',
+        'Players now 3 / 24 Player Time on server Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name',
       );
       expect(text).toContain('content="Online · de_mirage · 3 of 24 players"');
     });

@@ -18,3 +18,8 @@ const STATUSES = {
 export function polishPenaltyStatus(type: PenaltyType, status: PenaltyStatus | 'REMOVED'): string {
   return STATUSES[GENDERS[type]][status];
 }
+
+/** A length of time as it follows *na*, in the accusative: `1 godzina, 30 minut` becomes `1 godzinę, 30 minut`. */
+export function toPolishAccusative(duration: string): string {
+  return duration.replace(/(godzin|minut)a\b/g, '$1ę');
+}
