@@ -15,7 +15,7 @@ export type BotParts = {
   /** The only guild in which commands are registered and moderators recognised; undefined: all guilds. */
   guildId: string | undefined;
   /** The listed servers with their latest poll. */
-  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'onChange'>;
+  servers: Pick<ServerList, 'current' | 'findById' | 'findBySlug' | 'toView' | 'listViews' | 'onChange'>;
   pages: SitePages;
   /** The language of what everybody in a guild sees: that of `DISCORD_LOCALE`, else of the guild's locale. */
   localizeGuild: (guildLocale: string) => Localization;

@@ -5,17 +5,17 @@ import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import type { BotParts } from './parts.ts';
 
 /**
- * The bot's presence: how many players are on how many servers that are online. In the language of `DISCORD_LOCALE` or of
+ * The bot's presence: how many players are on how many servers that are online, or since when nobody has checked. In the language of `DISCORD_LOCALE` or of
  * the only guild, else in English.
  * @param parts.show shows a text under the bot's name; false while the bot is not connected.
  */
 export function createPresence(
-  parts: BotParts & { language: Language | undefined; show: (text: string) => boolean },
+  parts: BotParts & { language: Language | undefined; timeZone: string; show: (text: string) => boolean },
 ): {
   start: () => void;
   stop: () => void;
 } {
-  const { rest, guildId, language, localizeGuild, servers, show, timings, log } = parts;
+  const { rest, guildId, language, timeZone, localizeGuild, servers, show, timings, log } = parts;
   let latest: string | undefined;
   let locale: string | undefined;
   let loop: Loop | undefined;
@@ -23,9 +23,15 @@ export function createPresence(
   async function update(): Promise<void> {
     const needsLocale = guildId !== undefined && language === undefined;
     locale ??= needsLocale ? await findLocale(rest, guildId) : 'en-US';
-    const online = servers.current().flatMap(({ snapshot }) => (snapshot?.isOnline ? [snapshot] : []));
+    const views = servers.listViews();
+    const online = views.filter(({ isOnline }) => isOnline);
     const players = online.reduce((sum, { playersCount }) => sum + playersCount, 0);
-    const text = localizeGuild(locale ?? 'en-US').texts.server.presence(players, online.length);
+    const uncheckedMs = Math.max(...views.map(({ uncheckedSince }) => uncheckedSince?.getTime() ?? 0));
+    const { texts, intl } = localizeGuild(locale ?? 'en-US');
+    const text =
+      online.length === 0 && uncheckedMs > 0
+        ? texts.server.uncheckedSince(formatTime(uncheckedMs, { intl, timeZone }))
+        : texts.server.presence(players, online.length);
     if (text !== latest && show(text)) latest = text;
   }
 
@@ -43,6 +49,13 @@ export function createPresence(
     },
     stop: () => loop?.stop(),
   };
+}
+
+/** `21 Nov, 10:42 UTC`. */
+function formatTime(atMs: number, { intl, timeZone }: { intl: string; timeZone: string }): string {
+  const date = { day: 'numeric', month: 'short' } as const;
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const;
+  return new Intl.DateTimeFormat(intl, { ...date, ...clock, timeZone }).format(atMs);
 }
 
 /** The language of a guild; undefined while Discord does not say. */

@@ -1,6 +1,6 @@
 import { SlashCommandBuilder } from 'discord.js';
 import { foldText } from '../../src/domain/text/fold-text.ts';
-import { listServerViews, type ServerView, toServerView } from '../../src/live/server-view.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
 import {
   type Choice,
   type Command,
@@ -68,7 +68,7 @@ export const serverCommand: Command = {
 
 /** The list of all servers. */
 function renderList(deps: CommandDeps, { texts }: Localization, offersPin: boolean): MessageView {
-  return serverList(listServerViews(deps.servers.current()), { texts, pages: deps.pages, offersPin });
+  return serverList(deps.servers.listViews(), { texts, pages: deps.pages, offersPin });
 }
 
 /** The card of one server, with its chart. */
@@ -118,14 +118,15 @@ function localizationFor(invoker: Invoker, { isEphemeral }: ComponentPress): Loc
 function requireServer({ servers }: CommandDeps, arg: string | undefined): ServerView {
   const id = tryParsePositive(arg);
   const status = id === undefined ? undefined : servers.findById(id);
-  if (status) return toServerView(status);
+  if (status) return servers.toView(status);
   throw new Refusal(({ server }) => server.noLongerListed);
 }
 
 /** Suggests servers whose name, slug or map contains the typed text; the values are slugs. */
 export function completeServer(deps: CommandDeps, typed: string, texts: Texts): Choice[] {
   const part = foldText(typed.trim());
-  return listServerViews(deps.servers.current())
+  return deps.servers
+    .listViews()
     .filter(({ name, slug, map }) => [name, slug, map].some((text) => foldText(text).includes(part)))
     .map((server) => serverChoice(server, texts))
     .filter(({ value }) => value.length <= LIMITS.choiceText)
@@ -141,6 +142,6 @@ export function findServer({ servers }: CommandDeps, text: string): ServerView {
     servers.findBySlug(text) ??
     servers.findBySlug(text.toLowerCase()) ??
     servers.current().find(({ server }) => foldText(server.name) === foldText(text));
-  if (status) return toServerView(status);
+  if (status) return servers.toView(status);
   throw new Refusal(({ refusals }) => refusals.serverNotFound(escapeText(text, { max: 64, fallback: '?' })));
 }

@@ -153,7 +153,13 @@ function colourOf(server: ServerView): number {
 function offlineLine(server: ServerView, { server: words }: Texts): string {
   if (server.isOnline) return '';
   if (server.updatedAt === undefined) return `⚪ ${words.notPolled}`;
+  if (server.uncheckedSince) return uncheckedLine(server.uncheckedSince, words);
   return `🔴 ${server.seenAt ? words.offlineSince(relativeTime(server.seenAt)) : words.neverSeen}`;
+}
+
+/** Since when nobody has checked a server, or any. */
+export function uncheckedLine(since: Date, { uncheckedSince }: Texts['server']): string {
+  return `⚪ ${uncheckedSince(absoluteAndRelativeTime(since, TimestampStyles.ShortDateTime))}`;
 }
 
 /** For a full server the number of players, and since when it has been full; empty for others. */

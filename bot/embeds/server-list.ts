@@ -7,7 +7,7 @@ import type { Texts } from '../locales/en.ts';
 import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
-import { pinButton, updatedLine } from './server-card.ts';
+import { pinButton, uncheckedLine, updatedLine } from './server-card.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;
@@ -62,10 +62,12 @@ function listEmbed(servers: readonly ServerView[], texts: Texts): APIEmbed {
     players: sum(({ playersCount }) => playersCount),
     capacity: sum(({ maxPlayers }) => maxPlayers),
   });
-  const [updatedAt] = servers
-    .flatMap((server) => server.updatedAt ?? [])
-    .sort((a, b) => b.getTime() - a.getTime());
-  const head = [`**${totals}**`, updatedLine({ updatedAt }, texts)].filter(Boolean).join('\n');
+  const [latest] = servers
+    .filter(({ updatedAt }) => updatedAt !== undefined)
+    .sort((a, b) => Number(b.updatedAt) - Number(a.updatedAt));
+  const head = latest?.uncheckedSince
+    ? uncheckedLine(latest.uncheckedSince, words)
+    : [`**${totals}**`, latest && updatedLine(latest, texts)].filter(Boolean).join('\n');
   const lines = servers.map((server) => listLine(server, texts));
   const max = LIMITS.embedDescription - head.length - 2;
   return {
@@ -82,13 +84,14 @@ function listLine(server: ServerView, texts: Texts): string {
   return `${emoji} **${escapeText(server.name, { max: 80 })}** · ${state}`;
 }
 
-function emojiOf({ isOnline }: ServerView): string {
+function emojiOf({ isOnline, uncheckedSince }: ServerView): string {
+  if (uncheckedSince) return '⚪';
   return isOnline ? '🟢' : '🔴';
 }
 
-/** `de_mirage · 12/32`, or that a server is offline. @param show how the map is written. */
-function stateOf(server: ServerView, { server: words }: Texts, show: (map: string) => string): string {
-  if (!server.isOnline) return words.offline.toLowerCase();
+/** `de_mirage · 12/32`, or that a server is offline, or that this is not known. @param show how the map is written. */
+function stateOf(server: ServerView, texts: Texts, show: (map: string) => string): string {
+  if (!server.isOnline) return offlineWord(server, texts).toLowerCase();
   return [show(server.map), `${server.playersCount}/${server.maxPlayers}`].filter(Boolean).join(' · ');
 }
 
@@ -112,11 +115,15 @@ function menuRows(servers: readonly ServerView[], texts: Texts, flag: number): R
   return rows;
 }
 
+function offlineWord({ uncheckedSince }: ServerView, { server: words }: Texts): string {
+  return uncheckedSince ? words.unchecked : words.offline;
+}
+
 function menuOption(server: ServerView, texts: Texts): APISelectMenuOption {
   return {
     label: cut(toPlainLine(server.name, server.slug), LIMITS.menuOptionText),
     value: String(server.id),
-    description: server.isOnline ? stateOf(server, texts, plainMap) : texts.server.offline,
+    description: server.isOnline ? stateOf(server, texts, plainMap) : offlineWord(server, texts),
     emoji: { name: emojiOf(server) },
   };
 }

@@ -1,5 +1,5 @@
 import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
-import { type ServerView, toServerView } from '../../src/live/server-view.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
 import {
   type FeedServer,
   finishFeedServers,
@@ -35,15 +35,19 @@ const LOOKS: Record<FeedChange, { emoji: string; colour: number }> = {
 export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
   const { db, servers } = deps;
   const now = deps.now();
-  const states = await listFeedServers(db, feed.id);
+  const views = servers.listViews();
+  // What has not been checked lately is neither up nor down.
+  const unchecked = new Set(views.filter(({ uncheckedSince }) => uncheckedSince).map(({ id }) => id));
+  const states = (await listFeedServers(db, feed.id)).filter(({ serverId }) => !unchecked.has(serverId));
   const due = states.filter((state) => isDue(state, feed, now));
   const change = FEED_CHANGES.find((kind) => due.some(({ pending }) => pending === kind));
   if (change) {
     await post(deps, feed, change, due);
     return true;
   }
+  const online = new Set(views.filter(({ isOnline }) => isOnline).map(({ id }) => id));
   const serverIds = states
-    .filter(({ serverId, pending }) => pending === 'down' && servers.findById(serverId)?.snapshot?.isOnline)
+    .filter(({ serverId, pending }) => pending === 'down' && online.has(serverId))
     .map(({ serverId }) => serverId);
   if (serverIds.length > 0) {
     await finishFeedServers(db, feed.id, { change: 'down', serverIds, isOver: true });
@@ -51,13 +55,9 @@ export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFe
   }
   const byId = new Map(states.map((state) => [state.serverId, state]));
   const { playersAtLeast } = feed;
-  const changes = servers
-    .current()
-    .filter(({ server }) => feed.serverId === null || feed.serverId === server.id)
-    .flatMap((status) => {
-      const previous = byId.get(status.server.id);
-      return compareServer(previous, toServerView(status), { playersAtLeast, now }) ?? [];
-    });
+  const changes = views
+    .filter(({ id }) => !unchecked.has(id) && (feed.serverId === null || feed.serverId === id))
+    .flatMap((server) => compareServer(byId.get(server.id), server, { playersAtLeast, now }) ?? []);
   if (changes.length === 0) return false;
   await saveFeedServers(db, feed, changes);
   return true;
@@ -84,7 +84,7 @@ async function post(
   // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
   const views = changedServers.flatMap(({ serverId }) => {
     const status = servers.findById(serverId);
-    const view = status && toServerView(status);
+    const view = status && servers.toView(status);
     return view && stillHolds(change, view, feed) ? [view] : [];
   });
   const { texts } = deps.localizeGuild(feed.locale);
@@ -177,7 +177,7 @@ function feedServers(
 export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): MessageView {
   const [status] = servers.current();
   if (!status) throw new Refusal(({ server }) => server.none);
-  const server = { ...toServerView(status), isOnline: false, seenAt: now() };
+  const server = { ...servers.toView(status), isOnline: false, seenAt: now() };
   return feedServers('down', [server], { texts, pages, roleId: null });
 }
 

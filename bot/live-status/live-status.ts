@@ -1,5 +1,5 @@
 import { channelMention, Routes } from 'discord.js';
-import { listServerViews, type ServerView, toServerView } from '../../src/live/server-view.ts';
+import type { ServerView } from '../../src/live/server-view.ts';
 import {
   findWhoPinned,
   type LiveStatusMessage,
@@ -96,9 +96,9 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
 
   /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
   function serversOf({ serverId }: Pick<Row, 'serverId'>): ServerView[] | undefined {
-    if (serverId === null) return listServerViews(servers.current());
+    if (serverId === null) return servers.listViews();
     const status = servers.findById(serverId);
-    return status && [toServerView(status)];
+    return status && [servers.toView(status)];
   }
 
   function render(

@@ -131,6 +131,8 @@ export const en = {
     full: ({ players, maxPlayers, since }: { players: number; maxPlayers: number; since: string }) =>
       `Full: ${players}/${count(maxPlayers, 'player')} since ${since}`,
     notPolled: 'Not polled yet',
+    unchecked: 'Not checked',
+    uncheckedSince: (when: string) => `Not checked since ${when}`,
     nobody: 'Nobody is playing right now.',
     namesUnknown: 'This server doesn’t share its player list.',
     more: (amount: number) => `… and ${amount.toLocaleString('en')} more`,

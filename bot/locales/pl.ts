@@ -143,6 +143,8 @@ export const pl: Texts = {
     neverSeen: 'Offline, jeszcze nigdy nie był online',
     full: ({ players, maxPlayers, since }) => `Pełny: ${players}/${count(maxPlayers, 'player')} od ${since}`,
     notPolled: 'Jeszcze nie sprawdzono',
+    unchecked: 'Brak danych',
+    uncheckedSince: (when) => `Brak danych od ${when}`,
     nobody: 'Teraz nikt nie gra.',
     namesUnknown: 'Ten serwer nie udostępnia listy graczy.',
     more: (amount) => `… i jeszcze ${amount.toLocaleString('pl')}`,

@@ -23,6 +23,8 @@ export type BannerPicture = {
   siteName: string;
   /** `#rrggbb` */
   accent: string;
+  /** IANA name. */
+  timeZone: string;
 };
 
 const INK = {
@@ -38,7 +40,7 @@ const STYLE = `
   .plot-line { fill: none; stroke: ${INK.good}; stroke-width: 1.5 }
 `;
 
-/** Draws the state of a server for forums. The only word is "offline", so that it needs no translation. @returns a PNG. */
+/** Draws the state of a server for forums. Its few words are not translated. @returns a PNG. */
 export function drawBanner(banner: BannerPicture): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = PICTURE_SIZES[banner.size];
   const isWide = width > height;
@@ -59,9 +61,15 @@ function Wide({ measure, ...banner }: BannerProps): JSX.Element {
   const write = (text: string, place: Place) => <Text text={text} place={place} measure={measure} />;
   return (
     <>
-      <circle cx="26" cy="27" r="5" fill={server.isOnline ? INK.good : INK.bad} />
+      <circle cx="26" cy="27" r="5" fill={inkOf(server)} />
       {write(nameOf(server), { x: 40, y: 33, width: 310, weight: 600, size: 18 })}
-      {write(stateOf(server), { x: 21, y: 58, width: 329, size: 14, ink: 'text' })}
+      {write([stateOf(server), sinceOf(banner)].filter(Boolean).join(' '), {
+        x: 21,
+        y: 58,
+        width: 329,
+        size: 14,
+        ink: 'text',
+      })}
       {write(server.address, { x: 21, y: 79, width: 329, size: 13 })}
       {write(occupancyOf(server), { x: 543, y: 34, width: 170, weight: 600, size: 24, anchor: 'end' })}
       <History {...banner} left={373} top={43} width={170} height={25} />
@@ -77,9 +85,10 @@ function Tall({ measure, ...banner }: BannerProps): JSX.Element {
   const write = (text: string, place: Place) => <Text text={text} place={place} measure={measure} />;
   return (
     <>
-      <circle cx="18" cy="27" r="5" fill={server.isOnline ? INK.good : INK.bad} />
+      <circle cx="18" cy="27" r="5" fill={inkOf(server)} />
       {write(nameOf(server), { x: 30, y: 32, width: 118, weight: 600, size: 15 })}
       {write(stateOf(server), { x: 12, y: 56, width, size: 13, ink: 'text' })}
+      {write(sinceOf(banner), { x: 12, y: 71, width, size: 11 })}
       {write(occupancyOf(server), { x: 12, y: 98, width, weight: 600, size: 30 })}
       <rect x="12" y="110" width={width} height="6" fill={INK.line} />
       <rect x="12" y="110" width={width * share} height="6" fill={INK.good} />
@@ -129,8 +138,22 @@ function nameOf({ name, slug }: ServerView): string {
   return toDrawable(name, slug);
 }
 
-function stateOf({ isOnline, map }: ServerView): string {
+function inkOf({ isOnline, uncheckedSince }: ServerView): string {
+  if (uncheckedSince) return INK.faint;
+  return isOnline ? INK.good : INK.bad;
+}
+
+function stateOf({ isOnline, map, uncheckedSince }: ServerView): string {
+  if (uncheckedSince) return 'not checked since';
   return isOnline ? toDrawable(map, '') : 'offline';
+}
+
+/** When a server was last checked that has not been lately: `21 Nov, 10:42 UTC`. */
+function sinceOf({ server: { uncheckedSince }, timeZone }: BannerPicture): string {
+  if (!uncheckedSince) return '';
+  const date = { day: 'numeric', month: 'short', timeZone } as const;
+  const clock = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const;
+  return new Intl.DateTimeFormat('en-GB', { ...date, ...clock }).format(uncheckedSince);
 }
 
 function occupancyOf({ isOnline, playersCount, maxPlayers }: ServerView): string {

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { Unavailable } from '../domain/errors.ts';
 import type { ReadHistory } from '../live/server-history.ts';
 import type { ServerList } from '../live/server-list.ts';
-import { toServerView } from '../live/server-view.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 import { type BannerPicture, type BannerSize, drawBanner } from './banner.tsx';
 
@@ -23,12 +22,12 @@ type CachedBanner = {
 };
 
 type Deps = {
-  serverList: Pick<ServerList, 'findBySlug' | 'findById' | 'onChange'>;
+  serverList: Pick<ServerList, 'findBySlug' | 'findById' | 'toView' | 'onChange'>;
   readHistory: ReadHistory;
   draw?: typeof drawBanner;
   now: () => Date;
   log: Logger;
-} & Pick<BannerPicture, 'siteName' | 'accent'>;
+} & Pick<BannerPicture, 'siteName' | 'accent' | 'timeZone'>;
 
 /** Beyond this, the least recently requested banners are dropped. */
 const MAX_CACHED = 200;
@@ -55,7 +54,7 @@ export function createBanners(deps: Deps): FindBanner {
   });
 
   function renew(entry: CachedBanner, status: ServerStatus): void {
-    const content = contentOf(status, deps.now());
+    const content = contentOf(deps, status);
     if (content === entry.content) return;
     entry.content = content;
     draw(deps, status, entry.size).then(
@@ -76,8 +75,12 @@ export function createBanners(deps: Deps): FindBanner {
     if (!status) return undefined;
     const key = `${status.server.id} ${size}`;
     const cached = cache.get(key);
-    if (cached) return cached.banner;
-    const content = contentOf(status, deps.now());
+    if (cached) {
+      // Without polls the list does not change, but they become old.
+      if (serverList.toView(status).uncheckedSince) renew(cached, status);
+      return cached.banner;
+    }
+    const content = contentOf(deps, status);
     const banner = draw(deps, status, size);
     cache.set(key, { serverId: status.server.id, size, content, banner });
     banner.catch(() => cache.delete(key));
@@ -85,16 +88,18 @@ export function createBanners(deps: Deps): FindBanner {
   };
 }
 
-function contentOf(status: ServerStatus, now: Date): string {
-  const { name, slug, address, map, isOnline, playersCount, maxPlayers } = toServerView(status);
-  const curve = Math.floor(now.getTime() / CURVE_MS);
-  return JSON.stringify([name, slug, address, map, isOnline, playersCount, maxPlayers, curve]);
+function contentOf({ serverList, now }: Deps, status: ServerStatus): string {
+  const { name, slug, address, map, isOnline, playersCount, maxPlayers, uncheckedSince } =
+    serverList.toView(status);
+  const curve = Math.floor(now().getTime() / CURVE_MS);
+  const state = [map, isOnline, playersCount, maxPlayers, uncheckedSince];
+  return JSON.stringify([name, slug, address, ...state, curve]);
 }
 
 async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise<Banner> {
-  const server = toServerView(status);
+  const server = deps.serverList.toView(status);
   const history = await deps.readHistory(server.id, CURVE_HOURS).catch(() => undefined);
-  const { siteName, accent } = deps;
+  const { siteName, accent, timeZone } = deps;
   const bytes = await (deps.draw ?? drawBanner)({
     size,
     server,
@@ -102,6 +107,7 @@ async function draw(deps: Deps, status: ServerStatus, size: BannerSize): Promise
     now: deps.now(),
     siteName,
     accent,
+    timeZone,
   }).catch((cause: unknown) => {
     throw new Unavailable('the banner cannot be drawn now', { cause });
   });

@@ -16,10 +16,17 @@ export type ServerView = Pick<
     seenAt: Date | undefined;
     /** Since when every poll has found the server full; undefined while it is not full, or is offline. */
     fullSince: Date | undefined;
+    /** The last poll, if it was so long ago that nobody knows the state of the server; it then counts as offline. */
+    uncheckedSince: Date | undefined;
   };
 
-/** A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls. */
-export function toServerView({ server, snapshot }: ServerStatus): ServerView {
+/**
+ * A server with its latest poll, which has no players while the server is offline; then without the map of earlier polls.
+ * @param checkedAfter when an older poll says nothing about the server any more.
+ */
+export function toServerView({ server, snapshot: latest }: ServerStatus, checkedAfter: Date): ServerView {
+  const uncheckedSince = latest && latest.polledAt < checkedAfter ? latest.polledAt : undefined;
+  const snapshot = uncheckedSince ? undefined : latest;
   const isOnline = snapshot?.isOnline ?? false;
   const { id, slug, name, mode, region, position } = server;
   return {
@@ -30,27 +37,23 @@ export function toServerView({ server, snapshot }: ServerStatus): ServerView {
     mode,
     region,
     position,
-    hostname: snapshot?.hostname ?? '',
+    hostname: latest?.hostname ?? '',
     map: isOnline ? mapNameOf(snapshot?.map ?? '') : '',
     isOnline,
     playersCount: snapshot?.playersCount ?? 0,
     maxPlayers: snapshot?.maxPlayers ?? 0,
     pingMs: snapshot?.pingMs ?? 0,
     players: snapshot?.players ?? [],
-    updatedAt: snapshot?.polledAt,
-    seenAt: snapshot?.seenAt ?? undefined,
+    updatedAt: latest?.polledAt,
+    seenAt: latest?.seenAt ?? undefined,
     fullSince: snapshot?.fullSince ?? undefined,
+    uncheckedSince,
   };
 }
 
-/**
- * Servers in the order of pages and messages: those that are online first, then by position, then by name.
- * @param statuses by name.
- */
-export function listServerViews(statuses: readonly ServerStatus[]): ServerView[] {
-  return statuses
-    .map(toServerView)
-    .sort((a, b) => Number(b.isOnline) - Number(a.isOnline) || a.position - b.position);
+/** The order of pages and messages: servers that are online first, then by position; equal ones stay as they are. */
+export function compareServerViews(a: ServerView, b: ServerView): number {
+  return Number(b.isOnline) - Number(a.isOnline) || a.position - b.position;
 }
 
 /** Whether all slots of a server are taken. */

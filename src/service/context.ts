@@ -30,12 +30,18 @@ type Foundations = Omit<Shutdown, 'stop'> & {
   metrics: Metrics;
 };
 
+/** After so many intervals without a poll, the state of a server is not known. */
+const STALE_AFTER_POLLS = 3;
+
 /** Opens what the parts share, until the service stops. */
 export async function openContext(foundations: Foundations) {
   const { config, log, now, clockMs, database, metrics, onStop, onStopPart } = foundations;
   const changes = await listenForChanges(database.connection, log);
   onStop('notifications', changes.stop);
-  const serverList = await createServerList(database.db, log);
+  const serverList = await createServerList(database.db, log, {
+    staleAfterMs: STALE_AFTER_POLLS * config.pollIntervalSeconds * 1000,
+    now,
+  });
   onStop('server list', serverList.stop);
   changes.onChange('servers', serverList.invalidate);
   changes.onChange('server_snapshots', serverList.invalidate);

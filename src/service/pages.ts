@@ -95,6 +95,7 @@ function openStatusPages(context: Context): PagesDeps['status'] {
       log,
       siteName: config.site.name,
       accent: config.site.accent ?? DEFAULT_ACCENT,
+      timeZone: config.timeZone,
     }),
   };
 }

@@ -163,6 +163,7 @@ function ServerTitle({ server, visit }: { server: ServerView; visit: Visit }): J
 /** The current players, highest score first. */
 function PlayerList({ server, visit }: { server: ServerView; visit: Visit }): JSX.Element {
   const { server: t, penalties } = textsOf(visit.locale);
+  if (server.uncheckedSince) return <LastSeen server={server} visit={visit} />;
   if (!server.isOnline) return <p class="empty">{t.whileOffline}</p>;
   const unnamed = server.playersCount - server.players.length;
   if (server.players.length === 0) return <p class="empty">{unnamed > 0 ? t.namesUnknown : t.nobody}</p>;
@@ -245,7 +246,7 @@ function formatHours(seconds: number, { hours: inHours, minutes: inMinutes }: Te
 /** The description in link previews: `Online · de_mirage · 7 of 24 players`. */
 function describe(server: ServerView, { locale }: Visit): string {
   const t = textsOf(locale).status;
-  if (!server.isOnline) return t.states.offline;
+  if (!server.isOnline) return server.uncheckedSince ? t.unchecked : t.states.offline;
   return [t.states.online, server.map, t.playersOf(server.playersCount, server.maxPlayers)]
     .filter((text) => text !== '')
     .join(' · ');
@@ -279,7 +280,7 @@ export function ConnectPage({ site, visit, server }: ConnectPageProps): JSX.Elem
         ) : (
           <LastSeen server={server} visit={visit} />
         )}
-        {(!server.isOnline || isFull(server)) && (
+        {!server.uncheckedSince && (!server.isOnline || isFull(server)) && (
           <p class="warning">
             <Icon name="warning" />
             <span>{server.isOnline ? t.full : t.offline}</span>

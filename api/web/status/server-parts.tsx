@@ -4,7 +4,7 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import { isFull, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
 import { textsOf } from '../layout/locales/texts.ts';
-import { Moment } from '../layout/moment.tsx';
+import { FullMoment, Moment } from '../layout/moment.tsx';
 import type { Visit } from '../request/visit.ts';
 
 /** The path of a server's page. */
@@ -21,18 +21,18 @@ type ServerProps = { server: ServerView; visit: Visit };
 
 /** The state of a server (online, full, offline or unknown), as a dot and a word. */
 export function ServerState({ server, visit }: ServerProps): JSX.Element {
-  const { states } = textsOf(visit.locale).status;
+  const { states, unchecked } = textsOf(visit.locale).status;
   const state = stateOf(server);
   return (
     <span class={`server-state is-${state}`}>
       <span class="dot" aria-hidden="true"></span>
-      {states[state]}
+      {server.uncheckedSince ? unchecked : states[state]}
     </span>
   );
 }
 
 function stateOf(server: ServerView) {
-  if (server.updatedAt === undefined) return 'unknown';
+  if (server.updatedAt === undefined || server.uncheckedSince) return 'unknown';
   if (!server.isOnline) return 'offline';
   return isFull(server) ? 'full' : 'online';
 }
@@ -70,9 +70,16 @@ export function MapName({ map }: { map: string }): JSX.Element {
   );
 }
 
-/** When an offline server was last online. */
+/** When an offline server was last online, or when it was last checked if that was long ago. */
 export function LastSeen({ server, visit }: ServerProps): JSX.Element {
   const t = textsOf(visit.locale).status;
+  if (server.uncheckedSince) {
+    return (
+      <p class="last-seen">
+        {t.uncheckedSince} <FullMoment at={server.uncheckedSince} visit={visit} />
+      </p>
+    );
+  }
   if (!server.seenAt) return <p class="last-seen">{t.neverSeen}</p>;
   return (
     <p class="last-seen">

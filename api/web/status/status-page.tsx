@@ -113,10 +113,23 @@ function Overview({ site, visit, servers, playing }: StatusPageProps & { playing
 /** Whether all, some or no servers are online; those that have not been checked yet count as neither online nor offline. */
 function OverallState({ visit, servers }: Pick<StatusPageProps, 'visit' | 'servers'>): JSX.Element {
   const t = textsOf(visit.locale).status;
-  const checked = servers.filter(({ server }) => server.updatedAt !== undefined);
+  const checked = servers.filter(({ server }) => server.updatedAt !== undefined && !server.uncheckedSince);
   const offline = checked.filter(({ server }) => !server.isOnline).length;
   const unchecked = servers.length - checked.length;
-  if (checked.length === 0) return <p class="verdict is-unknown">{t.states.unknown}</p>;
+  if (checked.length === 0) {
+    const latest = Math.max(...servers.map(({ server }) => server.uncheckedSince?.getTime() ?? 0));
+    return (
+      <p class="verdict is-unknown">
+        {latest === 0 ? (
+          t.states.unknown
+        ) : (
+          <>
+            {t.allUncheckedSince} <FullMoment at={new Date(latest)} visit={visit} />
+          </>
+        )}
+      </p>
+    );
+  }
   const [kind, text] =
     offline === servers.length
       ? (['offline', t.allOffline] as const)

@@ -4,7 +4,7 @@ import type { FindBanner } from '../../../src/charts/banners.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { ReadHistory, ReadMaps } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
-import { listServerViews, type ServerView, toServerView } from '../../../src/live/server-view.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { isUnchanged } from '../../http/conditional.ts';
 import type { Site } from '../layout/layout.tsx';
@@ -14,7 +14,7 @@ import { ConnectPage, ServerPage } from './server-page.tsx';
 import { StatusPage } from './status-page.tsx';
 
 export type StatusDeps = {
-  serverList: Pick<ServerList, 'current' | 'findBySlug'>;
+  serverList: Pick<ServerList, 'findBySlug' | 'toView' | 'listViews'>;
   readHistory: ReadHistory;
   readMaps: ReadMaps;
   findBanner: FindBanner;
@@ -42,7 +42,7 @@ export function statusRoutes(deps: StatusDeps & { site: Site }): PublicRoute[] {
     prepare: ({ slug = '' }) => {
       const status = serverList.findBySlug(slug);
       if (!status) throw noServer();
-      return (visit) => show(visit, toServerView(status));
+      return (visit) => show(visit, serverList.toView(status));
     },
   });
   return [
@@ -94,7 +94,7 @@ export async function respondWithBanner(
 
 async function showStatus(deps: StatusDeps & { site: Site }, visit: Visit): Promise<JSX.Element> {
   const servers = await Promise.all(
-    listServerViews(deps.serverList.current()).map(async (server) => ({
+    deps.serverList.listViews().map(async (server) => ({
       server,
       history: await ifAvailable(deps.readHistory(server.id, 24)),
     })),

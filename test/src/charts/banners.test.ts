@@ -27,6 +27,7 @@ test('a banner that cannot be drawn is unavailable at first, later the old one u
     log,
     siteName: 'Site',
     accent: '#f7b23b',
+    timeZone: 'UTC',
   });
   const poll = async (pingMs: number, map: string) => {
     const state = { hostname: 'x', map, playersCount: 1, maxPlayers: 10, pingMs, players: [] };

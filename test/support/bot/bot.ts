@@ -32,6 +32,8 @@ type Options = {
   bot?: Partial<BotDeps>;
   /** Commands that the cooldown allows at once; very many by default, for tests of anything else. */
   burst?: number;
+  /** When polls count as old; never by default. */
+  staleAfterMs?: number;
 };
 
 /** A bot with its own database and fake Discord; all of them end with the test file. */
@@ -40,12 +42,16 @@ export async function startTestBot({
   fake: given,
   bot: overrides = {},
   burst = 100_000,
+  staleAfterMs,
 }: Options = {}) {
   const database = await createTestDatabase();
   const fake = given ?? (await startFakeDiscord(discord));
   const lines: LogLine[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const servers = await createServerList(database.db, log);
+  const servers = await createServerList(database.db, log, {
+    ...(staleAfterMs !== undefined && { staleAfterMs }),
+    ...(overrides.now && { now: overrides.now }),
+  });
   const outcomes: InteractionOutcome[] = [];
   const deps: BotDeps = {
     token: fake.token,

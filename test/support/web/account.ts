@@ -5,6 +5,7 @@ import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
 import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { toServerView } from '../../../src/live/server-view.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
 import { countSteamCall } from '../../../src/queries/steam-bans.ts';
@@ -113,7 +114,11 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
     },
     now: () => clock.now ?? new Date(),
     status: options.status ?? {
-      serverList: { current: () => [], findBySlug: () => undefined },
+      serverList: {
+        findBySlug: () => undefined,
+        toView: (status) => toServerView(status, new Date(0)),
+        listViews: () => [],
+      },
       readHistory: async () => ({ points: [], stepSeconds: 300, readAt: new Date() }),
       readMaps: async () => ({ maps: [], others: 0 }),
       findBanner: async () => undefined,

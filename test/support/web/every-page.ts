@@ -4,6 +4,7 @@ import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
+import { toServerView } from '../../../src/live/server-view.ts';
 import { aPenalty, aSteamId, insertServer, insertUser } from '../database/builders.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { startAccountSite } from './account.ts';
@@ -260,7 +261,8 @@ function aStatusOf(text: string): PagesDeps['status'] {
   const points = [0, 300_000].map((ms) => ({ ...point, at: new Date(NOW.getTime() - 600_000 + ms) }));
   return {
     serverList: {
-      current: () => [{ server, snapshot }],
+      listViews: () => [toServerView({ server, snapshot }, LONG_AGO)],
+      toView: (status) => toServerView(status, LONG_AGO),
       findBySlug: (slug) => (slug === 'one' ? { server, snapshot } : undefined),
     },
     readHistory: async () => ({ points, stepSeconds: 300, readAt: NOW }),

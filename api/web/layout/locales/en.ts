@@ -648,6 +648,10 @@ export const en = {
     addCommand: 'Command that adds a server',
     states: { online: 'Online', offline: 'Offline', full: 'Full', unknown: 'Not checked yet' },
     lastSeen: 'last seen',
+    /** Before a time: of one server, and of all. */
+    uncheckedSince: 'not checked since',
+    allUncheckedSince: 'Not checked since',
+    unchecked: 'Not checked',
     neverSeen: 'never seen online',
     map: 'Map',
     mode: 'Mode',
