@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
+import { prunePenaltyEvents } from './penalties/events.ts';
 import { LATEST_CHECK, STEAM_BANS_KEPT_MS } from './steam-bans.ts';
 import { MAX_SESSION_MS } from './users/sessions.ts';
 
@@ -35,25 +36,47 @@ const OLD_ROWS = [
   ['used_nonces', sql`expires_at <= now() - interval '1 hour'`],
 ] as const satisfies readonly (readonly [string, SQL])[];
 
-type DeletedRows = Record<(typeof OLD_ROWS)[number][0], number>;
+type DeletedRows = Record<(typeof OLD_ROWS)[number][0] | 'penalty_events', number>;
 
 /**
- * Deletes the rows of {@link OLD_ROWS}. Several processes may do it at once.
+ * Deletes the rows of {@link OLD_ROWS}, and old events. Several processes may do it at once.
  * @param signal stops it after the current statement.
  * @returns the number of deleted rows by table.
+ * @throws {AggregateError} when tables failed, once it has cleaned the others.
  */
 export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
-  const deleted = Object.fromEntries(OLD_ROWS.map(([table]) => [table, 0])) as DeletedRows;
-  for (const [table, isOld] of OLD_ROWS) {
-    for (let count = BATCH; count === BATCH && !signal?.aborted; ) {
-      const name = sql.identifier(table);
-      // By `ctid`, which is stable while the rows are locked, so that the rows are searched only once.
-      ({ count } = await db.execute(sql`
-        delete from ${name} where ctid = any (array(
-          select ctid from ${name} where ${isOld} limit ${BATCH} for update skip locked
-        ))`));
-      deleted[table] += count;
+  const tables = [...OLD_ROWS.map(([table]) => table), 'penalty_events'] as const;
+  const deleted = Object.fromEntries(tables.map((table) => [table, 0])) as DeletedRows;
+  const failures = new Map<string, unknown>();
+  const clean = async (table: keyof DeletedRows, work: () => Promise<number>) => {
+    try {
+      deleted[table] += await work();
+    } catch (error) {
+      failures.set(table, error);
     }
+  };
+  for (const [table, isOld] of OLD_ROWS)
+    await clean(table, () => deleteInSteps(db, { table, isOld, signal }));
+  await clean('penalty_events', () => prunePenaltyEvents(db, signal));
+  if (failures.size === 0) return deleted;
+  throw new AggregateError(
+    failures.values(),
+    `old rows of ${[...failures.keys()].join(', ')} cannot be deleted`,
+  );
+}
+
+async function deleteInSteps(
+  db: Db,
+  { table, isOld, signal }: { table: string; isOld: SQL; signal: AbortSignal | undefined },
+): Promise<number> {
+  const name = sql.identifier(table);
+  let deleted = 0;
+  for (let count = BATCH; count === BATCH && !signal?.aborted; deleted += count) {
+    // By `ctid`, which is stable while the rows are locked, so that the rows are searched only once.
+    ({ count } = await db.execute(sql`
+      delete from ${name} where ctid = any (array(
+        select ctid from ${name} where ${isOld} limit ${BATCH} for update skip locked
+      ))`));
   }
   return deleted;
 }

@@ -12,7 +12,7 @@ import { checkSourceUrl } from '../import/source/open-source.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { createVipMirror } from '../import/vipcore.ts';
 import { forgetHeldRemovals } from '../queries/held-removals.ts';
-import { prunePenaltyEvents, recordExpiredPenalties } from '../queries/penalties/events.ts';
+import { recordExpiredPenalties } from '../queries/penalties/events.ts';
 import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
 import { deleteOldRows } from '../queries/retention.ts';
 import { forgetMembers } from '../queries/users/discord-members.ts';
@@ -129,22 +129,32 @@ export function createExpirySweep(db: Db, now: () => Date): () => Promise<void> 
 }
 
 const EVERY_MS = 86_400_000;
+/** The pause after a failure. */
+const RETRY_MS = 300_000;
 
 /**
  * Deletes old rows at the start and then once a day, in one process at a time, in steps that hold no lock for long.
  */
-export function startRetention({ db, leaders, log }: { db: Db; leaders: Leaders; log: Logger }): Leadership {
+export function startRetention({
+  db,
+  leaders,
+  log,
+  retryMs = RETRY_MS,
+}: {
+  db: Db;
+  leaders: Leaders;
+  log: Logger;
+  retryMs?: number;
+}): Leadership {
   const work = async (signal: AbortSignal) => {
-    const deleted = {
-      ...(await deleteOldRows(db, signal)),
-      penalty_events: await prunePenaltyEvents(db, signal),
-    };
+    const deleted = await deleteOldRows(db, signal);
     if (Object.values(deleted).some((count) => count > 0)) log.info({ deleted }, 'old rows deleted');
   };
   return leaders.run('retention', async (signal) => {
     const loop = startLoop({
       name: 'deleting old rows',
-      everyMs: EVERY_MS,
+      everyMs: retryMs,
+      nextPauseMs: () => EVERY_MS,
       work,
       log,
     });

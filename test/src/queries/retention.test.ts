@@ -18,6 +18,7 @@ const { db, url } = await createTestDatabase();
 const NOTHING = {
   api_tokens: 0,
   audit_log: 0,
+  penalty_events: 0,
   erased_people: 0,
   sessions: 0,
   steam_bans: 0,
