@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../../package.json';
 import { describeOutage } from '../db/open.ts';
 import { DomainError } from '../domain/errors.ts';
+import { describeError } from '../runtime/log.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
 import { addMirrorCommands } from './mirrors.ts';
@@ -52,7 +53,7 @@ export async function runCommand(args: readonly string[], { interrupted, ...call
 /** One line for what an operator can correct; everything for a fault of the program. */
 function explain(error: unknown): string {
   if (error instanceof DomainError) return error.message;
-  return describeOutage(error) ?? Bun.inspect(error);
+  return describeOutage(error) ?? describeError(error);
 }
 
 /** Every command of the operator's tool; errors are thrown as CommanderError. */

@@ -42,7 +42,7 @@ type DeletedRows = Record<(typeof OLD_ROWS)[number][0] | 'penalty_events', numbe
  * Deletes the rows of {@link OLD_ROWS}, and old events. Several processes may do it at once.
  * @param signal stops it after the current statement.
  * @returns the number of deleted rows by table.
- * @throws {AggregateError} when tables failed, once it has cleaned the others.
+ * @throws {Error} that names the tables that failed, once it has cleaned the others.
  */
 export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<DeletedRows> {
   const tables = [...OLD_ROWS.map(([table]) => table), 'penalty_events'] as const;
@@ -59,10 +59,8 @@ export async function deleteOldRows(db: Db, signal?: AbortSignal): Promise<Delet
     await clean(table, () => deleteInSteps(db, { table, isOld, signal }));
   await clean('penalty_events', () => prunePenaltyEvents(db, signal));
   if (failures.size === 0) return deleted;
-  throw new AggregateError(
-    failures.values(),
-    `old rows of ${[...failures.keys()].join(', ')} cannot be deleted`,
-  );
+  const [cause] = failures.values();
+  throw new Error(`old rows of ${[...failures.keys()].join(', ')} cannot be deleted`, { cause });
 }
 
 async function deleteInSteps(

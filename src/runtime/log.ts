@@ -43,6 +43,11 @@ function openDestination(fd: 1 | 2): DestinationStream {
   return isatty(fd) ? { write: (line) => destination.write(formatLogLine(line)) } : destination;
 }
 
+/** An error with its causes and stacks, as the log shows it on a terminal. */
+export function describeError(error: unknown): string {
+  return formatError(serializeError(error), '').join('\n');
+}
+
 /** Message, code, stack and causes; never the parameters of a query. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

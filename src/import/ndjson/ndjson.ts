@@ -10,7 +10,9 @@ import {
 } from '../import-run.ts';
 import { parseNdjsonLine } from './rows.ts';
 
+/** A batch ends with either. */
 const BATCH_LINES = 10_000;
+const BATCH_BYTES = 8_388_608;
 
 type NdjsonOptions = ImportOptions & {
   /** The bytes of the file or of standard input. */
@@ -66,15 +68,17 @@ async function* readLines(
   let pendingBytes = 0;
   let number = 0;
   let batch: Line[] = [];
+  let batchBytes = 0;
   for await (const chunk of chunks) {
     onChunk(chunk.length);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       endLine(chunk.subarray(start, end));
       start = end + 1;
-      if (batch.length >= BATCH_LINES) {
+      if (batch.length >= BATCH_LINES || batchBytes >= BATCH_BYTES) {
         yield batch;
         batch = [];
+        batchBytes = 0;
       }
     }
     const rest = chunk.subarray(start);
@@ -92,6 +96,7 @@ async function* readLines(
     const isText = pendingBytes + rest.length <= MAX_LINE_BYTES && isUtf8(bytes);
     const text = isText ? bytes.toString().replace(/^\ufeff|\r$/g, '') : undefined;
     if (text?.trim() !== '') batch.push({ number, text });
+    batchBytes += bytes.length;
     pending = [];
     pendingBytes = 0;
   }

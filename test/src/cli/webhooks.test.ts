@@ -156,3 +156,17 @@ describe('webhooks', () => {
     for (const [args, stderr] of cases) expect(await cli(...args)).toEqual({ code: 1, stdout: '', stderr });
   });
 });
+
+test('a database error that nobody foresaw is printed without the parameters of the query', async () => {
+  await db.execute(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'out of luck'; end $$`,
+  );
+  await db.execute('create trigger refuses before insert on webhooks for each row execute function refuse()');
+  const { code, stdout, stderr } = await cli('add', '--url', url);
+  await db.execute('drop trigger refuses on webhooks');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('out of luck');
+  expect(stderr).toContain('insert into "webhooks"');
+  expect(stderr).not.toContain('whsec_');
+  expect(stderr).not.toContain(url);
+});

@@ -213,3 +213,15 @@ test('an import waits for another of the same source, and not for one of another
   expect(await first).toMatchObject({ added: 2 });
   expect(await second).toMatchObject({ added: 1 });
 });
+
+test('writes a batch of long lines before it has read much more than 8 MB', async () => {
+  const lines = Array.from({ length: 20 }, (_, index) =>
+    JSON.stringify({ ...ban, source_id: index, note: 'x'.repeat(1_000_000) }),
+  );
+  const read: number[] = [];
+  const chunks = inPieces(new TextEncoder().encode(lines.join('\n')), 500_000);
+  expect(
+    await importNdjson(deps, { chunks, onProgress: (progress) => read.push(progress.read) }),
+  ).toMatchObject({ added: 20 });
+  expect(read).toEqual([9, 18, 20]);
+});
