@@ -65,13 +65,16 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     'ndjson <file>',
     'one JSON object a line from a file, or from standard input with -',
     'ndjson',
-  ).action(async (file: string, options: Common) => {
-    const input = file === '-' ? Bun.stdin : await openNamedFile(file);
-    const totalBytes = file === '-' ? undefined : input.size;
-    await run(options, (deps, shared) =>
-      importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source: options.source }),
-    );
-  });
+  )
+    .option('--without-servers', 'import penalties without their servers: `server_id` is kept by default')
+    .action(async (file: string, options: Common & { withoutServers?: boolean }) => {
+      const input = file === '-' ? Bun.stdin : await openNamedFile(file);
+      const totalBytes = file === '-' ? undefined : input.size;
+      const { source, withoutServers } = options;
+      await run(options, (deps, shared) =>
+        importNdjson(deps, { ...shared, chunks: input.stream(), totalBytes, source, withoutServers }),
+      );
+    });
   databaseCommand('simpleadmin', 'CS2-SimpleAdmin', `${MYSQL_FORM} or sqlite:PATH`)
     .option(
       '--timezone <zone>',

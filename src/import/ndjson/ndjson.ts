@@ -21,15 +21,17 @@ type NdjsonOptions = ImportOptions & {
   totalBytes?: number | undefined;
   /** Names the source when several systems export lines; `ndjson` by default. */
   source?: string | undefined;
+  /** Imports penalties without their servers: the lines are of another service, whose ids mean other servers. */
+  withoutServers?: boolean | undefined;
 };
 
 /**
  * Imports penalties from a stream of newline-delimited JSON. A bad line is set aside and reported by its number; blank
- * lines are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
+ * lines and the last line of our own exports are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
  */
 export async function importNdjson(
   deps: ImportDeps,
-  { chunks, totalBytes, source = 'ndjson', ...options }: NdjsonOptions,
+  { chunks, totalBytes, source = 'ndjson', withoutServers = false, ...options }: NdjsonOptions,
 ): Promise<ImportSummary> {
   return runImport(deps, { name: source, kind: 'ndjson', address: '', prefix: '' }, options, async (run) => {
     let bytesRead = 0;
@@ -41,7 +43,8 @@ export async function importNdjson(
       idsOf: (line) => [String(line.number)],
       parse: ({ text }, { warn }) => {
         if (text === undefined) throw new InvalidInput('it is not UTF-8, or longer than 1 MiB');
-        return parseNdjsonLine(text, warn);
+        const penalty = parseNdjsonLine(text, warn);
+        return withoutServers ? { ...penalty, serverId: 0 } : penalty;
       },
     };
     await importPages(run, pages, parser, () => totalBytes && bytesRead / totalBytes);
@@ -55,10 +58,28 @@ type Line = { number: number; text: string | undefined };
 const MAX_LINE_BYTES = 1_048_576;
 
 const NEWLINE = 10;
+const FORMAT_BYTES = 64;
+
+/** The last line of `/penalties/export`. */
+const END_OF_EXPORT = /^\s*\{"end":true,/;
+
+/**
+ * Refuses what is no NDJSON, by its first characters.
+ * @throws {InvalidInput} that says how to convert it.
+ */
+function refuseOtherFormats(start: string): void {
+  if (/^(\xff\xfe|\xfe\xff|\0|.\0)/s.test(start)) {
+    throw new InvalidInput('the file is UTF-16: convert it to UTF-8 with `iconv -f UTF-16 -t UTF-8`');
+  }
+  if (start.startsWith('[')) {
+    throw new InvalidInput("the file is a JSON array, not one object a line: convert it with `jq -c '.[]'`");
+  }
+}
 
 /**
  * Splits bytes into batches of lines at LF or CRLF. Blank lines, and a byte order mark at the beginning, are left out.
  * @param onChunk called with the size of each chunk.
+ * @throws {InvalidInput} for a file of another format.
  */
 async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -69,8 +90,16 @@ async function* readLines(
   let number = 0;
   let batch: Line[] = [];
   let batchBytes = 0;
+  let isFormatKnown = false;
   for await (const chunk of chunks) {
     onChunk(chunk.length);
+    if (!isFormatKnown) {
+      const start = Buffer.from(chunk.subarray(0, FORMAT_BYTES))
+        .toString('latin1')
+        .replace(/^(\xef\xbb\xbf)?\s*/, '');
+      refuseOtherFormats(start);
+      isFormatKnown = start !== '';
+    }
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       endLine(chunk.subarray(start, end));
@@ -95,7 +124,7 @@ async function* readLines(
     const bytes = Buffer.concat([...pending, rest]);
     const isText = pendingBytes + rest.length <= MAX_LINE_BYTES && isUtf8(bytes);
     const text = isText ? bytes.toString().replace(/^\ufeff|\r$/g, '') : undefined;
-    if (text?.trim() !== '') batch.push({ number, text });
+    if (text?.trim() !== '' && !END_OF_EXPORT.test(text ?? '')) batch.push({ number, text });
     batchBytes += bytes.length;
     pending = [];
     pendingBytes = 0;

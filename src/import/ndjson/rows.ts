@@ -26,8 +26,8 @@ const MAX_SOURCE_ID_LENGTH = 256;
 
 /**
  * Parses one line: the fields of the specification's section 2.3 with `penalty_type`, plus optional `source_id` and
- * `unbanned_at`. `penalty_type`, `player_steamid` and `created` (or `ends` and `duration`) are required; other fields are
- * ignored.
+ * `unbanned_at`, or `lifted` as in our own export. `penalty_type`, `player_steamid` and `created` (or `ends` and `duration`)
+ * are required; other fields are ignored.
  *
  * The key of a line is its `penalty_type` and `source_id`. Without a `source_id` it is a digest of the fields of a
  * penalty that never change (`id`, type, player, admin, reason, duration, server, `created`), so that a later file can
@@ -35,7 +35,7 @@ const MAX_SOURCE_ID_LENGTH = 256;
  * @throws {InvalidInput} that names the field and quotes its value.
  */
 export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
-  const fields = parseObject(text);
+  const fields = toObject(parseJson(text));
   const type = parseType(fields);
   const createdAt = parseCreation(fields, warn);
   const { durationMinutes, endsAt } = parseDuration(fields, createdAt);
@@ -58,13 +58,15 @@ export function parseNdjsonLine(text: string, warn: Warn): ImportedPenalty {
 
 type Fields = Record<string, unknown>;
 
-function parseObject(text: string): Fields {
-  let value: unknown;
+function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new InvalidInput(`it is not JSON: ${error instanceof Error ? error.message : error}`);
   }
+}
+
+function toObject(value: unknown): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.fromEntries(Object.entries(value));
   throw new InvalidInput('it is not a JSON object');
@@ -100,10 +102,15 @@ function parseType(fields: Fields): PenaltyType {
 }
 
 function parseServerId(fields: Fields): number {
-  const value = fields.server_id ?? 0;
+  const value = toNumber(fields.server_id ?? 0);
   const isId = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647;
   if (isId) return value;
-  throw new InvalidInput(`server_id ${quote(value)} is not a whole number from 0 to 2147483647`);
+  throw new InvalidInput(`server_id ${quote(fields.server_id)} is not a whole number from 0 to 2147483647`);
+}
+
+/** A number; also of a decimal string, as PHP writes it. */
+function toNumber(value: unknown): unknown {
+  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value;
 }
 
 function parseCreation(fields: Fields, warn: Warn): Date {
@@ -117,7 +124,7 @@ function parseCreation(fields: Fields, warn: Warn): Date {
 
 /** A duration of 0 is permanent, even with `ends`; without a duration it follows from `ends`. */
 function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: number; endsAt: Date | null } {
-  const duration = fields.duration;
+  const duration = toNumber(fields.duration);
   const ends = parseTime(fields, 'ends');
   if (duration === undefined || duration === null) {
     if (ends && ends < createdAt) throw new InvalidInput(`ends ${quote(fields.ends)} is before created`);
@@ -125,20 +132,33 @@ function parseDuration(fields: Fields, createdAt: Date): { durationMinutes: numb
       ? { durationMinutes: minutesBetween(createdAt, ends), endsAt: ends }
       : { durationMinutes: 0, endsAt: null };
   }
-  if (typeof duration !== 'number')
-    throw new InvalidInput(`duration ${quote(duration)} is not a number of minutes`);
   const durationMinutes = parseDurationMinutes(String(duration), 'minutes');
   if (durationMinutes === 0) return { durationMinutes, endsAt: null };
+  // Our own exports have the end of every penalty that has one.
+  if (Object.hasOwn(fields, 'lifted')) return { durationMinutes, endsAt: ends ?? null };
   return { durationMinutes, endsAt: ends ?? new Date(createdAt.getTime() + durationMinutes * 60_000) };
 }
 
 function parseState(fields: Fields): PenaltyState {
   const text = parseText(fields, 'status');
   const status = text === undefined || text === '' ? 'ACTIVE' : parsePenaltyStatus(text);
+  if (status === 'UNBANNED' && fields.lifted) return { status, ...parseLift(toObject(fields.lifted)) };
   const parseLiftTime = () => parseTime(fields, 'unbanned_at');
   const liftedAt = (status === 'UNBANNED' ? tryParse(parseLiftTime) : parseLiftTime()) ?? null;
   // `unbanned_at` is more reliable than `status`, which exporters forget to update.
   return { ...NOT_LIFTED, status: liftedAt ? 'UNBANNED' : status, liftedAt };
+}
+
+/** The `lifted` of our own export. A lifter without a name and a SteamID is not known. */
+function parseLift(fields: Fields): Omit<PenaltyState, 'status'> {
+  const name = cleanText(parseText(fields, 'admin_name'), MAX_NAME_LENGTH) || null;
+  const steamId = toAdminSteamId(parseSteamIdText(fields, 'admin_steamid'));
+  return {
+    liftedAt: tryParse(() => parseTime(fields, 'at')) ?? null,
+    liftedByName: name,
+    liftedBySteamId: name === null && steamId === UNKNOWN_STEAM_ID ? null : steamId,
+    liftReason: cleanText(parseText(fields, 'reason'), MAX_REASON_LENGTH) || null,
+  };
 }
 
 /**

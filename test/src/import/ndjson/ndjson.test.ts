@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
 import { Conflict } from '../../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
+import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
+import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -12,7 +15,10 @@ async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
 }
 
-async function importLines(lines: readonly unknown[], options: { isDryRun?: boolean } = {}) {
+async function importLines(
+  lines: readonly unknown[],
+  options: { isDryRun?: boolean; withoutServers?: boolean } = {},
+) {
   const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
   return importNdjson(deps, { chunks: inPieces(new TextEncoder().encode(text)), ...options });
 }
@@ -91,7 +97,8 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
     { ...ban, duration: undefined, ends: '2020-01-01T00:00:00Z' },
     { ...ban, duration: -5 },
     { ...ban, duration: 1e300 },
-    { ...ban, duration: '60' },
+    { ...ban, duration: '60.5' },
+    { ...ban, server_id: '1e3' },
     { ...ban, server_id: -1 },
     { ...ban, status: 'weird' },
     { ...ban, player_steamid: undefined },
@@ -117,7 +124,8 @@ test('reports bad lines with number and reason, and keeps the rest', async () =>
       "ends "2020-01-01T00:00:00Z" is before created",
       "the duration -5 is negative",
       "the duration "1e+300" is not a whole number of minutes",
-      "duration "60" is not a number of minutes",
+      "the duration "60.5" is not a whole number of minutes",
+      "server_id "1e3" is not a whole number from 0 to 2147483647",
       "server_id -1 is not a whole number from 0 to 2147483647",
       "status "weird" is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)",
       "player_steamid is missing",
@@ -224,4 +232,79 @@ test('writes a batch of long lines before it has read much more than 8 MB', asyn
     await importNdjson(deps, { chunks, onProgress: (progress) => read.push(progress.read) }),
   ).toMatchObject({ added: 20 });
   expect(read).toEqual([9, 18, 20]);
+});
+
+/** All penalties as `/penalties/export` sends them, with its last line. */
+async function exportLines(): Promise<Record<string, unknown>[]> {
+  const at = new Date('2026-11-21T12:00:00Z');
+  const { records, close } = await openPenaltyExport(database.url, {}, { ownerId: 1, now: at });
+  let text = '';
+  for await (const { bytes } of records) text += new TextDecoder().decode(bytes);
+  await close();
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+test('imports an export of this service with its lifts, servers and last line, and the penalties are equal', async () => {
+  const liftedAt = new Date('2026-11-20T10:00:00Z');
+  const lifter = { liftedByName: 'Basia', liftedBySteamId: aSteamId(7), liftReason: 'Appeal' };
+  const endsAt = new Date('2026-11-22T10:00:00Z');
+  await insertPenalties(database.db, [
+    { durationMinutes: 0, endsAt: null, serverId: 12 },
+    { status: 'UNBANNED', liftedAt, ...lifter },
+    { status: 'UNBANNED', liftedAt: null, ...lifter },
+    {
+      status: 'UNBANNED',
+      liftedAt,
+      liftedByName: 'Console',
+      liftedBySteamId: '0' as SteamId64,
+      liftReason: null,
+    },
+    { status: 'UNBANNED' },
+    { type: 'mute', durationMinutes: 60, endsAt: null },
+    {
+      type: 'warn',
+      durationMinutes: 2880,
+      endsAt,
+      playerSteamId: '0' as SteamId64,
+      adminSteamId: '0' as SteamId64,
+    },
+    { status: 'EXPIRED', durationMinutes: 1, endsAt: new Date('2026-11-01T10:00:00Z') },
+  ]);
+  const lines = await exportLines();
+  const end = { end: true, count: lines.length, cursor: '0123abcd-5' };
+  await database.connection`truncate penalties`;
+  const counts = { read: 8, setAside: 0, warnings: 0 };
+  expect(await importLines([...lines, end])).toMatchObject({ ...counts, added: 8 });
+  const withoutId = (records: Record<string, unknown>[]) => records.map(({ id: _, ...record }) => record);
+  expect(withoutId(await exportLines())).toEqual(withoutId(lines));
+  expect(await importLines([...lines, end])).toMatchObject({ ...counts, unchanged: 8 });
+  expect(await importLines(lines, { withoutServers: true })).toMatchObject({ ...counts, changed: 8 });
+  expect((await exportLines()).map((record) => record.server_id)).toEqual(lines.map(() => 0));
+});
+
+test('reads decimal strings as numbers, as the same penalty', async () => {
+  const written = { ...ban, duration: '1440', server_id: '3' };
+  expect(await importLines([written])).toMatchObject({ added: 1, setAside: 0 });
+  expect(await importLines([{ ...ban, duration: 1440 }])).toMatchObject({ unchanged: 1 });
+  expect(await storedPenalties(database.db)).toMatchObject([{ durationMinutes: 1440, serverId: 3 }]);
+});
+
+test.each([
+  [
+    'a JSON array',
+    new TextEncoder().encode(`\ufeff [\n${JSON.stringify(ban)},\n${JSON.stringify(ban)}]`),
+    "jq -c '.[]'",
+  ],
+  ['UTF-16', Buffer.from(`\ufeff${JSON.stringify(ban)}\n`, 'utf16le'), 'iconv -f UTF-16 -t UTF-8'],
+  [
+    'UTF-16 without a byte order mark',
+    Buffer.from(`${JSON.stringify(ban)}\n`, 'utf16le'),
+    'iconv -f UTF-16 -t UTF-8',
+  ],
+])('refuses %s once, and says how to convert it', async (_, bytes, command) => {
+  await expect(importNdjson(deps, { chunks: inPieces(bytes) })).rejects.toThrow(command);
+  expect(await storedPenalties(database.db)).toEqual([]);
 });
