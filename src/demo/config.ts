@@ -20,3 +20,8 @@ export function toDemoConfig(config: Config): Config {
     roles: ROLES,
   };
 }
+
+/** How this program's Bun is called: `bun`, or with `npx` where npm downloaded it for this one call. */
+export function bunCommand(execPath: string, version: string): string {
+  return /[\\/]_npx[\\/]/.test(execPath) ? `npx --yes bun@${version}` : 'bun';
+}

@@ -1,31 +1,43 @@
 import { expect, test } from 'bun:test';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import packageJson from '../../../package.json';
-import { toDemoConfig } from '../../../src/demo/config.ts';
+import { bunCommand, toDemoConfig } from '../../../src/demo/config.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
-test('the demo reads no .env file, whose bot, sources and keys are the real ones', async () => {
+test('neither the demo nor the CLI with --demo reads .env, whose bot, sources and keys are the real ones', async () => {
   const folder = createTestFolder();
-  await mkdir(join(folder.path, 'src/demo'), { recursive: true });
-  const { demo } = packageJson.scripts;
-  await Promise.all([
-    writeFile(join(folder.path, 'package.json'), JSON.stringify({ scripts: { demo } })),
-    writeFile(join(folder.path, '.env'), 'DISCORD_TOKEN=real\nPORT=4000\n'),
-    writeFile(
-      join(folder.path, 'src/demo/main.ts'),
-      'console.log(process.env.DISCORD_TOKEN, process.env.PORT)',
-    ),
-  ]);
-  const run = (env: Record<string, string>) =>
-    Bun.spawnSync([process.execPath, 'run', '--silent', 'demo'], {
+  const { demo, cli } = packageJson.scripts;
+  const program = 'console.log(process.env.DISCORD_TOKEN, process.env.PORT, process.argv.slice(2).join("|"))';
+  for (const [path, text] of [
+    ['package.json', JSON.stringify({ scripts: { demo, cli } })],
+    ['.env', 'DISCORD_TOKEN=real\nPORT=4000\n'],
+    ['src/demo/main.ts', program],
+    ['src/cli.ts', program],
+  ] as const) {
+    await Bun.write(join(folder.path, path), text);
+  }
+  const run = (args: string[], env: Record<string, string> = {}) =>
+    Bun.spawnSync([process.execPath, 'run', '--silent', ...args], {
       cwd: folder.path,
       env: { PATH: process.env.PATH ?? '', ...env },
     }).stdout.toString();
-  expect(run({})).toBe('undefined undefined\n');
-  expect(run({ PORT: '5000' })).toBe('undefined 5000\n');
+  expect(run(['demo'])).toBe('undefined undefined \n');
+  expect(run(['demo'], { PORT: '5000' })).toBe('undefined 5000 \n');
+  expect(run(['cli', '--demo', 'servers', 'list'])).toBe('undefined undefined --demo|servers|list\n');
+  expect(run(['cli', 'servers', 'list', '--demo'], { PORT: '5000' })).toBe(
+    'undefined 5000 servers|list|--demo\n',
+  );
+  expect(run(['cli', 'add', '--name', "it's  $HOME --demos"])).toBe(
+    "real 4000 add|--name|it's  $HOME --demos\n",
+  );
   await folder.remove();
+});
+
+test('the demo prints commands in the form it was started with', () => {
+  expect(bunCommand('/usr/local/bin/bun', '1.4.5')).toBe('bun');
+  const downloaded = '/home/me/.npm/_npx/9ec17c29a94a501f/node_modules/bun/bin/bun.exe';
+  expect(bunCommand(downloaded, '1.4.5')).toBe('npx --yes bun@1.4.5');
 });
 
 test('the demo has neither the database nor the sources of the service', () => {
