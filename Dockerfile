@@ -20,6 +20,9 @@ RUN mkdir -p /data && chown bun:bun /data
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY . .
+# Logged at the start: --build-arg COMMIT=$(git rev-parse HEAD)
+ARG COMMIT
+RUN echo "$COMMIT" > COMMIT
 USER bun
 VOLUME /data
 EXPOSE 3000

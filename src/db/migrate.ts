@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { hasErrorCode, InvalidInput } from '../domain/errors.ts';
 import { type Connection, connect, openSession } from './client.ts';
 import { LOCKS } from './locks.ts';
+import journal from './migrations/meta/_journal.json';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('./migrations', import.meta.url));
 const MIGRATIONS = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
@@ -18,8 +19,8 @@ const POOLER_TRIES = 5;
 const UNDEFINED_TABLE = '42P01';
 
 type Options = {
-  /** Gets one warning while waiting for another process. */
-  log?: Pick<Logger, 'warn'>;
+  /** Gets a warning while waiting for another process, and what was migrated. */
+  log?: Pick<Logger, 'info' | 'warn'>;
   /** Aborts at once; a running migration is rolled back. */
   signal?: AbortSignal | undefined;
   /** How many migrations to apply, the oldest first; all by default. A database with more is left unchanged. */
@@ -45,12 +46,14 @@ export async function migrateDatabase(
     if (await isUpToDate(other, upTo)) return;
     await takeLock(session, log);
     if (await isUpToDate(other, upTo)) return;
+    const { length } = await loadMigrationHashes(other);
     const dialect = new PgDialect();
     await dialect.migrate(
       MIGRATIONS.slice(0, upTo),
       new PostgresJsSession(session, dialect, undefined),
       MIGRATIONS_FOLDER,
     );
+    log?.info({ from: nameOf(length), to: nameOf(upTo) }, 'database migrated');
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
@@ -58,6 +61,11 @@ export async function migrateDatabase(
     signal?.removeEventListener('abort', abort);
     await Promise.all([session.end({ timeout: 5 }), other.end({ timeout: 0 })]);
   }
+}
+
+/** The name of the newest migration of a database that has `count` of them. */
+function nameOf(count: number): string {
+  return journal.entries[count - 1]?.tag ?? 'an empty database';
 }
 
 /**

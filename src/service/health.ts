@@ -1,6 +1,7 @@
 import { createHealthApi } from '../../api/app.ts';
 import type { HealthDeps } from '../../api/health.ts';
 import { namesLoopback } from '../../api/http/host.ts';
+import packageJson from '../../package.json';
 import { hasErrorCode } from '../domain/errors.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
 import type { Context } from './context.ts';
@@ -54,7 +55,12 @@ export function createHealthDeps({ config, database, metrics, health, isStopping
       return {
         // Load balancers send new requests to another process; those that still arrive are served.
         isReady: isUp && !isStopping(),
-        parts: { database: isUp ? 'up' : 'down', ...(isStopping() && { service: 'stopping' }), ...parts },
+        parts: {
+          version: packageJson.version,
+          database: isUp ? 'up' : 'down',
+          ...(isStopping() && { service: 'stopping' }),
+          ...parts,
+        },
       };
     },
   };

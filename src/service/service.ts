@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
+import packageJson from '../../package.json';
 import type { Database } from '../db/database.ts';
 import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
 import { createPoller } from '../poll/poller.ts';
 import { listServers } from '../queries/servers/servers.ts';
 import { countApiTokens } from '../queries/users/api-tokens.ts';
+import { findCommit } from '../runtime/commit.ts';
 import type { Config, Role } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -55,6 +57,7 @@ export async function runService(
     else if (config.isHealthPortSet)
       await probePort(config.host, { setting: 'HEALTH_PORT', port: config.healthPort });
     const ffmpeg = has('media') ? await chooseFfmpeg(log, config) : undefined;
+    log.info({ version: packageJson.version, commit: findCommit() }, 'starting');
     const metrics = createMetrics();
     const pool = {
       replicaUrls: config.databaseReplicaUrls,

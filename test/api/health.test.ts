@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import packageJson from '../../package.json';
 import { insertServer } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { sendRaw } from '../support/http/raw-http.ts';
@@ -38,7 +39,7 @@ test('/healthz says that the process is alive', async () => {
 test('/readyz says that the database is reachable and migrated, and tells the state of each part', async () => {
   const { status, body, headers } = await service.ask('/readyz');
   expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(body).toMatchObject({ status: 'ready', database: 'up' });
+  expect(body).toMatchObject({ status: 'ready', version: packageJson.version, database: 'up' });
 });
 
 test('/readyz names a proxy that is not trusted until the restart', async () => {

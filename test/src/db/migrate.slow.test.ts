@@ -59,7 +59,10 @@ describe('while another process migrates', () => {
     await waitFor(() => lines.length > 0);
     await release();
     expect((await ending(migrating)).error).toBeUndefined();
-    expect(lines.map(({ msg }) => msg)).toEqual(['waiting for another process that migrates the database']);
+    expect(lines).toMatchObject([
+      { msg: 'waiting for another process that migrates the database' },
+      { msg: 'database migrated', from: 'an empty database', to: expect.stringMatching(/^\d{4}_\w+$/) },
+    ]);
   });
 
   test('a signal ends the wait for another process that migrates', async () => {
