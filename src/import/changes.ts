@@ -24,14 +24,37 @@ type TableState = { lastId: number; activeCursor: number; sourceCursor: number }
 
 const keyOf = (kind: SourceSystem['kind']) => `mirror.${kind}`;
 
-/** Loads the state of a mirror. @returns undefined when it last mirrored another source, or none. */
+/**
+ * Loads the state of a mirror.
+ * @param onUnreadable called when there is one that cannot be read.
+ * @returns undefined when it last mirrored another source, or none.
+ */
 export async function loadMirrorState(
   db: Db,
   kind: SourceSystem['kind'],
   source: string,
+  onUnreadable: () => void,
 ): Promise<MirrorState | undefined> {
-  const state: MirrorState | undefined = JSON.parse((await findSetting(db, keyOf(kind))) ?? '{}');
+  const text = await findSetting(db, keyOf(kind));
+  if (text === undefined) return undefined;
+  const state = tryParseState(text);
+  if (!state) onUnreadable();
   return state?.source === source ? state : undefined;
+}
+
+function tryParseState(text: string): MirrorState | undefined {
+  try {
+    const state: MirrorState = JSON.parse(text);
+    const places = Object.values(state.tables).flatMap(({ lastId, activeCursor, sourceCursor }) => [
+      lastId,
+      activeCursor,
+      sourceCursor,
+    ]);
+    const isWhole = [state.sourceSeconds, Date.parse(state.sweptAt), ...places].every(Number.isFinite);
+    return isWhole && typeof state.source === 'string' ? state : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Saves the state of a mirror in place of its previous one. */

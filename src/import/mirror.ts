@@ -91,7 +91,9 @@ export function createMirror(
     const heldRemovals = await listHeldRemovals(db, kind);
     const isAccepted = heldRemovals.some((removal) => removal.isAccepted);
     const isHolding = heldRemovals.some((removal) => removal.kind === 'penalties');
-    const state = await loadMirrorState(db, kind, source);
+    const state = await loadMirrorState(db, kind, source, () =>
+      log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
+    );
     let isSweep =
       isAccepted ||
       !state ||

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
 import { openSession } from '../../../src/db/client.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
+import { saveSetting } from '../../../src/queries/settings.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
@@ -45,6 +46,22 @@ describe('the mirror of an SQLite file', () => {
     expect((await metrics.render()).text).toContain(
       'community_api_mirror_rows_total{system="simpleadmin",change="added"} 5',
     );
+  });
+
+  test('a saved state that cannot be read is begun anew, with a warning', async () => {
+    const source = createFile();
+    source.run(`insert into sa_bans ${BAN}`);
+    const { mirror } = startMirror(source.url);
+    await waitFor(() => mirror.health().lastRoundAt);
+    for (const state of ['{', 'null', '{"source":"x","sweptAt":"x","sourceSeconds":1,"tables":{}}']) {
+      const [before, sweepsBefore] = [warnings().length, sweeps().length];
+      await saveSetting(db, 'mirror.simpleadmin', state);
+      await nextRound(mirror);
+      expect(warnings().slice(before)).toEqual([
+        'the saved state of the mirror of CS2-SimpleAdmin cannot be read: all rows are read again',
+      ]);
+      expect(sweeps()).toHaveLength(sweepsBefore + 1);
+    }
   });
 
   test('the metrics say when a round last succeeded', async () => {
