@@ -47,6 +47,11 @@ export function openReplicas(
 ): Replicas {
   const openedAtMs = performance.now();
   const replicas = urls.map((url) => openReplica(url, max));
+  // Equal names would be one line in the metrics, twice.
+  for (const [index, replica] of replicas.entries()) {
+    const isTaken = replicas.slice(0, index).some(({ name }) => name === replica.name);
+    if (isTaken) replica.name += ` (${index + 1})`;
+  }
   const primary = urls.length > 0 ? openProbe(primaryUrl) : undefined;
   /** Positions of the primary: everything committed by `atMs` is before `lsn`. */
   let marks: { lsn: bigint; atMs: number }[] = [];

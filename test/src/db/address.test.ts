@@ -4,6 +4,7 @@ import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, INSTANCE, isDatabaseOutage } from '../../../src/db/client.ts';
+import { openDatabase } from '../../../src/db/database.ts';
 import { toOpenFailure } from '../../../src/db/open.ts';
 import { openTestServer } from '../../support/database/test-server.ts';
 import { CERTIFICATE, KEY } from '../../support/http/certificate.ts';
@@ -70,6 +71,21 @@ test('a role that has all its connections is told so', async () => {
     message: `The database of DATABASE_URL accepts no more connections: too many connections for role "limited" (${url.host})`,
   });
   await Promise.all([first.end(), second.end()]);
+});
+
+test('replicas of one host and database have different names', async () => {
+  const replicaUrls = [
+    'postgres://one@127.0.0.1:1/x',
+    'postgres://two@127.0.0.1:1/x',
+    'postgres://localhost/x',
+  ];
+  const database = openDatabase(server.url, { max: 1, replicaUrls });
+  expect(database.replicaStates().map(({ name }) => name)).toEqual([
+    '127.0.0.1:1/x',
+    '127.0.0.1:1/x (2)',
+    'localhost/x',
+  ]);
+  await database.close({ timeoutSeconds: 0 });
 });
 
 /** The certificate is for another host than 127.0.0.1. */
