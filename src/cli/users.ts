@@ -1,12 +1,7 @@
 import type { Command } from 'commander';
 import { isDiscordId } from '../domain/discord-id.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
-import {
-  type FlagSource,
-  USER_FLAG_COLUMNS,
-  USER_FLAGS,
-  type UserFlagColumn,
-} from '../domain/rights/user-flags.ts';
+import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../domain/rights/user-flags.ts';
 import { type SteamId64, steamProfileUrl } from '../domain/steam-id.ts';
 import { escapeUnprintable } from '../domain/text/escape-unprintable.ts';
 import { loadPlayerRecord, type PlayerRecord } from '../queries/penalties/player-record.ts';
@@ -223,13 +218,10 @@ function toLines(lines: [string, string][]): string {
 /** Where a flag comes from: `admin: simpleadmin, until 2026-12-05 10:00 UTC`. */
 function describeGivenFlag({ flag, source, endsAt }: GivenFlag): string {
   const name = FLAGS[USER_FLAGS[flag]].option;
-  return `${name}: ${SOURCES[source] ?? source}${endsAt ? `, until ${describeMoment(endsAt)}` : ''}`;
+  const configured = flag === 'is_moderator' ? 'MODERATOR_STEAMIDS' : 'OWNER_STEAMIDS';
+  const giver = { hand: 'by hand', configuration: configured }[String(source)] ?? source;
+  return `${name}: ${giver}${endsAt ? `, until ${describeMoment(endsAt)}` : ''}`;
 }
-
-const SOURCES: Partial<Record<FlagSource, string>> = {
-  hand: 'by hand',
-  configuration: 'OWNER_STEAMIDS or MODERATOR_STEAMIDS',
-};
 
 function describeBlock({ blockedAt, blockReason }: User): string {
   if (!blockedAt) return 'no';

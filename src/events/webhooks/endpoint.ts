@@ -34,7 +34,12 @@ export function createEndpointRules(allow: readonly string[]): EndpointRules {
   function parseUrl(text: string): string {
     const url = URL.parse(text.trim());
     const isHttp = url?.protocol === 'http:' && allow.length > 0;
-    if (!url || (url.protocol !== 'https:' && !isHttp)) throw refusal(text, 'one that begins with https://');
+    if (!url || (url.protocol !== 'https:' && !isHttp)) {
+      throw refusal(
+        text,
+        'one that begins with https://, or with http:// inside the networks of WEBHOOK_ALLOW',
+      );
+    }
     if (url.username !== '' || url.password !== '') throw refusal(text, 'one without user and password');
     if (DISCORD_WEBHOOK.test(`${url.host}${url.pathname}`)) {
       throw new DiscordWebhookRefused();

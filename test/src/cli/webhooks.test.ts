@@ -136,7 +136,7 @@ describe('webhooks', () => {
       ],
       [
         ['add', '--url', 'ftp://x'],
-        'The webhook address "ftp://x" isn\'t valid: use one that begins with https://',
+        'The webhook address "ftp://x" isn\'t valid: use one that begins with https://, or with http:// inside the networks of WEBHOOK_ALLOW',
       ],
       [
         ['add', '--url', url, '--types', 'ban'],
