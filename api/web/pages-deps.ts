@@ -29,7 +29,7 @@ type LimitState = { isAllowed: boolean; resetSeconds: number };
 export type Incoming = { request: Request; server: Server<unknown> | null };
 
 type PageSettings = Pick<Config, 'publicUrl' | 'isPublicUrlSet' | 'ownerSteamIds' | 'moderatorSteamIds'> &
-  Pick<Config, 'site' | 'timeZone' | 'arePenaltiesPublic' | 'appealUrl' | 'tokensFor'> & {
+  Pick<Config, 'site' | 'timeZone' | 'arePenaltiesPublic' | 'appealUrl' | 'appeals' | 'tokensFor'> & {
     steam: Pick<Config['steam'], 'openIdUrl'>;
     discord: Pick<Config['discord'], 'apiUrl' | 'clientId' | 'clientSecret'>;
   };
@@ -101,7 +101,7 @@ export type AccountDeps = Pick<
   PagesDeps,
   'db' | 'downloads' | 'deleteAccount' | 'sounds' | 'onTokenRevoked'
 > &
-  Pick<PagesDeps['settings'], 'appealUrl' | 'tokensFor'> & {
+  Pick<PagesDeps['settings'], 'appealUrl' | 'appeals' | 'tokensFor'> & {
     site: Site;
     cookies: Cookies;
     signer: Signer;

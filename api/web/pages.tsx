@@ -56,6 +56,7 @@ export function pages(deps: PagesDeps) {
     logo: createLogo(settings.site.logoUrl, { fetch: fetchUrl, log }),
     discordInviteUrl: settings.site.discordInviteUrl,
     arePenaltiesPublic: settings.arePenaltiesPublic,
+    takesAppeals: settings.appeals !== undefined,
   };
   void site.logo.load();
   const cookies = createCookies(publicUrl);
@@ -179,7 +180,7 @@ export function pages(deps: PagesDeps) {
         site={site}
         visit={visit}
         defaultPublicUrl={isOtherHost ? publicUrl : undefined}
-        canAppeal={settings.appealUrl !== undefined}
+        canAppeal={settings.appealUrl !== undefined || settings.appeals !== undefined}
       />,
     );
   }

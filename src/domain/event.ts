@@ -2,8 +2,9 @@ import { InvalidInput } from './errors.ts';
 import { splitList } from './text/list.ts';
 
 /** Who gets an event of the outbox. `changes`: `/penalties/changes`, and every webhook without chosen types. */
-type Destination = 'changes' | 'streams' | 'webhooks' | 'penalty-feeds';
+type Destination = 'changes' | 'streams' | 'webhooks' | 'penalty-feeds' | 'appeal-feeds';
 const EVERYWHERE = ['changes', 'streams', 'webhooks', 'penalty-feeds'] as const;
+const APPEALS = ['webhooks', 'appeal-feeds'] as const;
 
 /** The events of the outbox, and where each type goes. `penalty.removed`: it vanished from its source, or was deleted. */
 const STORED_EVENTS = {
@@ -12,6 +13,9 @@ const STORED_EVENTS = {
   'penalty.lifted': EVERYWHERE,
   'penalty.expired': EVERYWHERE,
   'penalty.removed': EVERYWHERE,
+  'appeal.opened': APPEALS,
+  'appeal.answered': APPEALS,
+  'appeal.decided': APPEALS,
 } as const satisfies Record<string, readonly Destination[]>;
 export type StoredEventType = keyof typeof STORED_EVENTS;
 export const STORED_EVENT_TYPES = Object.keys(STORED_EVENTS) as [StoredEventType, ...StoredEventType[]];
@@ -37,6 +41,7 @@ export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType 
 
 export const WEBHOOK_EVENT_TYPES = listTypesFor('webhooks');
 export const PENALTY_FEED_TYPES = listTypesFor('penalty-feeds');
+export const APPEAL_EVENT_TYPES = listTypesFor('appeal-feeds');
 export const STREAM_EVENT_TYPES = listTypesFor('streams');
 
 /** Everybody may follow these in a stream. They are stored nowhere. */

@@ -21,6 +21,12 @@ export const AUDIT_ACTIONS = [
   'token.revoked',
   'note.added',
   'note.deleted',
+  'appeal.opened',
+  'appeal.answered',
+  'appeal.asked',
+  'appeal.accepted',
+  'appeal.denied',
+  'appeal.closed',
   'discord.linked',
   'discord.unlinked',
   'discord.hidden',
@@ -61,7 +67,7 @@ export type AuditEntry = Omit<typeof auditLog.$inferSelect, 'actorUserId' | 'act
 
 /** Whether an entry is about somebody whose personal data was erased. Servers and sources may have that name too. */
 export function isAboutErasedPlayer({ action, subject }: Pick<AuditEntry, 'action' | 'subject'>): boolean {
-  return subject === ERASED_SUBJECT && /^(user|token|note|discord|sound)\./.test(action);
+  return subject === ERASED_SUBJECT && /^(user|token|note|appeal|discord|sound)\./.test(action);
 }
 
 type NewEntry = {

@@ -29,6 +29,7 @@ const OLD_ROWS = [
     )`,
   ],
   ['erased_people', sql`not stays_anonymous and erased_at < now() - interval '1 hour'`],
+  ['appeals', sql`decided_at < now() - interval '1 year'`],
   ['audit_log', sql`at < now() - interval '1 year'`],
   ['sessions', sql`expires_at <= now() or created_at <= ${ago(MAX_SESSION_MS)}`],
   ['steam_bans', sql`checked_at < ${ago(STEAM_BANS_KEPT_MS)} or checked_at > ${LATEST_CHECK}`],

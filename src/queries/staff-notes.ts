@@ -16,14 +16,20 @@ export type StaffNote = Omit<typeof staffNotes.$inferSelect, 'steamId64'> & {
   author: { steamId64: SteamId64; nickname: string } | null;
 };
 
-/** A page of the notes about a player, newest first. @param page from 1. */
+/** Whom a note is about, and the penalty of theirs that it belongs to, if any. */
+export type NoteSubject = { steamId64: SteamId64; penaltyId?: number | undefined };
+
+/** A page of the notes about a player, or about one of their penalties, newest first. @param page from 1. */
 export async function listStaffNotes(
   db: Db,
-  steamId64: SteamId64,
+  { steamId64, penaltyId }: NoteSubject,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ notes: StaffNote[]; total: number }> {
   const { steamId64: _, ...columns } = getTableColumns(staffNotes);
-  const isAboutPlayer = eq(staffNotes.steamId64, steamId64);
+  const isAboutPlayer = and(
+    eq(staffNotes.steamId64, steamId64),
+    penaltyId === undefined ? undefined : eq(staffNotes.penaltyId, penaltyId),
+  );
   const [total, notes] = await Promise.all([
     db.$count(staffNotes, isAboutPlayer),
     db
@@ -38,15 +44,15 @@ export async function listStaffNotes(
   return { notes, total };
 }
 
-type NewNote = { steamId64: SteamId64; text: string; now: Date; authorUserId: number };
+type NewNote = NoteSubject & { text: string; now: Date; authorUserId: number };
 
 /**
- * Adds a note about a player. Written to the audit log, without its text.
+ * Adds a note about a player, or about one of their penalties. Written to the audit log, without its text.
  * @param tx a transaction that has locked nothing about people yet.
  * @throws {InvalidInput} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
  * @throws {Forbidden} when the author is no longer a moderator or administrator.
  */
-export async function addStaffNote(tx: Db, { steamId64, text, now, authorUserId }: NewNote): Promise<void> {
+export async function addStaffNote(tx: Db, { text, now, authorUserId, ...subject }: NewNote): Promise<void> {
   const words = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
   if (!hasVisibleCharacter(words) || [...words].length > MAX_NOTE_LENGTH) {
     throw new InvalidInput(`A note has 1 to ${MAX_NOTE_LENGTH} characters`);
@@ -55,13 +61,13 @@ export async function addStaffNote(tx: Db, { steamId64, text, now, authorUserId 
   await lockActingUser(tx, authorUserId, { mayAct: mayReadRecords });
   const [note] = await tx
     .insert(staffNotes)
-    .values({ steamId64, authorUserId, text: words, createdAt: now })
+    .values({ ...subject, authorUserId, text: words, createdAt: now })
     .returning({ id: staffNotes.id });
   await recordAudit(tx, {
     actor: { userId: authorUserId },
     action: 'note.added',
-    subject: steamId64,
-    details: { noteId: note?.id },
+    subject: subject.steamId64,
+    details: { noteId: note?.id, ...(subject.penaltyId !== undefined && { penaltyId: subject.penaltyId }) },
   });
 }
 

@@ -122,6 +122,8 @@ function readSettings(env: Env) {
     appealUrl:
       matching(env, 'APPEAL_URL', LINK, 'an address of at most 512 characters') &&
       url(env, 'APPEAL_URL', ['http', 'https']),
+    /** Appeals on this site; undefined: none. */
+    appeals: appeals(env),
     /** Where vulnerabilities are reported. */
     securityContact: url(env, 'SECURITY_CONTACT', ['https', 'mailto']),
     tokensFor: oneOf(env, 'TOKENS_FOR', TOKEN_AUDIENCES) ?? 'everyone',
@@ -184,6 +186,14 @@ function readSettings(env: Env) {
     roles: roles(env),
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS) ?? 'info',
   };
+}
+
+/** @throws {InvalidInput} when players could appeal in two places. */
+function appeals(env: Env): { againDays: number } | undefined {
+  const againDays = number(env, 'APPEAL_AGAIN_DAYS', { fallback: 30, min: 0, max: 3650 });
+  if (oneOf(env, 'APPEALS', ['0', '1']) !== '1') return undefined;
+  if (env.read('APPEAL_URL') === undefined) return { againDays };
+  throw new InvalidInput('APPEALS=1 and APPEAL_URL are both set: players appeal in one place');
 }
 
 const ZONE_FORM = 'a time zone such as UTC or Europe/Warsaw';

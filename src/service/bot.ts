@@ -34,7 +34,7 @@ export async function startBot(context: Context): Promise<void> {
       token,
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
-      appealUrl: config.appealUrl,
+      appealUrl: config.appealUrl ?? (config.appeals && `${config.publicUrl}/account#penalties`),
       panels: listPanels(config.sources),
       database: context.database,
       servers: context.serverList,

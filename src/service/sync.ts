@@ -11,6 +11,7 @@ import { simpleAdminSystem } from '../import/simple-admin/simple-admin.ts';
 import { checkSourceUrl } from '../import/source/open-source.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { createVipMirror } from '../import/vipcore.ts';
+import { settleAppeals } from '../queries/appeals.ts';
 import { forgetHeldRemovals } from '../queries/held-removals.ts';
 import { recordExpiredPenalties } from '../queries/penalties/events.ts';
 import { markExpiredPenalties } from '../queries/penalties/expiry.ts';
@@ -22,6 +23,9 @@ import type { Context } from './context.ts';
 
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 export const EXPIRY_EVENTS_MS = 15_000;
+
+/** How late an appeal follows its penalty. */
+const APPEALS_MS = 15_000;
 
 /** How late a flag may be found that was given until an earlier end than all others. */
 const MAX_FLAG_PAUSE_MS = 5000;
@@ -49,6 +53,9 @@ export async function startSync({
     everyMs: EXPIRY_EVENTS_MS,
     work: () => recordExpiredPenalties(db, now()),
   });
+  if (config.appeals) {
+    repeat({ name: 'settling appeals', everyMs: APPEALS_MS, work: () => settleAppeals(db, now()) });
+  }
 
   const { simpleadmin, sourcebans, iks } = config.sources;
   const mirrored = [

@@ -2,6 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
 import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
+import { listAppealsOf } from '../../../src/queries/appeals.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
 import { Card } from '../layout/card.tsx';
 import { CopyButton } from '../layout/copy-button.tsx';
@@ -15,6 +16,7 @@ import type { AccountDeps, CardProps } from '../pages-deps.ts';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import { appealLinkOf, appealRoutes, OwnAppeals } from './appeals.tsx';
 import { DataCard, dataRoutes } from './data-card.tsx';
 import { DiscordCard, discordRoutes } from './discord-card.tsx';
 import { RoundSoundCard, roundSoundRoutes } from './round-sound-card.tsx';
@@ -57,18 +59,36 @@ export function accountRoutes(deps: AccountDeps): MemberRoute[] {
     ...discordRoutes(deps),
     ...sessionRoutes(deps),
     ...dataRoutes(deps),
+    ...appealRoutes(deps),
   ];
   const showAgain = (visit: MemberVisit) => <AccountPage deps={deps} visit={visit} />;
-  return routes.map((route) => (route.method === 'POST' ? { ...route, showAgain } : route));
+  return routes.map((route) => (route.method === 'POST' ? { showAgain, ...route } : route));
 }
 
 /** The member's own penalties. */
 async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedString> {
   const t = textsOf(visit.locale).penalties;
-  const record = await readRecordPage(deps.db, visit.user.steamId64, visit);
+  const { steamId64 } = visit.user;
+  const [record, appeals] = await Promise.all([
+    readRecordPage(deps.db, steamId64, visit),
+    deps.appeals ? listAppealsOf(deps.db, steamId64) : [],
+  ]);
   return (
-    <Card id="penalties" title={t.own} icon="shield" aside={record.total > 0 && t.count(record.total)}>
-      <PlayerRecordView record={record} visit={visit} path="/account" appealUrl={deps.appealUrl} />
+    <Card
+      id="penalties"
+      title={t.own}
+      icon="shield"
+      aside={record.total > 0 && t.count(record.total)}
+      notice={visit.notice}
+    >
+      <PlayerRecordView
+        record={record}
+        visit={visit}
+        path="/account"
+        appealUrl={deps.appealUrl}
+        linkOf={appealLinkOf(deps, appeals, visit)}
+      />
+      <OwnAppeals appeals={appeals} visit={visit} />
     </Card>
   );
 }

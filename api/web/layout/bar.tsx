@@ -19,6 +19,8 @@ export type Community = {
   discordInviteUrl: string | undefined;
   /** Whether the list of penalties is public. */
   arePenaltiesPublic: boolean;
+  /** Whether players appeal on this site. */
+  takesAppeals: boolean;
 };
 
 /** Where the guide to the API is shown in a language. */

@@ -12,7 +12,7 @@ import type { MemberVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */
 export type ModerationDeps = Pick<PagesDeps, 'db' | 'sounds' | 'webhooks' | 'lookUpSteamBans' | 'panels'> &
-  Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked'> & {
+  Pick<AccountDeps, 'site' | 'redirect' | 'onTokenRevoked' | 'appeals'> & {
     resolveVanity: ResolveVanity;
     fetchProfile: (steamId64: SteamId64) => Promise<SteamProfile>;
   };
@@ -27,10 +27,10 @@ export type Handler = (
 /** Shows a moderation page. */
 export type Show = (...request: Parameters<Handler>) => Promise<HtmlEscapedString>;
 
-const TABS = ['users', 'penalties', 'admins', 'sounds', 'webhooks', 'audit'] as const;
+const TABS = ['users', 'penalties', 'appeals', 'admins', 'sounds', 'webhooks', 'audit'] as const;
 type Tab = (typeof TABS)[number];
 /** The tabs of moderators; administrators have all. */
-const RECORD_TABS: readonly Tab[] = ['penalties', 'admins'];
+const RECORD_TABS: readonly Tab[] = ['penalties', 'appeals', 'admins'];
 
 type FrameProps = {
   site: Site;
@@ -47,7 +47,9 @@ type FrameProps = {
 export function Frame(props: FrameProps): JSX.Element {
   const { site, visit, cards = [], tab, title, children } = props;
   const { tabs, title: moderation } = textsOf(visit.locale).moderation;
-  const visibleTabs = isAdministrator(visit.user) ? TABS : RECORD_TABS;
+  const visibleTabs = (isAdministrator(visit.user) ? TABS : RECORD_TABS).filter(
+    (each) => each !== 'appeals' || site.takesAppeals,
+  );
   return (
     <Layout site={site} visit={visit} title={`${title ?? tabs[tab]} · ${moderation}`} cards={cards}>
       <div class="page-head">
@@ -77,4 +79,9 @@ export function Frame(props: FrameProps): JSX.Element {
 /** The path of the list of a tab. */
 export function pathOfTab(tab: Tab): string {
   return tab === 'users' ? '/account/moderation' : `/account/moderation/${tab}`;
+}
+
+/** The path of a penalty's page. */
+export function pathOfPenalty({ id }: { id: number }): string {
+  return `${pathOfTab('penalties')}/${id}`;
 }

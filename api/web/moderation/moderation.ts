@@ -3,11 +3,12 @@ import { isAdministrator, mayReadRecords } from '../../../src/domain/rights/admi
 import type { MemberRoute } from '../request/member-route.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import { showAdmins } from './admins-page.tsx';
+import { handleAppeal, showAppeal, showAppeals } from './appeals.tsx';
 import { showAudit } from './audit-page.tsx';
 import { type Handler, type ModerationDeps, pathOfTab, type Show } from './frame.tsx';
 import { showPenalties, showPenalty } from './penalties.tsx';
 import { removeSound, showSounds } from './round-sounds-page.tsx';
-import { addNote, removeNote } from './staff-notes.tsx';
+import { addNote, addPenaltyNote, removeNote, removePenaltyNote } from './staff-notes.tsx';
 import { showPlayer } from './user-page.tsx';
 import { block, revokeToken, saveFlags, unblock } from './user-rights.tsx';
 import { showUsers } from './users-page.tsx';
@@ -27,6 +28,15 @@ const OF_MODERATORS: readonly Route[] = [
   ['GET', USER, showPlayer],
   ['POST', `${USER}/notes`, addNote, showPlayer],
   ['POST', `${USER}/notes/:id/delete`, removeNote],
+];
+
+/** For moderators, while appeals are switched on. */
+const OF_APPEALS: readonly Route[] = [
+  ['GET', '/appeals', showAppeals],
+  ['GET', '/appeals/:id', showAppeal],
+  ['POST', '/appeals/:id', handleAppeal, showAppeal],
+  ['POST', '/penalties/:id/notes', addPenaltyNote, showPenalty],
+  ['POST', '/penalties/:id/notes/:note/delete', removePenaltyNote],
 ];
 
 /** Users with their tokens and flags, sounds, webhooks, and the audit log. */
@@ -69,5 +79,8 @@ export function moderationRoutes(deps: ModerationDeps): MemberRoute[] {
         ...(showAgain && { showAgain: (visit, params) => showAgain(deps, visit, params) }),
       }),
     );
-  return [...restrict(mayReadRecords, OF_MODERATORS), ...restrict(isAdministrator, OF_ADMINISTRATORS)];
+  return [
+    ...restrict(mayReadRecords, [...OF_MODERATORS, ...(deps.appeals ? OF_APPEALS : [])]),
+    ...restrict(isAdministrator, OF_ADMINISTRATORS),
+  ];
 }

@@ -39,18 +39,14 @@ import {
 import { type NamedPlayer, PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type Handler, pathOfTab } from './frame.tsx';
+import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
 import { findNamedPlayer } from './named-people.ts';
 import { pathOfPlayer } from './player-link.tsx';
+import { NotesCard } from './staff-notes.tsx';
 
 const PATH = pathOfTab('penalties');
 const PENALTIES_PER_PAGE = 50;
 const DAY_PARAMETERS = { createdFrom: 'created_from', createdTo: 'created_to' } as const;
-
-/** The path of a penalty's page. */
-export function pathOfPenalty({ id }: { id: number }): string {
-  return `${PATH}/${id}`;
-}
 
 /** The path of the list of penalties that an admin gave. */
 export function pathOfPenaltiesBy(steamId64: SteamId64): string {
@@ -243,7 +239,7 @@ function FilterForm({ filter, servers, visit }: FormProps): JSX.Element {
 }
 
 /** All that is known about a penalty: also who lifted it and why, and its source. */
-export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) => {
+export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { id }) => {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, visit.now);
   if (!details) throw new NotFound('no such penalty');
@@ -297,6 +293,13 @@ export const showPenalty: Handler = async ({ db, site, panels }, visit, { id }) 
           </p>
         )}
       </Card>
+      {appeals && penalty.playerSteamId !== UNKNOWN_STEAM_ID && (
+        <NotesCard
+          db={db}
+          subject={{ steamId64: penalty.playerSteamId, penaltyId: penalty.id }}
+          visit={visit}
+        />
+      )}
     </Frame>
   );
 };

@@ -1,15 +1,18 @@
+import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Db } from '../../../src/db/client.ts';
-import { InvalidInput } from '../../../src/domain/errors.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
+import { findPenalty } from '../../../src/queries/penalties/row.ts';
 import {
   addStaffNote,
   deleteStaffNote,
   listStaffNotes,
   MAX_NOTE_LENGTH,
   mayDeleteNote,
+  type NoteSubject,
   type StaffNote,
 } from '../../../src/queries/staff-notes.ts';
 import { Card } from '../layout/card.tsx';
@@ -19,23 +22,28 @@ import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { PostForm } from '../layout/post-form.tsx';
 import { claimForm } from '../request/forms/form.ts';
-import { parseRowId, tryParseRowId } from '../request/numbers.ts';
+import { parseRowId, tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import type { Handler } from './frame.tsx';
+import { type Handler, pathOfPenalty } from './frame.tsx';
 import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
-type NotesProps = { db: Db; steamId64: SteamId64; visit: MemberVisit };
+type NotesProps = { db: Db; subject: NoteSubject; visit: MemberVisit };
 
-/** A page of the notes about a player and the form for a new one. */
-export async function NotesCard({ db, steamId64, visit }: NotesProps): Promise<HtmlEscapedString> {
+/** The path of the page that shows notes. */
+function pathOfSubject({ steamId64, penaltyId }: NoteSubject): string {
+  return penaltyId === undefined ? pathOfPlayer({ steamId64 }) : pathOfPenalty({ id: penaltyId });
+}
+
+/** A page of the notes about a player, or about one of their penalties, and the form for a new one. */
+export async function NotesCard({ db, subject, visit }: NotesProps): Promise<HtmlEscapedString> {
   const page = tryParseRowId(visit.url.searchParams.get(PAGE_PARAMETER)) ?? 1;
-  const { notes, total } = await listStaffNotes(db, steamId64, { page, perPage: NOTES_PER_PAGE });
+  const { notes, total } = await listStaffNotes(db, subject, { page, perPage: NOTES_PER_PAGE });
   const t = textsOf(visit.locale).records.notes;
-  const path = pathOfPlayer({ steamId64 });
+  const path = pathOfSubject(subject);
   return (
     <Card id="notes" title={t.title} icon="info" notice={visit.notice}>
       {notes.length === 0 ? (
@@ -43,7 +51,7 @@ export async function NotesCard({ db, steamId64, visit }: NotesProps): Promise<H
       ) : (
         <ul class="notes">
           {notes.map((note) => (
-            <Note note={note} path={path} visit={visit} />
+            <Note note={note} subject={subject} visit={visit} />
           ))}
         </ul>
       )}
@@ -73,9 +81,10 @@ export async function NotesCard({ db, steamId64, visit }: NotesProps): Promise<H
   );
 }
 
-type NoteProps = { note: StaffNote; path: string; visit: MemberVisit };
+type NoteProps = { note: StaffNote; subject: NoteSubject; visit: MemberVisit };
 
-function Note({ note, path, visit }: NoteProps): JSX.Element {
+function Note({ note, subject, visit }: NoteProps): JSX.Element {
+  const path = pathOfSubject(subject);
   const { records, moderation, roundSound } = textsOf(visit.locale);
   const { notes: t } = records;
   return (
@@ -87,9 +96,15 @@ function Note({ note, path, visit }: NoteProps): JSX.Element {
           <span>{moderation.actors.member}</span>
         )}{' '}
         · <FullMoment at={note.createdAt} visit={visit} />
+        {note.penaltyId !== null && subject.penaltyId === undefined && (
+          <>
+            {' · '}
+            <a href={pathOfPenalty({ id: note.penaltyId })}>#{note.penaltyId}</a>
+          </>
+        )}
       </p>
       <p class="note-text" dir="auto">
-        {note.text}
+        {linkAddresses(note.text)}
       </p>
       {mayDeleteNote(visit.user, note) && (
         <ConfirmButton
@@ -111,32 +126,72 @@ function beginningOf(text: string): string {
   return characters.length > 200 ? `${characters.slice(0, 200).join('')}…` : characters.join('');
 }
 
+/**
+ * A text with its `https` addresses as links. One with a user name is none: it could pretend to lead elsewhere.
+ */
+function linkAddresses(text: string): Child[] {
+  return text.split(/(https:\/\/[^\s<>"]*[^\s<>".,;:!?)\]}'])/u).map((part, index) => {
+    const url = index % 2 === 1 ? URL.parse(part) : null;
+    if (url === null || url.username !== '' || url.password !== '') return part;
+    return (
+      <a href={url.href} rel="nofollow noopener noreferrer">
+        {part}
+      </a>
+    );
+  });
+}
+
 /** Adds a note about a player. @throws {PageError} 400 for an empty or too long text. */
-export const addNote: Handler = async ({ db, redirect }, visit, { steamid64 }) => {
-  const steamId64 = parsePlayerId(steamid64);
+export const addNote: Handler = (deps, visit, { steamid64 }) =>
+  saveNote(deps, visit, { steamId64: parsePlayerId(steamid64) });
+
+/** Adds a note about a penalty. @throws {PageError} 400 for an empty or too long text. */
+export const addPenaltyNote: Handler = async (deps, visit, { id }) =>
+  saveNote(deps, visit, await findSubject(deps.db, id, visit));
+
+/** The penalty of a path and its player. @throws {NotFound} for a penalty of an unknown player, too. */
+async function findSubject(db: Db, id: string | undefined, { now }: MemberVisit): Promise<NoteSubject> {
+  const penaltyId = tryParsePositive(id ?? null);
+  const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, now);
+  const steamId64 = details?.penalty.playerSteamId ?? UNKNOWN_STEAM_ID;
+  if (steamId64 === UNKNOWN_STEAM_ID) throw new NotFound('no such penalty of a known player');
+  return { steamId64, penaltyId };
+}
+
+async function saveNote(
+  { db, redirect }: Parameters<Handler>[0],
+  visit: MemberVisit,
+  subject: NoteSubject,
+): Promise<Response> {
   const { form, now, user } = visit;
   const text = form.get('text') ?? '';
   await db
     .transaction(async (tx) => {
       // Sent again, for example by a reload: the note is there already.
       if (!(await claimForm(tx, form, visit))) return;
-      await addStaffNote(tx, { steamId64, text, now, authorUserId: user.id });
+      await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
     })
     .catch((error: unknown) => {
       if (!(error instanceof InvalidInput)) throw error;
       throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
     });
-  return redirect(visit, `${pathOfPlayer({ steamId64 })}#notes`, 'note-added');
-};
+  return redirect(visit, `${pathOfSubject(subject)}#notes`, 'note-added');
+}
 
-/** Deletes a note. */
-export const removeNote: Handler = async ({ db, redirect }, visit, params) => {
-  const place = parseNotePath(params);
-  await deleteStaffNote(db, place, { userId: visit.user.id });
-  return redirect(visit, `${pathOfPlayer(place)}#notes`, 'note-deleted');
-};
+/** Deletes a note about a player. */
+export const removeNote: Handler = (deps, visit, { steamid64, id }) =>
+  deleteNote(deps, visit, { subject: { steamId64: parsePlayerId(steamid64) }, id });
 
-/** @throws {NotFound} */
-function parseNotePath({ steamid64, id }: Record<string, string>): { steamId64: SteamId64; id: number } {
-  return { steamId64: parsePlayerId(steamid64), id: parseRowId(id, 'note') };
+/** Deletes a note about a penalty. */
+export const removePenaltyNote: Handler = async (deps, visit, { id, note }) =>
+  deleteNote(deps, visit, { subject: await findSubject(deps.db, id, visit), id: note });
+
+async function deleteNote(
+  { db, redirect }: Parameters<Handler>[0],
+  visit: MemberVisit,
+  { subject, id }: { subject: NoteSubject; id: string | undefined },
+): Promise<Response> {
+  const note = { ...subject, id: parseRowId(id, 'note') };
+  await deleteStaffNote(db, note, { userId: visit.user.id });
+  return redirect(visit, `${pathOfSubject(subject)}#notes`, 'note-deleted');
 }

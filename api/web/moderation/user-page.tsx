@@ -10,8 +10,7 @@ import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
 import { PlayerRecordView, readRecordPage } from '../penalties/player-record-view.tsx';
 import type { MemberVisit } from '../request/visit.ts';
-import { Frame, type ModerationDeps, type Show } from './frame.tsx';
-import { pathOfPenalty } from './penalties.tsx';
+import { Frame, type ModerationDeps, pathOfPenalty, type Show } from './frame.tsx';
 import { parsePlayerId, pathOfPlayer } from './player-link.tsx';
 import { ProfileCard } from './player-profile.tsx';
 import { SoundTable } from './round-sounds-page.tsx';
@@ -56,7 +55,7 @@ export const showPlayer: Show = async (deps, visit, params) => {
           pathOfPenalty={pathOfPenalty}
         />
       </Card>
-      <NotesCard db={db} steamId64={steamId64} visit={visit} />
+      <NotesCard db={db} subject={{ steamId64 }} visit={visit} />
       {isAdmin && <SoundCard deps={deps} steamId64={steamId64} user={user} visit={visit} />}
       {isAdmin && !user && givenFlags.length > 0 && (
         <Card id="flags" title={moderation.flags} icon="shield">

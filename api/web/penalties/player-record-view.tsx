@@ -20,6 +20,8 @@ import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText, withoutEnd
 /** The path of a penalty's page. */
 type PathOfPenalty = (penalty: { id: number }) => string;
 
+type LinkOfPenalty = (penalty: { id: number }) => { href: string; label: string } | undefined;
+
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';
 const PENALTIES_PER_PAGE = 10;
@@ -33,6 +35,8 @@ type RecordProps = {
   pathOfPenalty?: PathOfPenalty;
   /** Linked below the active penalties. */
   appealUrl?: string | undefined;
+  /** A link in each active penalty. */
+  linkOf?: LinkOfPenalty;
 };
 
 /** Loads the page of a player's record that the query selects. */
@@ -46,7 +50,7 @@ export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit
 
 /** A page of a player's record: active penalties first, then ended ones. */
 export function PlayerRecordView(props: RecordProps): JSX.Element {
-  const { record, visit, path, pathOfPenalty, appealUrl } = props;
+  const { record, visit, path, pathOfPenalty, appealUrl, linkOf } = props;
   const t = textsOf(visit.locale).penalties;
   const activeRows = record.rows.filter(({ status }) => status === 'ACTIVE');
   const endedRows = record.rows.filter(({ status }) => status !== 'ACTIVE');
@@ -58,7 +62,7 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
       {activeRows.length > 0 && (
         <ul class="penalties">
           {activeRows.map((penalty) => (
-            <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} visit={visit} />
+            <ActivePenalty penalty={penalty} pathOf={pathOfPenalty} link={linkOf?.(penalty)} visit={visit} />
           ))}
         </ul>
       )}
@@ -105,10 +109,15 @@ export function PlayerRecordView(props: RecordProps): JSX.Element {
   );
 }
 
-type ActiveProps = { penalty: RecordedPenalty; pathOf: PathOfPenalty | undefined; visit: Visit };
+type ActiveProps = {
+  penalty: RecordedPenalty;
+  pathOf: PathOfPenalty | undefined;
+  link: ReturnType<LinkOfPenalty>;
+  visit: Visit;
+};
 
 /** An active penalty: type and end as the heading, then reason, admin, server and date. */
-function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
+function ActivePenalty({ penalty, pathOf, link, visit }: ActiveProps): JSX.Element {
   const t = textsOf(visit.locale).penalties;
   return (
     <li class={`penalty penalty-${penalty.type}`}>
@@ -141,6 +150,13 @@ function ActivePenalty({ penalty, pathOf, visit }: ActiveProps): JSX.Element {
           [t.columns.issued, <Moment at={penalty.createdAt} visit={visit} />],
         ]}
       />
+      {link && (
+        <p>
+          <a class="button button-quiet" href={link.href}>
+            {link.label}
+          </a>
+        </p>
+      )}
     </li>
   );
 }

@@ -113,13 +113,15 @@ export const usedNonces = pgTable(
   (table) => [index('used_nonces_expires').on(table.expiresAt)],
 );
 
-/** What moderators and admins note about players, with or without an account. */
+/** What moderators and admins note about players, with or without an account, and about penalties. */
 export const staffNotes = pgTable(
   'staff_notes',
   {
     id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
     /** Whom it is about. */
     steamId64: steamId64('steamid64').notNull(),
+    /** The player's penalty that it belongs to. */
+    penaltyId: bigint('penalty_id', { mode: 'number' }),
     /** Null: an author whose account was deleted. */
     authorUserId: integer('author_user_id').references(() => users.id, { onDelete: 'set null' }),
     text: text('text').notNull(),
@@ -128,6 +130,7 @@ export const staffNotes = pgTable(
   (table) => [
     index('staff_notes_player').on(table.steamId64, table.createdAt),
     index('staff_notes_author').on(table.authorUserId),
+    index('staff_notes_penalty').on(table.penaltyId).where(sql`penalty_id is not null`),
   ],
 );
 

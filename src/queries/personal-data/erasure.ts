@@ -3,6 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
 import { retryVictim } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
+import { appeals } from '../../db/schema/appeals.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { UNKNOWN_DISCORD_ID } from '../../domain/discord-id.ts';
@@ -82,6 +83,7 @@ async function eraseAccount(
   }
   await anonymiseOtherEvents(tx, steamId64);
   await tx.delete(userFlags).where(eq(userFlags.steamId64, steamId64));
+  await tx.delete(appeals).where(eq(appeals.playerSteamId, steamId64));
   await tx.delete(staffNotes).where(eq(staffNotes.steamId64, steamId64));
   await tx.delete(steamBans).where(eq(steamBans.steamId64, steamId64));
   // After the account: concurrent changes to it have written their entries by now.
@@ -98,12 +100,17 @@ async function eraseAccount(
   return { account: user !== undefined, penalties };
 }
 
-/** Anonymises a player in the events of other subjects than penalties, which name people by their SteamID alone. */
+/**
+ * Anonymises a player in the events of other subjects than penalties, which name people by their SteamID alone, and by their
+ * penalty. The rows stay, since cursors may point at them.
+ */
 async function anonymiseOtherEvents(tx: Db, steamId64: SteamId64): Promise<void> {
   const text = sql`${penaltyEvents.data}::text`;
+  const anonymous = sql`replace(${text}, ${`"${steamId64}"`}, ${`"${UNKNOWN_STEAM_ID}"`})::jsonb`;
+  const withoutAppeal = sql`jsonb_set(${anonymous}, '{appeal,id}', '0', false)`;
   await tx
     .update(penaltyEvents)
-    .set({ data: sql`replace(${text}, ${`"${steamId64}"`}, ${`"${UNKNOWN_STEAM_ID}"`})::jsonb` })
+    .set({ data: sql`jsonb_set(${withoutAppeal}, '{appeal,penalty_id}', '0', false)` })
     .where(and(isNotNull(penaltyEvents.data), like(text, `%"${steamId64}"%`)));
 }
 

@@ -10,6 +10,7 @@ import {
   userFlags,
   users,
 } from '../../db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../db/schema/appeals.ts';
 import { discordFeeds, discordMembers } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents, penaltyTallies, playerNames } from '../../db/schema/penalties.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
@@ -81,10 +82,31 @@ async function* readParts(db: Db, steamId64: SteamId64, now: Date): AsyncGenerat
   yield ['names', await select(playerNames, eq(player, steamId64), names)];
   const { id, text, createdAt } = staffNotes;
   const isAboutThem = eq(staffNotes.steamId64, steamId64);
-  yield ['staffNotes', await select(staffNotes, isAboutThem, { text, createdAt }).orderBy(id)];
+  yield [
+    'staffNotes',
+    await select(staffNotes, isAboutThem, { penaltyId: staffNotes.penaltyId, text, createdAt }).orderBy(id),
+  ];
   // What they noted is about others.
   const isByThem = eq(staffNotes.authorUserId, userId);
   yield ['staffNotesWritten', await select(staffNotes, isByThem, { id, createdAt }).orderBy(id)];
+  const isTheirAppeal = eq(appeals.playerSteamId, steamId64);
+  yield ['appeals', await select(appeals, isTheirAppeal).orderBy(appeals.id)];
+  // Without who of the staff wrote them.
+  const { authorUserId: ___, ...messageColumns } = getTableColumns(appealMessages);
+  const ownAppeals = db.select({ id: appeals.id }).from(appeals).where(isTheirAppeal);
+  yield [
+    'appealMessages',
+    await select(appealMessages, inArray(appealMessages.appealId, ownAppeals), messageColumns).orderBy(
+      appealMessages.id,
+    ),
+  ];
+  yield [
+    'appealMessagesWritten',
+    await select(appealMessages, eq(appealMessages.authorUserId, userId), {
+      id: appealMessages.id,
+      createdAt: appealMessages.createdAt,
+    }).orderBy(appealMessages.id),
+  ];
   yield ['userFlags', await select(userFlags, eq(userFlags.steamId64, steamId64))];
   yield ['steamBans', await select(steamBans, eq(steamBans.steamId64, steamId64))];
   const entries = or(
@@ -235,6 +257,7 @@ export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boole
     playerNames.steamId64,
     steamBans.steamId64,
     staffNotes.steamId64,
+    appeals.playerSteamId,
     auditLog.subject,
   ];
   for (const column of columns) {

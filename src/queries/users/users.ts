@@ -91,14 +91,19 @@ export async function lockUserFor(
 
 /**
  * The acting user, whose rights cannot change until the transaction ends.
+ * @param options.isAlone whether they do nothing else of the kind meanwhile, so that what they have done can be counted.
  * @throws {Forbidden} when they lack the right, are blocked ({@link Blocked}) or were deleted.
  */
 export async function lockActingUser(
   tx: Db,
   userId: number,
-  { mayAct }: { mayAct: (user: User) => boolean },
+  { mayAct, isAlone = false }: { mayAct: (user: User) => boolean; isAlone?: boolean },
 ): Promise<User> {
-  const [user] = await tx.select().from(users).where(eq(users.id, userId)).for('share');
+  const [user] = await tx
+    .select()
+    .from(users)
+    .where(eq(users.id, userId))
+    .for(isAlone ? 'no key update' : 'share');
   return requireRight(user, mayAct);
 }
 

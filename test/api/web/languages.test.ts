@@ -60,6 +60,7 @@ test('the guide comes in it too, and links to the other languages', async () => 
     logo: { load: async () => {}, url: () => undefined, respond: () => undefined },
     discordInviteUrl: undefined,
     arePenaltiesPublic: true,
+    takesAppeals: true,
   };
   const secure = (response: Response) => response;
   const app = openApiPage(facts, { site, secure });

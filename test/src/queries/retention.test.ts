@@ -8,6 +8,7 @@ import {
   usedNonces,
   users,
 } from '../../../src/db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -17,6 +18,7 @@ import { waitFor } from '../../support/wait.ts';
 const { db, url } = await createTestDatabase();
 const NOTHING = {
   api_tokens: 0,
+  appeals: 0,
   audit_log: 0,
   penalty_events: 0,
   erased_people: 0,
@@ -59,6 +61,24 @@ describe('old rows are deleted:', () => {
     expect(await deleteOldRows(db)).toEqual({ ...NOTHING, api_tokens: 4 });
     expect(await namesOf()).toEqual(kept.sort());
     expect(await deleteOldRows(db)).toEqual(NOTHING);
+  });
+
+  test('retention deletes appeals with their messages a year after the decision, never undecided ones', async () => {
+    const anAppeal = { penaltyId: 1, playerSteamId: aSteamId(1), wantsMessages: false };
+    const openedAt = new Date('2020-01-01T00:00:00Z');
+    const [old] = await db
+      .insert(appeals)
+      .values([
+        { ...anAppeal, openedAt, state: 'denied', decidedAt: ago('366 days') },
+        { ...anAppeal, openedAt, state: 'closed', decidedAt: ago('364 days') },
+        { ...anAppeal, openedAt },
+      ])
+      .returning();
+    const message = { appealId: old?.id ?? 0, kind: 'opened', text: 'x', createdAt: openedAt } as const;
+    await db.insert(appealMessages).values(message);
+    expect(await deleteOldRows(db)).toEqual({ ...NOTHING, appeals: 1 });
+    expect((await db.select().from(appeals)).map(({ state }) => state)).toEqual(['closed', 'undecided']);
+    expect(await db.$count(appealMessages)).toBe(0);
   });
 
   test('retention deletes all but the newest hundred of a user’s ended tokens at once', async () => {

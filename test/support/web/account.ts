@@ -39,6 +39,7 @@ export type AccountSiteOptions = {
   appealUrl?: string;
   timeZone?: string;
   arePenaltiesPublic?: boolean;
+  appeals?: { againDays: number };
   demoPeople?: PagesDeps['demoPeople'];
   limits?: Partial<PagesDeps['limits']>;
   /** By default there are no servers. */
@@ -82,6 +83,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       tokensFor: options.tokensFor ?? 'everyone',
       site: { name: 'Zagrywka', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
       arePenaltiesPublic: options.arePenaltiesPublic ?? false,
+      appeals: options.appeals,
       appealUrl: options.appealUrl,
       timeZone: options.timeZone ?? 'UTC',
     },

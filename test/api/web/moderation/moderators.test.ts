@@ -353,7 +353,11 @@ describe('staff notes', () => {
     await add(moderator, 'Do wglądu');
     const written = (await listNotes()).length;
     const exported = await readPerson(db, NEWCOMER, { actor: 'operator', now: NOW });
-    expect(exported.staffNotes).toContainEqual({ text: 'Do wglądu', createdAt: NOW.toISOString() });
+    expect(exported.staffNotes).toContainEqual({
+      penaltyId: null,
+      text: 'Do wglądu',
+      createdAt: NOW.toISOString(),
+    });
     const ofAuthor = await readPerson(db, MODERATOR, { actor: 'operator', now: NOW });
     expect(ofAuthor.staffNotesWritten).toHaveLength(written);
     expect(JSON.stringify(ofAuthor)).not.toContain('Do wglądu');

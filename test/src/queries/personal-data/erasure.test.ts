@@ -231,14 +231,14 @@ describe('work under way while somebody is erased', () => {
 
 test('anonymises them in events of other subjects', async () => {
   await connection`alter type penalty_event_type add value 'test.happened'`;
-  const data = { appeal: { id: 7, people: [id, aSteamId(1)] } };
+  const data = { appeal: { id: 7, penalty_id: 8, people: [id, aSteamId(1)] } };
   await db.transaction((tx) => recordEvent(tx, 'test.happened' as never, data));
   await erase();
   const [event] = await db
     .select({ data: penaltyEvents.data })
     .from(penaltyEvents)
     .where(isNotNull(penaltyEvents.data));
-  expect(event?.data).toEqual({ appeal: { id: 7, people: ['0', aSteamId(1)] } });
+  expect(event?.data).toEqual({ appeal: { id: 0, penalty_id: 0, people: ['0', aSteamId(1)] } });
   expect(await traces()).toEqual([]);
 });
 

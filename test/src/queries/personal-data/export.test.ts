@@ -11,6 +11,7 @@ import {
   userFlags,
   users,
 } from '../../../../src/db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
 import { discordFeeds, discordMembers } from '../../../../src/db/schema/discord.ts';
 import {
   penalties,
@@ -48,6 +49,8 @@ const PARTS = {
   penaltyTallies,
   names: playerNames,
   staffNotes,
+  appeals,
+  appealMessages,
   steamBans,
   userFlags,
   discordFeeds,
@@ -68,6 +71,7 @@ const LEFT_OUT = [
   'staff_notes.id',
   'staff_notes.steamid64',
   'staff_notes.author_user_id',
+  'appeal_messages.author_user_id',
 ];
 /** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
@@ -109,6 +113,13 @@ await db.insert(discordMembers).values({ discordId: '80351110224678912', roles: 
 await db
   .insert(staffNotes)
   .values({ steamId64: ID, authorUserId: admin.id, text: 'about me', createdAt: now });
+const [appeal] = await db
+  .insert(appeals)
+  .values({ penaltyId: 1, playerSteamId: ID, openedAt: now, wantsMessages: false })
+  .returning();
+await db
+  .insert(appealMessages)
+  .values({ appealId: appeal?.id ?? 0, kind: 'opened', text: 'by me', createdAt: now });
 await db.insert(discordFeeds).values({
   subject: 'penalties',
   channelId: '1',

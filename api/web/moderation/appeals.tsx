@@ -1,0 +1,188 @@
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import {
+  APPEAL_STATES,
+  MESSAGE_LENGTH,
+  mayHandleAppeal,
+  STAFF_ACTIONS,
+  type StaffAction,
+} from '../../../src/domain/appeal.ts';
+import { Forbidden, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
+import { findPanelUrl } from '../../../src/domain/panel.ts';
+import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
+import { actOnAppeal, findAppeal, type ListedAppeal, listAppeals } from '../../../src/queries/appeals.ts';
+import { Conversation, MessageField, stateOf, submitAppealForm } from '../appeals/conversation.tsx';
+import { Card, ProblemLine } from '../layout/card.tsx';
+import { Facts } from '../layout/facts.tsx';
+import { SelectField } from '../layout/form-fields.tsx';
+import { ListTable } from '../layout/list-table.tsx';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Moment } from '../layout/moment.tsx';
+import { PagesNav } from '../layout/pages-nav.tsx';
+import { nameOf } from '../layout/person.tsx';
+import { PostForm } from '../layout/post-form.tsx';
+import { SearchButton } from '../layout/search-form.tsx';
+import { AdminName, numberedType, PenaltyStatusText, ReasonText } from '../penalties/penalty-words.tsx';
+import { parseRowId, tryParseRowId } from '../request/numbers.ts';
+import type { MemberVisit } from '../request/visit.ts';
+import { Frame, type Handler, pathOfPenalty, pathOfTab, type Show } from './frame.tsx';
+import { pathOfPlayer } from './player-link.tsx';
+
+const PATH = pathOfTab('appeals');
+const APPEALS_PER_PAGE = 50;
+
+/** The appeals of all players: those that wait for a decision first. */
+export const showAppeals: Handler = async ({ db, site }, visit) => {
+  const { searchParams } = visit.url;
+  const state = APPEAL_STATES.find((each) => each === searchParams.get('state'));
+  const type = PENALTY_TYPES.find((each) => each === searchParams.get('type'));
+  const page = tryParseRowId(searchParams.get('page')) ?? 1;
+  const { rows, total } = await listAppeals(db, { state, type }, { page, perPage: APPEALS_PER_PAGE });
+  const { appeals: t, penalties } = textsOf(visit.locale);
+  return (
+    <Frame site={site} visit={visit} tab="appeals">
+      <Card id="appeals" title={t.title} icon="shield" aside={t.count(total)}>
+        <form method="get" action={PATH} class="search">
+          <div class="filters">
+            <SelectField
+              name="state"
+              label={t.columns.state}
+              options={[['', t.everyState], ...APPEAL_STATES.map((each) => [each, t.states[each]] as const)]}
+              value={state}
+            />
+            <SelectField
+              name="type"
+              label={penalties.columns.type}
+              options={[
+                ['', penalties.everyType],
+                ...PENALTY_TYPES.map((each) => [each, penalties.types[each]] as const),
+              ]}
+              value={type}
+            />
+          </div>
+          <SearchButton label={penalties.find} />
+        </form>
+        <ListTable
+          rows={rows}
+          empty={t.none}
+          columns={[
+            [t.columns.player, (row) => <PlayerOfAppeal row={row} visit={visit} />, 'list-words'],
+            [t.columns.penalty, ({ appeal, penalty }) => penaltyOf(appeal.penaltyId, penalty, visit)],
+            [t.columns.state, ({ appeal }) => stateOf(appeal, visit)],
+            [t.columns.messages, ({ messages }) => messages],
+            [t.columns.opened, ({ appeal }) => <Moment at={appeal.openedAt} visit={visit} />],
+            [
+              t.columns.decided,
+              ({ appeal }) => appeal.decidedAt && <Moment at={appeal.decidedAt} visit={visit} />,
+              ({ appeal }) => (appeal.decidedAt ? '' : 'list-nothing'),
+            ],
+          ]}
+        />
+        <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / APPEALS_PER_PAGE)} />
+      </Card>
+    </Frame>
+  );
+};
+
+type RowProps = { row: ListedAppeal; visit: MemberVisit };
+
+/** The player, with a link to the appeal unless it is the visitor's own. */
+function PlayerOfAppeal({ row: { appeal, penalty }, visit }: RowProps): JSX.Element {
+  const player = { nickname: penalty?.playerName ?? '', steamId64: appeal.playerSteamId };
+  const shown = <bdi>{nameOf(player, visit.locale)}</bdi>;
+  return mayHandleAppeal(visit.user, appeal) ? <a href={`${PATH}/${appeal.id}`}>{shown}</a> : shown;
+}
+
+function penaltyOf(id: number, penalty: ListedAppeal['penalty'], { locale }: MemberVisit): string {
+  return penalty ? numberedType({ id, type: penalty.type }, textsOf(locale).penalties) : `#${id}`;
+}
+
+/** An appeal with its conversation, and the form to ask the player or to decide. */
+export const showAppeal: Show = async ({ db, site, panels }, visit, { id }) => {
+  const found = await findAppeal(db, parseRowId(id, 'appeal'), visit.now);
+  if (!found) throw new NotFound('no such appeal');
+  const { appeal, messages, penalty: details } = found;
+  if (!mayHandleAppeal(visit.user, appeal)) throw new Forbidden('nobody handles their own appeal');
+  const { appeals: t, penalties, records } = textsOf(visit.locale);
+  const penalty = details?.penalty;
+  const panelUrl = penalty && findPanelUrl(panels, penalty);
+  const title = t.against(appeal.penaltyId);
+  return (
+    <Frame site={site} visit={visit} tab="appeals" title={title}>
+      <Card id="appeal" title={title} icon="shield" aside={stateOf(appeal, visit)} notice={visit.notice}>
+        <Facts
+          class="facts facts-inline"
+          facts={[
+            [
+              penalties.columns.player,
+              <a href={pathOfPlayer({ steamId64: appeal.playerSteamId })}>
+                <bdi>
+                  {nameOf(
+                    { nickname: penalty?.playerName ?? '', steamId64: appeal.playerSteamId },
+                    visit.locale,
+                  )}
+                </bdi>
+              </a>,
+            ],
+            [
+              t.columns.penalty,
+              penalty && <a href={pathOfPenalty(penalty)}>{numberedType(penalty, penalties)}</a>,
+            ],
+            [penalties.columns.status, penalty && <PenaltyStatusText penalty={penalty} visit={visit} />],
+            [penalties.columns.reason, penalty && <ReasonText reason={penalty.reason} visit={visit} />],
+            [penalties.columns.admin, penalty && <AdminName penalty={penalty} visit={visit} />],
+          ]}
+        />
+        {panelUrl !== undefined && (
+          <p>
+            <a class="button" href={panelUrl} rel="noreferrer noopener">
+              {records.penalty.panel}
+            </a>
+          </p>
+        )}
+        <Conversation appeal={appeal} messages={messages} isForStaff visit={visit} />
+        {appeal.state === 'undecided' && (
+          <>
+            {penalty?.adminSteamId === visit.user.steamId64 && <ProblemLine message={t.issuedByYou} />}
+            <PostForm
+              visit={visit}
+              action={`${PATH}/${appeal.id}#appeal`}
+              isSentOnce
+              class="create create-stacked"
+            >
+              <MessageField label={t.toPlayer} hint={t.decideHint} limits={MESSAGE_LENGTH} visit={visit} />
+              <p class="row">
+                {STAFF_ACTIONS.map((action) => (
+                  <button class="button" type="submit" name="action" value={action}>
+                    {t.actions[action]}
+                  </button>
+                ))}
+              </p>
+            </PostForm>
+          </>
+        )}
+      </Card>
+    </Frame>
+  );
+};
+
+/** Asks the player something, or decides an appeal. */
+export const handleAppeal: Handler = async (deps, visit, { id }) => {
+  const appealId = parseRowId(id, 'appeal');
+  const action = parseAction(visit.form.get('action'));
+  const path = `${PATH}/${appealId}#appeal`;
+  return submitAppealForm(deps, visit, {
+    pathOf: () => path,
+    otherwise: path,
+    work: async (tx, writing) => {
+      await actOnAppeal(tx, appealId, { ...writing, action });
+      return appealId;
+    },
+  });
+};
+
+/** @throws {InvalidInput} */
+function parseAction(text: string | undefined): StaffAction {
+  const action = STAFF_ACTIONS.find((each) => each === text);
+  if (!action) throw new InvalidInput(`action is none of ${STAFF_ACTIONS.join(', ')}`);
+  return action;
+}

@@ -1,0 +1,52 @@
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import type { AppealNews, AppealState, MessageKind } from '../../domain/appeal.ts';
+import { users } from './accounts.ts';
+import { instant, steamId64 } from './columns.ts';
+
+/** Appeals of players against their penalties. */
+export const appeals = pgTable(
+  'appeals',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    /** Not a foreign key: a restored backup or another program may have removed it. */
+    penaltyId: bigint('penalty_id', { mode: 'number' }).notNull(),
+    playerSteamId: steamId64('player_steamid').notNull(),
+    state: text('state').$type<AppealState>().notNull().default('undecided'),
+    openedAt: instant('opened_at').notNull(),
+    /** When it was accepted, denied or closed. */
+    decidedAt: instant('decided_at'),
+    /** When the source lifted or removed the penalty of an accepted appeal. */
+    carriedOutAt: instant('carried_out_at'),
+    /** Whether the player wants direct messages on Discord. */
+    wantsMessages: boolean('wants_messages').notNull(),
+    /** What the player has yet to be told on Discord. */
+    untold: text('untold').$type<AppealNews>(),
+  },
+  (table) => [
+    uniqueIndex('appeals_undecided').on(table.penaltyId).where(sql`state = 'undecided'`),
+    index('appeals_penalty').on(table.penaltyId),
+    index('appeals_player').on(table.playerSteamId),
+    index('appeals_untold').on(table.id).where(sql`untold is not null`),
+  ],
+);
+
+/** The conversation of an appeal, decisions included. */
+export const appealMessages = pgTable(
+  'appeal_messages',
+  {
+    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
+    appealId: integer('appeal_id')
+      .notNull()
+      .references(() => appeals.id, { onDelete: 'cascade' }),
+    kind: text('kind').$type<MessageKind>().notNull(),
+    /** Who wrote it for the staff; null for the player's, and for an author whose account was deleted. */
+    authorUserId: integer('author_user_id').references(() => users.id, { onDelete: 'set null' }),
+    text: text('text').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (table) => [
+    index('appeal_messages_appeal').on(table.appealId, table.id),
+    index('appeal_messages_author').on(table.authorUserId),
+  ],
+);

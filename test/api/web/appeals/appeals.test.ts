@@ -1,0 +1,460 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { users } from '../../../../src/db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
+import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
+import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { listAppealsOf, settleAppeals } from '../../../../src/queries/appeals.ts';
+import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
+import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { readPerson } from '../../../support/database/person-export.ts';
+import { type Browser, openBrowser } from '../../../support/web/browser.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
+import { textOf } from '../../../support/web/page-text.ts';
+
+const { db, site, startSite, signedIn } = await openMemberSite({ appeals: { againDays: 30 } });
+const { appeals: t, notices, errors } = PAGE_TEXTS.en;
+const { origin } = site;
+const QUEUE = '/account/moderation/appeals';
+const TEXT = 'I was not cheating: here is a demo of the round.';
+const NOW = new Date();
+const DAY_MS = 86_400_000;
+const [ADMIN, MODERATOR, ISSUER] = [901, 902, 903];
+let admin: Browser;
+let moderator: Browser;
+let lastPlayer = 2000;
+
+beforeAll(async () => {
+  await insertUser(db, ADMIN, { nickname: 'Szef', isAdmin: true });
+  await insertUser(db, MODERATOR, { nickname: 'Moderatorka', isModerator: true });
+  await insertUser(db, ISSUER, { nickname: 'Ala', isModerator: true });
+  admin = await signedIn(ADMIN);
+  moderator = await signedIn(MODERATOR);
+});
+
+/** A signed-in player with an active ban. */
+async function aBannedPlayer(values: Partial<typeof penalties.$inferInsert> = {}) {
+  lastPlayer += 1;
+  const number = lastPlayer;
+  const steamId64 = aSteamId(number);
+  const [ban] = await insertPenalties(db, [
+    { playerSteamId: steamId64, playerName: `Banned ${number}`, adminSteamId: aSteamId(ISSUER), ...values },
+  ]);
+  const browser = await signedIn(number);
+  return { number, steamId64, browser, penaltyId: ban?.id ?? 0 };
+}
+
+const appeal = (browser: Browser, penaltyId: number, form: Record<string, string> = {}) =>
+  browser.post(`/account/penalties/${penaltyId}/appeal`, { text: TEXT, ...form });
+
+/** Opens an appeal. @returns its id. */
+async function openedBy({ browser, penaltyId }: { browser: Browser; penaltyId: number }): Promise<number> {
+  const { location } = await appeal(browser, penaltyId);
+  return Number(location.split('/').at(-1));
+}
+
+const decide = (browser: Browser, id: number, action: string, text = 'Because.') =>
+  browser.post(`${QUEUE}/${id}`, { action, text });
+
+const exportOf = (steamId64: SteamId64) => readPerson(db, steamId64, { actor: 'operator', now: NOW });
+
+const stateOf = async (id: number) => (await db.select().from(appeals).where(eq(appeals.id, id)))[0];
+
+const eventsOf = async (id: number) =>
+  (await db.select().from(penaltyEvents).orderBy(penaltyEvents.id)).flatMap(({ type, data }) => {
+    const { appeal: payload } = (data ?? {}) as { appeal?: { id: number } };
+    return payload?.id === id ? [{ type, ...payload }] : [];
+  });
+
+describe('a player', () => {
+  test('appeals against a penalty in force, once, and reads the conversation', async () => {
+    const player = await aBannedPlayer();
+    const account = await player.browser.get('/account');
+    expect(account.text).toContain(`href="/account/penalties/${player.penaltyId}/appeal"`);
+    const form = await player.browser.get(`/account/penalties/${player.penaltyId}/appeal`);
+    const [id] = [
+      Number(
+        (await appeal(player.browser, player.penaltyId, { form_id: form.field('form_id') ?? '' })).location
+          .split('/')
+          .at(-1),
+      ),
+    ];
+    const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
+    expect(page).toContain(TEXT);
+    expect(page).toContain(t.states.undecided);
+    const after = (await player.browser.get('/account')).text;
+    expect(after).toContain(`href="/account/appeals/${id}"`);
+    expect(after).not.toContain(`href="/account/penalties/${player.penaltyId}/appeal"`);
+    const second = await player.browser.follow(await appeal(player.browser, player.penaltyId));
+    expect(textOf(second.text)).toContain(notices['appeal-undecided']);
+    expect(await listAppealsOf(db, player.steamId64)).toHaveLength(1);
+    expect(await eventsOf(id)).toEqual([
+      {
+        type: 'appeal.opened',
+        id,
+        state: 'undecided',
+        is_carried_out: false,
+        penalty_id: player.penaltyId,
+        player_steamid: player.steamId64,
+      },
+    ] as never);
+  });
+
+  test('a player is told how long an appeal may be, and keeps what they wrote', async () => {
+    const player = await aBannedPlayer();
+    for (const text of ['Please unban me now', '💥'.repeat(2001), '\u200b'.repeat(30)]) {
+      const page = await appeal(player.browser, player.penaltyId, { text });
+      expect(page.status).toBe(400);
+      expect(textOf(page.text)).toContain(errors['appeal-text'](2000));
+      expect(page.text).toContain(text);
+    }
+    expect((await appeal(player.browser, player.penaltyId, { text: '💥'.repeat(2000) })).status).toBe(303);
+  });
+
+  test('appeals only against their own penalties in force', async () => {
+    const [player, other] = [await aBannedPlayer(), await aBannedPlayer()];
+    expect((await appeal(player.browser, other.penaltyId)).status).toBe(404);
+    expect((await player.browser.get(`/account/penalties/${other.penaltyId}/appeal`)).status).toBe(404);
+    const lifted = await aBannedPlayer({ status: 'UNBANNED' });
+    const gone = await aBannedPlayer({ goneAt: NOW });
+    const over = await aBannedPlayer({ durationMinutes: 1, endsAt: new Date(NOW.getTime() - 60_000) });
+    for (const { browser, penaltyId } of [lifted, gone, over]) {
+      const page = await browser.follow(await appeal(browser, penaltyId));
+      expect(textOf(page.text)).toContain(notices['appeal-not-in-force']);
+    }
+  });
+
+  test('a player has at most three undecided appeals, however many are sent at once', async () => {
+    const player = await aBannedPlayer();
+    const more = await insertPenalties(
+      db,
+      Array.from({ length: 4 }, () => ({ playerSteamId: player.steamId64, type: 'gag' as const })),
+    );
+    const targets = [player.penaltyId, ...more.map(({ id }) => id)];
+    await player.browser.get(`/account/penalties/${player.penaltyId}/appeal`);
+    const pages = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => appeal(player.browser, targets[index % 5] ?? 0)),
+    );
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([303]));
+    expect(await listAppealsOf(db, player.steamId64)).toHaveLength(3);
+  });
+
+  test('appeals again only some days after a denial, and never after an acceptance', async () => {
+    const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+    const decidedAt = (id: number, at: Date) =>
+      db.update(appeals).set({ decidedAt: at }).where(eq(appeals.id, id));
+    const denied = await aBannedPlayer();
+    const id = await openedBy(denied);
+    await decide(moderator, id, 'denied');
+    await decidedAt(id, daysAgo(29.9));
+    const early = await denied.browser.follow(await appeal(denied.browser, denied.penaltyId));
+    expect(textOf(early.text)).toContain(notices['appeal-denied']);
+    await decidedAt(id, daysAgo(30));
+    expect((await appeal(denied.browser, denied.penaltyId)).location).toMatch(/^\/account\/appeals\/\d+$/);
+
+    const accepted = await aBannedPlayer();
+    const acceptedId = await openedBy(accepted);
+    await decide(moderator, acceptedId, 'accepted');
+    await decidedAt(acceptedId, daysAgo(3000));
+    const never = await accepted.browser.follow(await appeal(accepted.browser, accepted.penaltyId));
+    expect(textOf(never.text)).toContain(notices['appeal-accepted']);
+  });
+
+  test('answers while an appeal is undecided, with 20 messages in all', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const answer = () => player.browser.post(`/account/appeals/${id}`, { text: 'x' });
+    for (let number = 2; number <= 20; number++)
+      expect((await answer()).location).toBe(`/account/appeals/${id}`);
+    const page = await player.browser.follow(await answer());
+    expect(textOf(page.text)).toContain(notices['appeal-too-many-messages']);
+    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(20);
+    expect((await eventsOf(id)).filter(({ type }) => type === 'appeal.answered')).toHaveLength(19);
+    await decide(moderator, id, 'denied');
+    const late = await player.browser.follow(await answer());
+    expect(textOf(late.text)).toContain(notices['appeal-decided']);
+  });
+
+  test('sees no appeal of somebody else, and no name of staff', async () => {
+    const [player, other] = [await aBannedPlayer(), await aBannedPlayer()];
+    const id = await openedBy(player);
+    await decide(moderator, id, 'asked', 'Which round?');
+    expect((await other.browser.get(`/account/appeals/${id}`)).status).toBe(404);
+    expect((await other.browser.post(`/account/appeals/${id}`, { text: 'x' })).status).toBe(404);
+    const page = (await player.browser.get(`/account/appeals/${id}`)).text;
+    expect(textOf(page)).toContain('Which round?');
+    expect(page).not.toContain('Moderatorka');
+    expect(page).not.toContain(aSteamId(MODERATOR));
+  });
+
+  test('reads texts as they were written, whatever is in them', async () => {
+    const player = await aBannedPlayer();
+    const hostile = '<script>alert(1)</script> ‮txt.exe https://user@evil.example zażółć 漢字 \u0001';
+    const { location } = await appeal(player.browser, player.penaltyId, { text: hostile });
+    const page = await player.browser.get(location);
+    expect(page.text).toContain(Bun.escapeHTML(hostile));
+    expect(page.text).not.toContain('<script>alert(1)</script>');
+    expect(page.text).not.toContain('href="https://user@evil.example');
+  });
+});
+
+describe('the staff', () => {
+  test('lists undecided appeals first, the oldest first, then decided ones, the newest first', async () => {
+    const players = [
+      await aBannedPlayer(),
+      await aBannedPlayer(),
+      await aBannedPlayer(),
+      await aBannedPlayer(),
+    ];
+    const ids: number[] = [];
+    for (const player of players) ids.push(await openedBy(player));
+    const [first = 0, second = 0, third = 0, fourth = 0] = ids;
+    await decide(admin, first, 'denied');
+    await decide(admin, fourth, 'accepted');
+    const orderIn = async (query: string) => {
+      const { text } = await moderator.get(`${QUEUE}${query}`);
+      const shown = [...text.matchAll(/moderation\/appeals\/(\d+)"/g)].map((match) => Number(match[1]));
+      return shown.filter((id) => ids.includes(id));
+    };
+    expect(await orderIn('')).toEqual([second, third, fourth, first]);
+    expect(await orderIn('?state=denied')).toEqual([first]);
+    expect(await orderIn('?state=undecided&type=ban')).toEqual([second, third]);
+    expect(await orderIn('?type=gag')).toEqual([]);
+    expect((await moderator.get(`${QUEUE}?state=nonsense&page=99`)).status).toBe(200);
+  });
+
+  test('asks and decides, and the player sees it', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    expect((await decide(moderator, id, 'asked', 'Which round?')).status).toBe(303);
+    await decide(moderator, id, 'accepted', 'You are right.');
+    const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
+    expect(page).toContain('You are right.');
+    expect(page).toContain(`${t.states.accepted}, ${t.notCarriedOut}`);
+    expect((await db.select().from(penalties).where(eq(penalties.id, player.penaltyId)))[0]?.status).toBe(
+      'ACTIVE',
+    );
+    const types = (await eventsOf(id)).map(({ type }) => type);
+    expect(types).toEqual(['appeal.opened', 'appeal.answered', 'appeal.decided']);
+    const actions = (await listAuditEntries(db, { person: player.steamId64 })).map(({ action, details }) => [
+      action,
+      details,
+    ]);
+    const details = { appealId: id, penaltyId: player.penaltyId };
+    expect(actions.slice(0, 3)).toEqual([
+      ['appeal.accepted', details],
+      ['appeal.asked', details],
+      ['appeal.opened', details],
+    ]);
+  });
+
+  test('decides once when two decide in the same second', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const pages = await Promise.all([decide(moderator, id, 'denied'), decide(admin, id, 'accepted')]);
+    const texts = await Promise.all([moderator.follow(pages[0]), admin.follow(pages[1])]);
+    const told = texts.filter(({ text }) => textOf(text).includes(notices['appeal-decided']));
+    expect(told).toHaveLength(1);
+    const decisions = (await eventsOf(id)).filter(({ type }) => type === 'appeal.decided');
+    expect(decisions).toHaveLength(1);
+    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(2);
+  });
+
+  test('never handles an own appeal, and is warned about an own penalty', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const issuer = await signedIn(ISSUER);
+    expect(textOf((await issuer.get(`${QUEUE}/${id}`)).text)).toContain(t.issuedByYou);
+    expect(textOf((await moderator.get(`${QUEUE}/${id}`)).text)).not.toContain(t.issuedByYou);
+    await insertUser(db, 904, { isModerator: true });
+    const [ban] = await insertPenalties(db, [{ playerSteamId: aSteamId(904) }]);
+    const own = await signedIn(904);
+    const ownId = await openedBy({ browser: own, penaltyId: ban?.id ?? 0 });
+    expect((await own.get(`${QUEUE}/${ownId}`)).status).toBe(403);
+    expect((await decide(own, ownId, 'accepted')).status).toBe(403);
+    expect((await stateOf(ownId))?.state).toBe('undecided');
+  });
+
+  test('a decision is refused without a text, and for an action that does not exist', async () => {
+    const id = await openedBy(await aBannedPlayer());
+    const empty = await decide(moderator, id, 'denied', '  ');
+    expect(empty.status).toBe(400);
+    expect(textOf(empty.text)).toContain(errors['appeal-message'](2000));
+    expect((await decide(moderator, id, 'closed')).status).toBe(400);
+    expect((await stateOf(id))?.state).toBe('undecided');
+  });
+});
+
+test('appeals open only to those who may, for every address and form', async () => {
+  const player = await aBannedPlayer();
+  const id = await openedBy(player);
+  const ban = `/account/moderation/penalties/${player.penaltyId}`;
+  const pages = [
+    `/account/penalties/${player.penaltyId}/appeal`,
+    `/account/appeals/${id}`,
+    QUEUE,
+    `${QUEUE}/${id}`,
+  ];
+  const forms = [...pages.filter((path) => path !== QUEUE), `${ban}/notes`, `${ban}/notes/1/delete`];
+  const blocked = await aBannedPlayer();
+  const statusesOf = async (browser: Browser) => {
+    await browser.get('/account');
+    const read = pages.map(async (path) => (await browser.get(path)).status);
+    // Without an action or a text a form that is open is refused as incomplete, and a note is not found.
+    const sent = forms.map(async (path) => (await browser.post(path)).status);
+    return [await Promise.all(read), await Promise.all(sent)];
+  };
+  const [guest, other] = [openBrowser(origin), await aBannedPlayer()];
+  await db.update(users).set({ blockedAt: NOW }).where(eq(users.steamId64, blocked.steamId64));
+  expect(await statusesOf(guest)).toEqual([
+    [303, 303, 303, 303],
+    [401, 401, 401, 401, 401],
+  ]);
+  expect(await statusesOf(blocked.browser)).toEqual([
+    [403, 403, 403, 403],
+    [403, 403, 403, 403, 403],
+  ]);
+  expect(await statusesOf(other.browser)).toEqual([
+    [404, 404, 403, 403],
+    [404, 404, 403, 403, 403],
+  ]);
+  for (const browser of [moderator, admin, await signedIn(900)]) {
+    expect(await statusesOf(browser)).toEqual([
+      [404, 404, 200, 200],
+      [404, 404, 400, 400, 404],
+    ]);
+  }
+  for (const path of forms) {
+    const form = { action: 'denied', text: 'x' };
+    const forged = [
+      await moderator.post(path, { ...form, csrf_token: 'forged' }),
+      await moderator.post(path, form, { 'sec-fetch-site': 'cross-site' }),
+    ];
+    expect(forged.map(({ status }) => status)).toEqual([403, 403]);
+  }
+  expect((await stateOf(id))?.state).toBe('undecided');
+});
+
+describe('a penalty that changes', () => {
+  const change = (id: number, values: Partial<typeof penalties.$inferInsert>) =>
+    db.update(penalties).set(values).where(eq(penalties.id, id));
+
+  test('closes an undecided appeal when it ends, is lifted or is removed', async () => {
+    const players = [await aBannedPlayer(), await aBannedPlayer(), await aBannedPlayer()];
+    const ids = await Promise.all(players.map(openedBy));
+    await settleAppeals(db, new Date());
+    expect((await stateOf(ids[0] ?? 0))?.state).toBe('undecided');
+    await change(players[0]?.penaltyId ?? 0, { endsAt: NOW, durationMinutes: 60 });
+    await change(players[1]?.penaltyId ?? 0, { status: 'UNBANNED' });
+    await change(players[2]?.penaltyId ?? 0, { goneAt: NOW });
+    expect(await settleAppeals(db, new Date())).toBe(3);
+    for (const id of ids) {
+      expect((await stateOf(id))?.state).toBe('closed');
+      expect((await eventsOf(id)).at(-1)).toMatchObject({ type: 'appeal.decided', state: 'closed' } as never);
+    }
+    expect(await settleAppeals(db, new Date())).toBe(0);
+    const page = textOf((await players[0]?.browser.get(`/account/appeals/${ids[0]}`))?.text ?? '');
+    expect(page).toContain(t.closedLead);
+  });
+
+  test('marks an accepted appeal as carried out when it is lifted or removed, not when it ends', async () => {
+    const players = [await aBannedPlayer(), await aBannedPlayer(), await aBannedPlayer()];
+    const ids = await Promise.all(players.map(openedBy));
+    for (const id of ids) await decide(moderator, id, 'accepted');
+    await change(players[0]?.penaltyId ?? 0, { status: 'UNBANNED' });
+    await change(players[1]?.penaltyId ?? 0, { goneAt: NOW });
+    await change(players[2]?.penaltyId ?? 0, { status: 'EXPIRED' });
+    await settleAppeals(db, new Date());
+    const carriedOut = await Promise.all(ids.map(async (id) => (await stateOf(id))?.carriedOutAt));
+    expect(carriedOut).toEqual([expect.any(Date), expect.any(Date), null]);
+    expect((await eventsOf(ids[0] ?? 0)).at(-1)).toMatchObject({ is_carried_out: true } as never);
+    const page = textOf((await moderator.get(`${QUEUE}/${ids[0]}`)).text);
+    expect(page).toContain(`${t.states.accepted}, ${t.carriedOut}`);
+  });
+});
+
+describe('personal data', () => {
+  test('the own download has appeals and messages without names of staff, and erasure leaves nothing of them', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    await decide(moderator, id, 'asked', 'Which round?');
+    const person = (await exportOf(player.steamId64)) as Record<string, unknown>;
+    expect(person).toMatchObject({
+      appeals: [{ id, penaltyId: player.penaltyId, state: 'undecided' }],
+      appealMessages: [
+        { kind: 'opened', text: TEXT },
+        { kind: 'asked', text: 'Which round?' },
+      ],
+    });
+    expect(JSON.stringify(person)).not.toContain('Moderatorka');
+    expect(JSON.stringify(person.appealMessages)).not.toContain('author');
+
+    const actor = 'operator';
+    await erasePerson(db, player.steamId64, { withPenalties: false, actor, removeSounds: async () => {} });
+    expect(await stateOf(id)).toBeUndefined();
+    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(0);
+    expect(await eventsOf(id)).toEqual([]);
+    expect(JSON.stringify(await exportOf(player.steamId64))).not.toContain(TEXT);
+    expect((await moderator.get(`${QUEUE}/${id}`)).status).toBe(404);
+  });
+
+  test('a message of erased staff stays as "staff"', async () => {
+    await insertUser(db, 905, { nickname: 'Gone', isModerator: true });
+    const leaver = await signedIn(905);
+    const id = await openedBy(await aBannedPlayer());
+    await decide(leaver, id, 'asked', 'Which round?');
+    expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
+    const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
+    await erasePerson(db, aSteamId(905), erasure);
+    const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
+    expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);
+    expect(page).not.toContain('Gone');
+  });
+});
+
+describe('staff notes on a penalty', () => {
+  test('a note on a penalty is shown there and in the record of the player, with https addresses as links', async () => {
+    const player = await aBannedPlayer();
+    const path = `/account/moderation/penalties/${player.penaltyId}`;
+    await moderator.get(path);
+    const text =
+      'Demo: https://example.org/demo?round=7. <b>not</b> https://user:pw@evil.example http://plain.example';
+    expect((await moderator.post(`${path}/notes`, { text })).location).toBe(`${path}#notes`);
+    const page = (await moderator.get(path)).text;
+    expect(page).toContain(
+      '<a href="https://example.org/demo?round=7" rel="nofollow noopener noreferrer">https://example.org/demo?round=7</a>.',
+    );
+    expect(page).not.toContain('href="https://user');
+    expect(page).not.toContain('href="http://plain');
+    const record = (await moderator.get(`/account/moderation/users/${player.steamId64}`)).text;
+    expect(record).toContain('https://example.org/demo?round=7');
+    expect(record).toContain(`<a href="${path}">#${player.penaltyId}</a>`);
+    const noteId = /notes\/(\d+)\/delete/.exec(page)?.[1];
+    expect((await moderator.post(`${path}/notes/${noteId}/delete`)).location).toBe(`${path}#notes`);
+    expect((await moderator.get(path)).text).not.toContain('Demo:');
+  });
+
+  test('a note cannot belong to a penalty of an unknown player', async () => {
+    const { penaltyId } = await aBannedPlayer({ playerSteamId: '0' as never });
+    const path = `/account/moderation/penalties/${penaltyId}`;
+    const page = await moderator.get(path);
+    expect(page.text).not.toContain(`${path}/notes`);
+    expect((await moderator.post(`${path}/notes`, { text: 'x' })).status).toBe(404);
+  });
+});
+
+test('APPEALS unset leaves no page, no link and no tab', async () => {
+  const player = await aBannedPlayer();
+  await openedBy(player);
+  const off = openBrowser(startSite({}).origin);
+  for (const [name, value] of player.browser.cookies) off.cookies.set(name, value);
+  expect((await off.get('/account')).text).not.toContain('appeal');
+  expect((await off.get(`/account/penalties/${player.penaltyId}/appeal`)).status).toBe(404);
+  for (const [name, value] of moderator.cookies) off.cookies.set(name, value);
+  expect((await off.get(QUEUE)).status).toBe(404);
+  const penalty = await off.get(`/account/moderation/penalties/${player.penaltyId}`);
+  expect(penalty.text).not.toContain(QUEUE);
+  expect(penalty.text).not.toContain('/notes');
+});
