@@ -1,13 +1,7 @@
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import {
-  RENDITIONS,
-  type Rendition,
-  type RoundSoundFailure,
-  type SoundFolders,
-  UPLOAD_NAME,
-} from '../src/domain/round-sound.ts';
+import type { RoundSoundFailure } from '../src/domain/round-sound.ts';
 import {
   lockClaim,
   MAX_CLAIM_MS,
@@ -21,25 +15,16 @@ import { type Ffmpeg, FfmpegError, type Log } from './ffmpeg/ffmpeg.ts';
 import { renderSound, SOUND_NAME } from './rendering/render.ts';
 import { SoundRefused } from './rendering/run-ffmpeg.ts';
 import { renderVoice, VOICE_NAME } from './rendering/voice.ts';
-import {
-  copyAsPartial,
-  findUnmoved,
-  type MoveFile,
-  moveIntoPlace,
-  removePartials,
-  removeUpload,
-  uploadFolder,
-} from './sound-files.ts';
+import type { SoundStore } from './sound-store.ts';
+import { isRendered } from './uploads.ts';
 
 export type RoundSoundWorkerDeps = {
   db: Db;
   ffmpeg: Ffmpeg;
-  folders: SoundFolders;
+  sounds: SoundStore;
   log: Log;
   /** Called for every upload that this worker finished, with the duration of the last attempt. */
   onSettled?: (outcome: 'published' | RoundSoundFailure, durationMs: number) => void;
-  /** `rename` by default. */
-  moveFile?: MoveFile;
 };
 
 export type RoundSoundWorkerOptions = {
@@ -78,18 +63,19 @@ export async function processUpload(
   context: WorkContext,
   sound: RoundSound,
 ): Promise<void> {
-  const { db, folders, log } = deps;
+  const { db, sounds, log } = deps;
   const renewal = setInterval(() => {
     saveClaimedSound(db, sound, { claimMs: context.leaseMs }).catch(() => undefined);
   }, context.leaseMs / 3);
   const startedMs = performance.now();
   try {
-    // Defined when an earlier worker died between saving the results and publishing them.
-    const unmoved = await findUnmoved(folders, sound);
-    if (!unmoved && sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
-    if (!unmoved) await renderInScratchFolder(deps, context, sound);
-    await publish(deps, sound, unmoved ?? RENDITIONS);
-    await removeUpload(folders, sound.uploadKey);
+    // True when an earlier worker died between saving the results and publishing them.
+    if (!isRendered(sound)) {
+      if (sound.attempts > MAX_ATTEMPTS) throw new SoundRefused('unavailable');
+      await renderInScratchFolder(deps, context, sound);
+    }
+    await publish(deps, sound);
+    await sounds.uploads.remove(sound.uploadKey);
     const durationMs = Math.round(performance.now() - startedMs);
     log.info({ steamId64: sound.steamId64, sound: sound.id, durationMs }, 'a round-end sound is published');
     deps.onSettled?.('published', durationMs);
@@ -106,7 +92,7 @@ async function renderInScratchFolder(
   context: WorkContext,
   sound: RoundSound,
 ): Promise<void> {
-  const scratch = await openScratchFolder(deps.folders, sound);
+  const scratch = await deps.sounds.uploads.openScratch(sound.uploadKey, sound.attempts);
   try {
     await render(deps, context, { sound, scratch });
   } finally {
@@ -114,9 +100,9 @@ async function renderInScratchFolder(
   }
 }
 
-/** Renders both files, and copies them next to the published ones. */
+/** Renders both files into the store. */
 async function render(
-  { db, folders, ffmpeg }: RoundSoundWorkerDeps,
+  { db, sounds, ffmpeg }: RoundSoundWorkerDeps,
   { maxSeconds, targetLufs, leaseMs }: WorkContext,
   { sound, scratch }: { sound: RoundSound; scratch: string },
 ): Promise<void> {
@@ -131,37 +117,20 @@ async function render(
   });
   const { durationMs, loudnessAfterLufs: soundLufs } = rendered;
   await renderVoice(ffmpeg, scratch, { durationMs, soundLufs, targetLufs });
-  const copy = (rendition: Rendition, name: string) =>
-    copyAsPartial(folders, { soundId: sound.id, rendition, from: join(scratch, name) });
   await db.transaction(async (tx) => {
     if (!(await lockClaim(tx, sound))) throw new Superseded();
-    const { sha256, sizeBytes } = await copy('stereo', SOUND_NAME);
-    const voice = await copy('voice', VOICE_NAME);
+    const { sha256, sizeBytes } = await sounds.stage(sound.id, 'stereo', join(scratch, SOUND_NAME));
+    const voice = await sounds.stage(sound.id, 'voice', join(scratch, VOICE_NAME));
     const voiceFile = { voiceSha256: voice.sha256, voiceSizeBytes: voice.sizeBytes };
     await saveClaimedSound(tx, sound, { ...rendered, sha256, sizeBytes, ...voiceFile });
   });
 }
 
-/** A folder per attempt: a worker that lost its lease without noticing must not write into this one. */
-async function openScratchFolder(folders: SoundFolders, sound: RoundSound): Promise<string> {
-  const folder = uploadFolder(folders, sound.uploadKey);
-  const scratch = join(folder, `attempt-${sound.attempts}`);
-  await rm(scratch, { recursive: true, force: true });
-  await mkdir(scratch);
-  await copyFile(join(folder, UPLOAD_NAME), join(scratch, UPLOAD_NAME));
-  return scratch;
-}
-
-/** @param renditions the files that are not in place yet. */
-async function publish(
-  { db, folders, moveFile }: RoundSoundWorkerDeps,
-  sound: RoundSound,
-  renditions: readonly Rendition[],
-): Promise<void> {
+async function publish({ db, sounds }: RoundSoundWorkerDeps, sound: RoundSound): Promise<void> {
   await db.transaction(async (tx) => {
     await lockPlayer(tx, sound.steamId64);
     if (!(await lockClaim(tx, sound))) throw new Superseded();
-    await moveIntoPlace(folders, sound, { renditions, moveFile });
+    await sounds.publish(sound);
     await saveSoundReady(tx, sound);
   });
 }
@@ -172,7 +141,7 @@ async function settleFailure(
   context: WorkContext,
   { sound, error }: { sound: RoundSound; error: unknown },
 ): Promise<RoundSoundFailure | undefined> {
-  const { db, folders, log } = deps;
+  const { db, sounds, log } = deps;
   const fields = { steamId64: sound.steamId64, sound: sound.id };
   const fieldsWithError = { ...fields, err: error };
   if (context.signal.aborted && !(error instanceof SoundRefused && error.cause === undefined)) {
@@ -181,8 +150,8 @@ async function settleFailure(
     return undefined;
   }
   if (!(await findRoundSoundById(db, sound.id))) {
-    await removePartials(folders, sound.id);
-    await removeUpload(folders, sound.uploadKey);
+    await sounds.removeStaged(sound.id);
+    await sounds.uploads.remove(sound.uploadKey);
     log.info(fieldsWithError, 'a sound was replaced or removed while it was rendered');
     return undefined;
   }
@@ -190,7 +159,7 @@ async function settleFailure(
     log.warn(fieldsWithError, CLAIM_LOST);
     return undefined;
   }
-  const failure = await findFailure(error, uploadFolder(folders, sound.uploadKey));
+  const failure = await findFailure(error, () => sounds.uploads.has(sound.uploadKey));
   const failures = sound.failures + 1;
   const hasTimedOut = error instanceof FfmpegError && error.failure === 'timed-out';
   if (failure === undefined && failures < (hasTimedOut ? MAX_TIMEOUTS : MAX_FAILURES)) {
@@ -214,15 +183,18 @@ async function settleFailure(
     const detail = error.cause instanceof Error ? error.cause.message : undefined;
     log.info({ ...fields, reason, detail }, UPLOAD_FAILED);
   } else log.warn({ ...fieldsWithError, reason }, UPLOAD_FAILED);
-  await removePartials(folders, sound.id);
-  await removeUpload(folders, sound.uploadKey);
+  await sounds.removeStaged(sound.id);
+  await sounds.uploads.remove(sound.uploadKey);
   return reason;
 }
 
 /** The reason for the player; undefined for a failure of the service that may be temporary. */
-async function findFailure(error: unknown, folder: string): Promise<RoundSoundFailure | undefined> {
+async function findFailure(
+  error: unknown,
+  hasUpload: () => Promise<boolean>,
+): Promise<RoundSoundFailure | undefined> {
   if (error instanceof SoundRefused) return error.reason;
   if (error instanceof FfmpegError || isDiskTrouble(error)) return undefined;
-  if (isNotFound(error) && !(await Bun.file(join(folder, UPLOAD_NAME)).exists())) return 'lost';
+  if (isNotFound(error) && !(await hasUpload())) return 'lost';
   return undefined;
 }

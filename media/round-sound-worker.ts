@@ -23,7 +23,7 @@ export function createRoundSoundWorker(
   deps: RoundSoundWorkerDeps,
   options: RoundSoundWorkerOptions,
 ): RoundSoundWorker {
-  const { db, folders, log } = deps;
+  const { db, sounds, log } = deps;
   const { idleMs = 15_000, graceMs = 5000, leaseMs = 15_000 } = options;
   let reconciledAt = Number.NEGATIVE_INFINITY;
   let loop: Loop | undefined;
@@ -32,7 +32,7 @@ export function createRoundSoundWorker(
   async function reconcileIfDue(): Promise<void> {
     if (performance.now() - reconciledAt <= RECONCILE_EVERY_MS) return;
     try {
-      await reconcileSounds(db, folders, log);
+      await reconcileSounds(db, sounds, log);
     } catch (error) {
       if (isDatabaseOutage(error)) throw error;
       log.error({ err: error }, 'sound files cannot be compared with the database: retrying in an hour');

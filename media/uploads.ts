@@ -1,16 +1,8 @@
-import { mkdir, open, rename } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Db } from '../src/db/client.ts';
-import { Forbidden, InvalidInput, NotFound, Unavailable } from '../src/domain/errors.ts';
+import { Forbidden, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
-import {
-  type SoundFolders,
-  type SoundUpload,
-  titleFromFileName,
-  tryParseSoundFileName,
-  UPLOAD_NAME,
-} from '../src/domain/round-sound.ts';
+import { type SoundStart, titleFromFileName, tryParseSoundFileName } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import { saveSoundReady, saveUploadedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
 import {
@@ -20,78 +12,96 @@ import {
   removeRoundSounds,
 } from '../src/queries/round-sounds/round-sounds.ts';
 import { findUserBySteamId, requireUnblocked } from '../src/queries/users/users.ts';
-import { syncToDisk } from '../src/runtime/folder.ts';
 import { isDiskTrouble } from './disk-trouble.ts';
-import {
-  findUnmoved,
-  moveIntoPlace,
-  removeOrphans,
-  removePublished,
-  removeUpload,
-  uploadFolder,
-} from './sound-files.ts';
+import type { SoundStore } from './sound-store.ts';
 
-const PART_NAME = 'upload.part';
+/** The bytes of an upload, which fail when it is broken off or turns out to be invalid. */
+type ArrivingUpload = { steamId64: SteamId64; bytes: AsyncIterable<Uint8Array>; maxBytes: number };
+
+/** An upload whose bytes are in the store. */
+type ReceivedUpload = {
+  steamId64: SteamId64;
+  uploadKey: string;
+  /** The name on the player's machine: shown cleaned, never used as a path. */
+  fileName: string;
+  /** Where the excerpt begins; at the first audible sound by default. */
+  start?: SoundStart | undefined;
+  actor: Actor;
+};
+
+type Rules = {
+  /** Who may have a sound; everyone by default. */
+  audience?: SoundAudience;
+};
 
 /**
- * Accepts an upload: when this returns, the file and its place in the queue survive a power failure.
- * The row is inserted after the file; a crash in between leaves a folder without a row, which the next start removes.
- * @param maxBytes the largest allowed upload.
- * @param audience who may have a sound; everyone by default.
- * @throws {Forbidden} when the player may have no sound, or is blocked before the upload is complete.
- * @throws {NotFound} when the uploading user has deleted their account meanwhile.
+ * Stores the bytes of an upload. Without a row, which {@link queueUpload} inserts, the next start removes them.
+ * @returns the key of the upload.
+ * @throws {Forbidden} when the player may have no sound, or is blocked.
  * @throws {InvalidInput} when the file is empty or too large.
  * @throws {Unavailable} when the disk is full or fails.
- * @throws what `upload.bytes` fails with.
+ * @throws what `bytes` fails with.
  */
-export async function storeUpload(
+export async function receiveUpload(
   db: Db,
-  folders: SoundFolders,
-  {
-    upload,
-    maxBytes,
-    audience = 'everyone',
-  }: { upload: SoundUpload; maxBytes: number; audience?: SoundAudience },
+  sounds: SoundStore,
+  { steamId64, bytes, maxBytes, audience = 'everyone' }: ArrivingUpload & Rules,
+): Promise<string> {
+  await requireSoundRight(db, steamId64, audience);
+  return sounds.uploads.put(bytes, maxBytes).catch(throwTrouble);
+}
+
+/**
+ * Puts an upload into the queue: when this returns, it survives a power failure.
+ * @throws {Forbidden} as {@link receiveUpload}, {NotFound} when the uploading user has deleted their account meanwhile,
+ * {Unavailable} when the disk fails. Then the bytes are removed.
+ */
+export async function queueUpload(
+  db: Db,
+  sounds: SoundStore,
+  { fileName, audience = 'everyone', ...upload }: ReceivedUpload & Rules,
 ): Promise<RoundSound> {
-  await requireSoundRight(db, upload.steamId64, audience);
-  const uploadKey = Bun.randomUUIDv7();
-  const folder = uploadFolder(folders, uploadKey);
-  let isStored = false;
+  const { steamId64, uploadKey } = upload;
   try {
-    await mkdir(folder);
-    await writeLimited(join(folder, PART_NAME), upload.bytes, maxBytes);
-    await requireSoundRight(db, upload.steamId64, audience);
-    await rename(join(folder, PART_NAME), join(folder, UPLOAD_NAME));
-    await syncToDisk(folder);
-    await syncToDisk(folders.inbox);
-    isStored = true;
-    const { steamId64, start, actor } = upload;
-    const title = titleFromFileName(upload.fileName);
+    await requireSoundRight(db, steamId64, audience);
     const { sound, supersededKeys } = await db.transaction(async (tx) => {
       await lockPlayer(tx, steamId64);
-      await publishMoved(tx, folders, steamId64);
-      return saveUploadedSound(tx, { steamId64, title, uploadKey, start, actor });
+      const { latest } = await findRoundSounds(tx, steamId64);
+      // Its files may be in place already: a worker died before it saved that.
+      if (latest && isRendered(latest)) {
+        await sounds.publish(latest);
+        await saveSoundReady(tx, latest);
+      }
+      return saveUploadedSound(tx, { ...upload, title: titleFromFileName(fileName) });
     });
     // Superseded uploads have no row any more: if removing them fails, the next `reconcileSounds` does it.
-    await Promise.allSettled(supersededKeys.map((key) => removeUpload(folders, key)));
+    await Promise.allSettled(supersededKeys.map(sounds.uploads.remove));
     return sound;
   } catch (error) {
-    // If the response to the insert was lost, the row may exist: then the folder must stay.
-    const isRefused = isDiskTrouble(error) || error instanceof NotFound;
-    if (!isStored || isRefused) await removeUpload(folders, uploadKey);
-    if (isDiskTrouble(error)) throw new Unavailable('There is no room for uploads now', { cause: error });
-    throw error;
+    // If the response to the insert was lost, the row may exist: then the upload must stay.
+    const isRefused = isDiskTrouble(error) || error instanceof Forbidden || error instanceof NotFound;
+    if (isRefused) await sounds.uploads.remove(uploadKey);
+    return throwTrouble(error);
   }
 }
 
-/** Publishes the player's unfinished sound if its worker died after moving its files. The caller holds the player's lock. */
-async function publishMoved(tx: Db, folders: SoundFolders, steamId64: SteamId64): Promise<void> {
-  const { latest } = await findRoundSounds(tx, steamId64);
-  if (latest === undefined || latest.status === 'failed') return;
-  const unmoved = await findUnmoved(folders, latest);
-  if (unmoved === undefined || unmoved.includes('stereo')) return;
-  await moveIntoPlace(folders, latest, { renditions: unmoved });
-  await saveSoundReady(tx, latest);
+function throwTrouble(error: unknown): never {
+  throw isDiskTrouble(error) ? new Unavailable('There is no room for uploads now', { cause: error }) : error;
+}
+
+/** {@link receiveUpload}, then {@link queueUpload}. */
+export async function storeUpload(
+  db: Db,
+  sounds: SoundStore,
+  { bytes, maxBytes, ...upload }: ArrivingUpload & Omit<ReceivedUpload, 'uploadKey'> & Rules,
+): Promise<RoundSound> {
+  const uploadKey = await receiveUpload(db, sounds, { bytes, maxBytes, ...upload });
+  return queueUpload(db, sounds, { uploadKey, ...upload });
+}
+
+/** Whether only the last step of publishing is missing: its rendered files are staged, or in place already. */
+export function isRendered({ status, sha256 }: Pick<RoundSound, 'status' | 'sha256'>): boolean {
+  return status !== 'ready' && status !== 'failed' && sha256 !== null;
 }
 
 async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAudience): Promise<void> {
@@ -109,34 +119,16 @@ async function requireSoundRight(db: Db, steamId64: SteamId64, audience: SoundAu
  */
 export async function removeSound(
   db: Db,
-  folders: SoundFolders,
+  sounds: SoundStore,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  const sounds = await db.transaction(async (tx) => {
+  const removed = await db.transaction(async (tx) => {
     await lockPlayer(tx, steamId64);
     const rows = await removeRoundSounds(tx, steamId64, { actor });
-    await removePublished(folders, steamId64);
+    await sounds.remove(steamId64);
     return rows;
   });
-  for (const { uploadKey } of sounds) await removeUpload(folders, uploadKey);
-}
-
-async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    let size = 0;
-    for await (const chunk of bytes) {
-      size += chunk.byteLength;
-      if (size > maxBytes) {
-        throw new InvalidInput(`The file is too large: at most ${Math.floor(maxBytes / 1_048_576)} MB`);
-      }
-      await file.writeFile(chunk);
-    }
-    if (size === 0) throw new InvalidInput('The file is empty');
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  for (const { uploadKey } of removed) await sounds.uploads.remove(uploadKey);
 }
 
 /**
@@ -145,12 +137,12 @@ async function writeLimited(path: string, bytes: AsyncIterable<Uint8Array>, maxB
  */
 export async function eraseSound(
   db: Db,
-  folders: SoundFolders,
+  sounds: SoundStore,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  await removeSound(db, folders, { steamId64, actor }).catch((error: unknown) => {
+  await removeSound(db, sounds, { steamId64, actor }).catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error;
   });
-  await removePublished(folders, steamId64);
-  await removeOrphans(folders, (fileName) => tryParseSoundFileName(fileName) === steamId64);
+  await sounds.remove(steamId64);
+  await sounds.removeOrphans((fileName) => tryParseSoundFileName(fileName) === steamId64);
 }

@@ -195,3 +195,12 @@ test('there are no barrels: no file only re-exports', async () => {
   }
   expect(barrels).toEqual([]);
 });
+
+test('only the store of sounds knows where their files lie', async () => {
+  const owners: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    const code = await Bun.file(file).text();
+    if (/'(?:inbox|roundsound|roundsound-orphans)'/.test(code)) owners.push(file);
+  }
+  expect(owners).toEqual(['media/sound-store.ts']);
+});

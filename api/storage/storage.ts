@@ -1,14 +1,22 @@
 import { Elysia } from 'elysia';
-import { SOUND_VERSION_LENGTH, tryParseSoundFileName } from '../../src/domain/round-sound.ts';
+import { SOUND_VERSION_LENGTH } from '../../src/domain/round-sound.ts';
 import { isOtherVersion, isRangeOfSame, isUnchanged } from '../http/conditional.ts';
 import type { ErrorResponse } from '../http/error-handler.ts';
 import { splitQuery } from '../http/query.ts';
 import { ERROR_CACHE_CONTROL, respondError } from '../http/responses.ts';
-import { createSoundReader, type SoundFile } from './sound-files.ts';
+
+type StoredSound = {
+  blob: Blob;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  hash: string;
+  /** In whole seconds, as `Last-Modified` shows it. */
+  modifiedAt: Date;
+};
+type SoundFile = StoredSound & { etag: string };
 
 type StorageDeps = {
-  /** `STORAGE_DIR/roundsound` */
-  soundFolder: string;
+  /** @returns undefined when there is no published file of this name. */
+  open: (fileName: string) => Promise<StoredSound | undefined>;
   /** Whether a file may be served: its player may have lost the right to a sound. By default always. */
   isServed?: (fileName: string) => boolean;
 };
@@ -26,17 +34,16 @@ const VERSIONED_CACHE_CONTROL = 'public, max-age=31536000, immutable';
 const PLAIN_CACHE_CONTROL = 'public, max-age=60, must-revalidate';
 
 /** `/storage/roundsound/{steamid64}.mp3` and `.voice.mp3`. Not rate-limited, CORS for every origin. */
-export function storage({ soundFolder, isServed = () => true }: StorageDeps) {
+export function storage({ open, isServed = () => true }: StorageDeps) {
   const path = '/storage/roundsound/:file';
-  const readSound = createSoundReader(soundFolder);
   // One route for all methods: beside a GET route with a parameter, Elysia ignores one for HEAD, and answers HEAD with
   // the length of the GET handler's body.
   return new Elysia({ name: 'storage' }).all(path, async ({ request, params: { file: name } }) => {
     const { method } = request;
     if (method === 'OPTIONS') return respondToPreflight();
     if (method !== 'GET' && method !== 'HEAD') return refuseMethod();
-    const isFound = tryParseSoundFileName(name) !== undefined && isServed(name);
-    return respondWithSound(isFound ? await readSound(name) : undefined, request);
+    const sound = isServed(name) ? await open(name) : undefined;
+    return respondWithSound(sound && { ...sound, etag: `"${sound.hash.slice(0, 32)}"` }, request);
   });
 }
 

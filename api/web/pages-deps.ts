@@ -3,7 +3,7 @@ import type { Db } from '../../src/db/client.ts';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { Actor } from '../../src/domain/rights/actor.ts';
 import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
-import type { SoundUpload } from '../../src/domain/round-sound.ts';
+import type { SoundStart } from '../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { WebhookActions } from '../../src/events/webhooks/actions.ts';
 import type { Config } from '../../src/runtime/config.ts';
@@ -70,7 +70,7 @@ export type PagesDeps = {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
   /** Round-end sounds: how they are stored and removed, and their limits. */
-  sounds: SoundStore;
+  sounds: SoundActions;
   webhooks: WebhookActions;
   /** The panels of the systems that penalties come from. */
   panels: readonly Panel[];
@@ -80,15 +80,26 @@ export type PagesDeps = {
 };
 
 /** Storing and removing round-end sounds, and the limits of uploads. */
-type SoundStore = {
+type SoundActions = {
   limits: {
     maxSeconds: number;
     maxUploadBytes: number;
     /** Who may have a sound. */
     audience: SoundAudience;
   };
-  /** @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space. */
-  storeUpload: (upload: SoundUpload) => Promise<unknown>;
+  /**
+   * Stores the bytes of an upload, and returns its key.
+   * @throws {InvalidInput} for an empty or too large file · {Unavailable} when there is no free space.
+   */
+  receiveUpload: (steamId64: SteamId64, bytes: AsyncIterable<Uint8Array>) => Promise<string>;
+  /** Queues an upload that was received. */
+  queueUpload: (upload: {
+    steamId64: SteamId64;
+    uploadKey: string;
+    fileName: string;
+    start: SoundStart | undefined;
+    actor: Actor;
+  }) => Promise<unknown>;
   /** @throws {NotFound} when the player has none. */
   removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;
 };

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMap } from 'node:util';
@@ -10,13 +10,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { outageCodeOf } from '../db/client.ts';
 import { errorCode, InvalidInput } from '../domain/errors.ts';
-import {
-  isUploadKey,
-  MAX_UPLOAD_MB,
-  type SoundFolders,
-  tryParseSoundFileName,
-  UPLOAD_NAME,
-} from '../domain/round-sound.ts';
+import { isUploadKey, MAX_UPLOAD_MB, type SoundEntry, tryParseSoundFileName } from '../domain/round-sound.ts';
 import { syncToDisk } from '../runtime/folder.ts';
 import { BadArchive, drain, packEntry, readTar, TAR_END, TOO_SHORT } from './tar.ts';
 
@@ -56,26 +50,18 @@ const MANIFEST = Type.Object({
 export type Manifest = Static<typeof MANIFEST>;
 export type SequenceState = Manifest['sequences'][number];
 
-/** A database of this service, and its folders of sounds. */
-export type BackupPlace = { databaseUrl: string; folders: SoundFolders };
-
 const MANIFEST_NAME = 'manifest.json';
-type FileFolders = Pick<SoundFolders, 'published' | 'inbox'>;
-/** A file of a sound or a queued upload, by its path in these folders. */
-export type FileEntry = { kind: 'sound' | 'upload'; pathIn: (folders: FileFolders) => string };
-
 /** @returns undefined for a name that no entry of a backup has. */
 export function findEntry(
   name: string,
-): FileEntry | { kind: 'table'; table: string } | { kind: 'manifest' } | undefined {
+): SoundEntry | { kind: 'table'; table: string } | { kind: 'manifest' } | undefined {
   if (name === MANIFEST_NAME) return { kind: 'manifest' };
   const [, table] = /^tables\/([a-z_]{1,63})\/[0-9]{6,9}\.ndjson$/.exec(name) ?? [];
   if (table !== undefined) return { kind: 'table', table };
   const [, folder, file = ''] = /^(sounds|uploads)\/([^/]+)$/.exec(name) ?? [];
   if (folder === 'sounds' && tryParseSoundFileName(file) !== undefined)
-    return { kind: 'sound', pathIn: ({ published }) => join(published, file) };
-  if (folder === 'uploads' && isUploadKey(file))
-    return { kind: 'upload', pathIn: ({ inbox }) => join(inbox, file, UPLOAD_NAME) };
+    return { kind: 'sound', fileName: file };
+  if (folder === 'uploads' && isUploadKey(file)) return { kind: 'upload', key: file };
   return undefined;
 }
 
@@ -151,7 +137,7 @@ type Callbacks = {
    */
   onRows?: (table: string, lines: string[], from: { name: string; line: number }) => Promise<void>;
   /** Called with each file, whose content has to be read to its end. */
-  onFile?: (entry: FileEntry, content: AsyncIterable<Buffer>) => Promise<void>;
+  onFile?: (entry: SoundEntry, content: AsyncIterable<Buffer>) => Promise<void>;
   /** Called with the share of the file that has been read, 0 to 1. */
   onProgress?: ((share: number) => void) | undefined;
   signal?: AbortSignal | undefined;

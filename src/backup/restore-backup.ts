@@ -1,16 +1,28 @@
-import { existsSync } from 'node:fs';
-import { readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Connection, INSTANCE, openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES, migrateDatabase } from '../db/migrate.ts';
 import { InvalidInput } from '../domain/errors.ts';
-import { isUploadKey, type SoundFolders } from '../domain/round-sound.ts';
+import type { SoundEntry } from '../domain/round-sound.ts';
 import { STORAGE_ID_SETTING } from '../queries/settings.ts';
-import { RESTORE_MARK, syncToDisk } from '../runtime/folder.ts';
-import { type BackupPlace, type Manifest, readArchive } from './archive.ts';
-import { discardStaged, listSounds, placeSounds, stageSound } from './restore-sounds.ts';
+import { type Manifest, readArchive } from './archive.ts';
 import { emptyTables, fillTable, finishTables, listNamedFiles, loadTables, refusalOf } from './tables.ts';
+
+/** A database, and the store of its sounds. */
+type RestoreTarget = {
+  databaseUrl: string;
+  sounds: {
+    list: () => Promise<unknown[]>;
+    uploads: { list: () => Promise<unknown[]> };
+    restoring: {
+      isMarked: () => boolean;
+      mark: () => Promise<void>;
+      unmark: () => Promise<void>;
+      stage: (entry: SoundEntry, content: AsyncIterable<Uint8Array>) => Promise<void>;
+      place: (hashes: ReadonlyMap<string, string>, storageId: string | undefined) => Promise<void>;
+      discard: () => Promise<void>;
+    };
+  };
+};
 
 type RestoreOptions = {
   log: Logger;
@@ -32,15 +44,15 @@ type RestoreOptions = {
  */
 export async function restoreBackup(
   file: string,
-  { databaseUrl, folders }: BackupPlace,
+  { databaseUrl, sounds }: RestoreTarget,
   { log, confirmLoss, onStep, onProgress, signal }: RestoreOptions,
 ): Promise<Manifest & { wrongTotals: number; erasedSince: number }> {
   onStep?.('checking');
   const manifest = await readArchive(file, { onProgress, signal });
   const connection = openSession(databaseUrl, 'restore');
-  const mark = join(dirname(folders.published), RESTORE_MARK);
+  const { restoring } = sounds;
   /** Whether the sounds may no longer be those of the database. */
-  let isPlacing = existsSync(mark);
+  let isPlacing = restoring.isMarked();
   try {
     const applied = await loadMigrationHashes(connection);
     requireFittingSchema(file, manifest, applied);
@@ -49,7 +61,7 @@ export async function restoreBackup(
     await requireNobody(connection);
     const contents = isPlacing
       ? undefined
-      : await describeContents(connection, folders, await loadTables(applied.length));
+      : await describeContents(connection, sounds, await loadTables(applied.length));
     if (contents && !confirmLoss) {
       throw new InvalidInput(
         `${contents.what} not empty (${contents.counts}): use --replace to replace everything in it`,
@@ -58,9 +70,8 @@ export async function restoreBackup(
     if (contents) await confirmLoss?.(contents.counts, manifest);
     await migrateDatabase(databaseUrl, { log, signal, upTo: manifest.migrations.length });
     onStep?.('restoring');
-    await writeFile(mark, '', { flush: true });
-    await syncToDisk(dirname(mark));
-    await discardStaged(folders);
+    await restoring.mark();
+    await restoring.discard();
     // Everything in one transaction, committed when the sounds are in place.
     const report = await connection.begin('isolation level read committed', async (transaction) => {
       await transaction.unsafe(`set local timezone = 'UTC'`);
@@ -73,14 +84,17 @@ export async function restoreBackup(
           const table = tables.find((each) => each === name);
           if (table !== undefined) await fillTable(transaction, table, lines, from);
         },
-        onFile: (entry, content) => stageSound(folders, entry, content),
+        onFile: restoring.stage,
       });
       if (!Bun.deepEquals(again, manifest)) throw new InvalidInput(`${file} was changed meanwhile`);
       const wrongTotals = await finishTables(transaction, tables, manifest);
       requireFiles(file, manifest, await listNamedFiles(transaction));
       const [storage] = await transaction`select value from settings where key = ${STORAGE_ID_SETTING}`;
       isPlacing = true;
-      await placeSounds(folders, manifest, storage?.value);
+      const hashes = manifest.entries.map(
+        ({ name, sha256 }) => [name.replace('sounds/', ''), sha256] as const,
+      );
+      await restoring.place(new Map(hashes), storage?.value);
       return { wrongTotals, erasedSince };
     });
     isPlacing = false;
@@ -93,8 +107,8 @@ export async function restoreBackup(
     throw new InvalidInput(`${file} cannot be restored: ${reason}`, { cause: error });
   } finally {
     await connection.end({ timeout: 0 });
-    if (!isPlacing) await rm(mark, { force: true });
-    await discardStaged(folders);
+    if (!isPlacing) await restoring.unmark();
+    await restoring.discard();
   }
 }
 
@@ -191,7 +205,7 @@ const ALWAYS_FILLED = ['penalty_event_state', 'settings', 'steam_calls'];
 /** What a restore would replace, with `counts` such as `penalties: 12, users: 3`; undefined when there is nothing. */
 async function describeContents(
   connection: Connection,
-  folders: SoundFolders,
+  sounds: RestoreTarget['sounds'],
   tables: readonly string[],
 ): Promise<{ what: string; counts: string } | undefined> {
   const rows: [name: string, count: number][] = [];
@@ -200,9 +214,9 @@ async function describeContents(
     const [row] = await connection.unsafe(`select count(*) as rows from "${table}"`);
     rows.push([table.replaceAll('_', ' '), Number(row?.rows)]);
   }
-  const sounds = (await listSounds(folders)).length;
-  const uploads = (await readdir(folders.inbox)).filter(isUploadKey).length;
-  const counts = [...rows, ['sound files', sounds], ['uploads', uploads]] as const;
+  const files = (await sounds.list()).length;
+  const uploads = (await sounds.uploads.list()).length;
+  const counts = [...rows, ['sound files', files], ['uploads', uploads]] as const;
   const filledTables = counts.filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count}`);
   if (filledTables.length === 0) return undefined;
   const what = rows.some(([, count]) => count > 0) ? 'The database is' : 'The folder of sounds is';

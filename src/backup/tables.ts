@@ -168,6 +168,10 @@ export async function finishTables(
   tables: readonly string[],
   { sequences }: Manifest,
 ): Promise<number> {
+  // No staged files come with a backup: sounds that were being published are rendered again.
+  await transaction.unsafe(
+    `update round_sounds set sha256 = null, voice_sha256 = null where status <> 'ready'`,
+  );
   await transaction.unsafe(WRITE_SEQUENCES, [JSON.stringify(sequences)]);
   await transaction.unsafe(REMEMBER_NAMES);
   await startNewEpoch(transaction);

@@ -1,12 +1,18 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json';
 import { openSession, type Transaction } from '../db/client.ts';
 import { areOurs, loadMigrationHashes, MIGRATION_HASHES } from '../db/migrate.ts';
-import { errorCode, InvalidInput } from '../domain/errors.ts';
-import type { SoundFolders } from '../domain/round-sound.ts';
-import { type BackupPlace, findEntry, hashOf, type Manifest, writeArchive } from './archive.ts';
+import { InvalidInput } from '../domain/errors.ts';
+import type { SoundEntry } from '../domain/round-sound.ts';
+import { findEntry, hashOf, type Manifest, writeArchive } from './archive.ts';
 import { listNamedFiles, loadTables, readSequences, readTable } from './tables.ts';
+
+/** A database of this service, and the files of its sounds. */
+type BackupSource = {
+  databaseUrl: string;
+  /** @returns undefined when there is no such file. */
+  readSound: (entry: SoundEntry) => Promise<Uint8Array | undefined>;
+};
 
 type BackupOptions = {
   onProgress?: (progress: { read: number; share: undefined }) => void;
@@ -35,7 +41,7 @@ const PAUSE_MS = 300;
  */
 export async function writeBackup(
   file: string,
-  { databaseUrl, folders }: BackupPlace,
+  { databaseUrl, readSound }: BackupSource,
   options: BackupOptions = {},
 ): Promise<Manifest> {
   const connection = openSession(databaseUrl, 'backup');
@@ -55,7 +61,7 @@ export async function writeBackup(
             `select to_json(now()) as "takenAt", current_setting('server_version') as "postgresVersion"`,
           );
           const tables = (await loadTables(migrations.length)).map((name) => ({ name, rows: 0 }));
-          return writeArchive(file, readSnapshot(snapshot, folders, { tables, ...options }), {
+          return writeArchive(file, readSnapshot(snapshot, readSound, { tables, ...options }), {
             takenAt: about?.takenAt,
             productVersion: packageJson.version,
             postgresVersion: about?.postgresVersion,
@@ -77,17 +83,15 @@ export async function writeBackup(
 /** Files first, while they are still those of the snapshot; then rows. @param tables whose rows are counted. */
 async function* readSnapshot(
   snapshot: Transaction,
-  folders: SoundFolders,
+  readSound: BackupSource['readSound'],
   { tables, onProgress, signal }: BackupOptions & { tables: Manifest['tables'] },
 ): AsyncGenerator<{ name: string; content: Uint8Array }, void> {
   for (const { name, sha256 } of await listNamedFiles(snapshot)) {
     signal?.throwIfAborted();
     const entry = findEntry(name);
-    if (!entry || !('pathIn' in entry)) throw new FileDiffers(name);
-    const content = await readFile(entry.pathIn(folders)).catch((error: unknown) => {
-      throw errorCode(error) === 'ENOENT' ? new FileDiffers(name) : error;
-    });
-    if (sha256 !== null && hashOf(content) !== sha256) throw new FileDiffers(name);
+    const isSound = entry?.kind === 'sound' || entry?.kind === 'upload';
+    const content = isSound ? await readSound(entry) : undefined;
+    if (content === undefined || hashOf(content) !== (sha256 ?? hashOf(content))) throw new FileDiffers(name);
     yield { name, content };
   }
   let readRows = 0;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore } from '../../media/sound-store.ts';
 import type { Manifest } from '../backup/archive.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
@@ -25,11 +25,11 @@ export function addBackupCommands(program: Command, session: Session): void {
       if (existsSync(file)) throw new InvalidInput(`${file} already exists: choose another name`);
       requireNoRestore(session.config().storageDir);
       const { url } = await session.address();
-      const folders = await openSoundFolders(session.config());
+      const sounds = await openSoundStore(session.config());
       const progress = showProgress(session.output.progress, () => performance.now());
       const work = writeBackup(
         file,
-        { databaseUrl: url, folders },
+        { databaseUrl: url, readSound: sounds.read },
         { onProgress: progress.update, signal: session.signal },
       );
       const report = await session.waitFor(work).finally(progress.end);
@@ -43,7 +43,7 @@ export function addBackupCommands(program: Command, session: Session): void {
     .action(async (file: string, options: { replace?: boolean; yes?: boolean }) => {
       if (options.yes && !options.replace) throw new InvalidInput('--yes requires --replace');
       const { url } = await session.address();
-      const folders = await openSoundFolders(session.config());
+      const sounds = await openSoundStore(session.config());
       const progress = showProgress(session.output.progress, () => performance.now());
       const ask = async (contents: string, { takenAt }: Manifest) => {
         progress.end();
@@ -55,7 +55,7 @@ export function addBackupCommands(program: Command, session: Session): void {
       };
       const work = restoreBackup(
         file,
-        { databaseUrl: url, folders },
+        { databaseUrl: url, sounds },
         {
           log: session.log(),
           confirmLoss: options.replace ? ask : undefined,

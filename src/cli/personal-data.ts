@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore } from '../../media/sound-store.ts';
 import { NotFound } from '../domain/errors.ts';
 import { pluralForm } from '../domain/text/plural.ts';
 import { isPersonKnown, openPersonExport } from '../queries/personal-data/export.ts';
@@ -45,8 +45,8 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       if (lostErasures > 0) session.output.warn(describeLostErasures(lostErasures, RESTORE_FIRST));
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
-      const folders = await openSoundFolders(session.config());
-      const erased = await erasePlayer(db, folders, { steamId64, withPenalties, actor: 'operator' });
+      const sounds = await openSoundStore(session.config());
+      const erased = await erasePlayer(db, sounds, { steamId64, withPenalties, actor: 'operator' });
       const penalties = pluralForm('en', erased.penalties, { one: 'penalty', other: 'penalties' });
       const words = withPenalties
         ? ` and made ${erased.penalties} ${penalties} anonymous`

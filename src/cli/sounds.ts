@@ -2,11 +2,11 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { chooseFfmpeg } from '../../media/ffmpeg/choose.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../media/round-sound-worker.ts';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore, type SoundStore } from '../../media/sound-store.ts';
 import { removeSound, storeUpload } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import { InvalidInput, Unavailable } from '../domain/errors.ts';
-import { parseStart, RENDER_TIMEOUT_SECONDS, type SoundFolders } from '../domain/round-sound.ts';
+import { parseStart, RENDER_TIMEOUT_SECONDS } from '../domain/round-sound.ts';
 import {
   findRoundSoundById,
   listRoundSounds,
@@ -45,11 +45,11 @@ export function addSoundCommands(program: Command, session: Session): void {
       const start = { startMs: parseStart(options.start), startFrom: 'first_sound' } as const;
       const file = await openNamedFile(path);
       const { db } = await session.database();
-      const folders = await openSoundFolders(session.config());
+      const sounds = await openSoundStore(session.config());
       // Created before the upload is stored, so that a bad FFMPEG_PATH leaves no upload in the queue.
-      const worker = await createWorker(db, folders, session);
-      const { id } = await storeUpload(db, folders, {
-        upload: { steamId64, fileName: basename(path), start, bytes: file.stream(), actor: 'operator' },
+      const worker = await createWorker(db, sounds, session);
+      const { id } = await storeUpload(db, sounds, {
+        ...{ steamId64, fileName: basename(path), start, bytes: file.stream(), actor: 'operator' },
         maxBytes: session.config().sound.maxUploadBytes,
         audience: session.config().sound.audience,
       });
@@ -76,8 +76,8 @@ export function addSoundCommands(program: Command, session: Session): void {
     .action(async (id: string) => {
       const steamId64 = await resolveSteamId(session, id);
       const { db } = await session.database();
-      const folders = await openSoundFolders(session.config());
-      await removeSound(db, folders, { steamId64, actor: 'operator' });
+      const sounds = await openSoundStore(session.config());
+      await removeSound(db, sounds, { steamId64, actor: 'operator' });
       session.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });
 }
@@ -92,12 +92,12 @@ const COLUMNS: Columns<RoundSound> = {
 };
 
 /** A worker that, once started, processes the queue in this process, in case no service does. */
-async function createWorker(db: Db, folders: SoundFolders, session: Session): Promise<RoundSoundWorker> {
+async function createWorker(db: Db, sounds: SoundStore, session: Session): Promise<RoundSoundWorker> {
   const config = session.config();
   const log = session.log();
   const ffmpeg = await chooseFfmpeg(log, config);
   return createRoundSoundWorker(
-    { db, ffmpeg, folders, log },
+    { db, ffmpeg, sounds, log },
     { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs },
   );
 }

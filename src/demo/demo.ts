@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore } from '../../media/sound-store.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { connect, type Db } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
@@ -107,8 +107,8 @@ async function addSound(db: Db, config: Config, steamId64: SteamId64): Promise<v
   const { ready, latest } = await findRoundSounds(db, steamId64);
   if (ready || latest) return;
   const tune = buildDemoTune();
-  await storeUpload(db, await openSoundFolders(config), {
-    upload: { steamId64, fileName: 'winning round.wav', bytes: tune.stream(), actor: 'operator' },
+  await storeUpload(db, await openSoundStore(config), {
+    ...{ steamId64, fileName: 'winning round.wav', bytes: tune.stream(), actor: 'operator' },
     maxBytes: tune.size,
   });
 }

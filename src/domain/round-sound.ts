@@ -1,5 +1,4 @@
 import { InvalidInput } from './errors.ts';
-import type { Actor } from './rights/actor.ts';
 import { type SteamId64, tryParseSteamId } from './steam-id.ts';
 import { hasVisibleCharacter } from './text/visible-text.ts';
 
@@ -133,24 +132,5 @@ export function titleFromFileName(fileName: string): string {
   return /^\.*$/.test(title) || !hasVisibleCharacter(title) ? UNTITLED : title;
 }
 
-/** The folders of sounds. Processes that share a database share them too. */
-export type SoundFolders = {
-  /** One folder for each accepted upload, until it is ready or failed. */
-  inbox: string;
-  /** The files that are served: `{steamid64}.mp3` and `{steamid64}.voice.mp3`. Hidden names are never served. */
-  published: string;
-  /** Files without a row that were found in `published`; kept for a while, never served. */
-  orphans: string;
-};
-
-/** An upload that is being received. */
-export type SoundUpload = {
-  steamId64: SteamId64;
-  /** The name on the player's machine: shown cleaned, never used as a path. */
-  fileName: string;
-  /** Where the excerpt begins; at the first audible sound by default. Read after all bytes have arrived. */
-  readonly start?: SoundStart | undefined;
-  /** Throws when the upload is broken off or turns out to be invalid: then nothing of it is kept. */
-  bytes: AsyncIterable<Uint8Array>;
-  actor: Actor;
-};
+/** A file that a backup contains: a published sound by its file name, or a queued upload by its key. */
+export type SoundEntry = { kind: 'sound'; fileName: string } | { kind: 'upload'; key: string };

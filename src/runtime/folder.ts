@@ -4,8 +4,6 @@ import { access, constants, copyFile, mkdir, open, rename, rm } from 'node:fs/pr
 import { join } from 'node:path';
 import { errorCode, hasErrorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 
-/** The file in `STORAGE_DIR` with the id that distinguishes it from other storage folders. */
-export const STORAGE_ID_FILE = '.storage-id';
 /** The file in `STORAGE_DIR` that is there while a restore changes sounds and database. */
 export const RESTORE_MARK = '.restoring';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore } from '../../media/sound-store.ts';
 import packageJson from '../../package.json';
 import { listenForChanges } from '../db/changes.ts';
 import type { Database } from '../db/database.ts';
@@ -70,7 +70,7 @@ export async function openContext(foundations: Foundations) {
     }),
     steamApi,
     lookUpSteamBans: createSteamBans({ steam: steamApi, db: database.requestDb, log, now, clockMs }),
-    soundFolders: await openSoundFolders(config),
+    sounds: await openSoundStore(config),
     countLookups,
     mirrorMetrics: createMirrorMetrics(metrics),
     leaders,

@@ -1,7 +1,7 @@
+import type { SoundStore } from '../../media/sound-store.ts';
 import { eraseSound } from '../../media/uploads.ts';
 import type { Db } from '../db/client.ts';
 import type { Actor } from '../domain/rights/actor.ts';
-import type { SoundFolders } from '../domain/round-sound.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { type Erasure, erasePerson } from '../queries/personal-data/erasure.ts';
 
@@ -11,9 +11,9 @@ import { type Erasure, erasePerson } from '../queries/personal-data/erasure.ts';
  */
 export async function erasePlayer(
   db: Db,
-  folders: SoundFolders,
+  sounds: SoundStore,
   { steamId64, ...options }: { steamId64: SteamId64; withPenalties: boolean; actor: Actor },
 ): Promise<Erasure> {
-  const removeSounds = (tx: Db) => eraseSound(tx, folders, { steamId64, actor: options.actor });
+  const removeSounds = (tx: Db) => eraseSound(tx, sounds, { steamId64, actor: options.actor });
   return erasePerson(db, steamId64, { ...options, removeSounds });
 }

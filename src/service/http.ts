@@ -42,7 +42,7 @@ const BODY_MARGIN_BYTES = 16 * 1024 * 1024;
 
 /** Role `api`: HTTP. @returns the port. */
 export async function startApi(context: Context, { demoPeople }: ApiOptions = {}): Promise<number> {
-  const { config, log, now, database, serverList, readHistory, soundFolders, metrics } = context;
+  const { config, log, now, database, serverList, readHistory, metrics } = context;
   // Only with this role: processes of other roles may run without OWNER_STEAMIDS.
   await saveConfiguredFlags(database.db, config, now());
   const sounds = await watchReadySounds(context);
@@ -87,7 +87,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
       isServed: (fileName) =>
         config.sound.audience === 'everyone' ||
         sounds.current().titles.has(tryParseSoundFileName(fileName) ?? ''),
-      soundFolder: soundFolders.published,
+      open: context.sounds.open,
     },
   });
   const port = serve(context, app, {

@@ -1,13 +1,10 @@
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../media/process-upload.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
+import type { SoundStore } from '../../media/sound-store.ts';
 import type { Db } from '../db/client.ts';
-import { hasErrorCode } from '../domain/errors.ts';
 import { findOrSaveSetting, STORAGE_ID_SETTING } from '../queries/settings.ts';
-import { STORAGE_ID_FILE } from '../runtime/folder.ts';
 import type { Context } from './context.ts';
 
 /** Bounds of the histogram: ffmpeg is stopped after 30 seconds. */
@@ -17,7 +14,7 @@ const SOUND_GRACE_MS = 1500;
 
 /** Role `media`: renders uploads. Processes with the roles `api` and `media` share `DATA_DIR` and `STORAGE_DIR`. */
 export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
-  const { config, log, database, changes, soundFolders, metrics, onStopPart, health } = context;
+  const { config, log, database, changes, sounds, metrics, onStopPart, health } = context;
   const countOutcome = metrics.addCounter(
     'sounds_settled_total',
     'Uploads that were published or have failed.',
@@ -33,7 +30,7 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
     if (outcome === 'published') noteSeconds(durationMs / 1000);
   };
   const worker = createRoundSoundWorker(
-    { db: database.db, ffmpeg, folders: soundFolders, log, onSettled },
+    { db: database.db, ffmpeg, sounds, log, onSettled },
     { maxSeconds: config.sound.maxSeconds, targetLufs: config.sound.loudnessLufs, graceMs: SOUND_GRACE_MS },
   );
   changes.onChange('round_sounds', worker.wake);
@@ -47,34 +44,18 @@ export function startMedia(context: Context, ffmpeg: Ffmpeg): void {
  * Logs an error when `STORAGE_DIR` is not the folder of the other processes on this database: each would serve only the
  * sounds that it rendered itself. A file in the folder holds its id, and the database the id of the first folder used.
  */
-export async function checkStorageIdentity(db: Db, storageDir: string, log: Logger): Promise<void> {
-  const file = join(storageDir, STORAGE_ID_FILE);
-  const storageId = await findOrMakeId(file).catch((error: unknown) => {
+export async function checkStorageIdentity(db: Db, sounds: SoundStore, log: Logger): Promise<void> {
+  const storage = await sounds.identify().catch((error: unknown) => {
     // Sounds can still be served from a full or read-only disk.
-    log.warn({ err: error, file }, 'cannot tell whether STORAGE_DIR is shared: the id in it cannot be read');
+    log.warn({ err: error }, 'cannot tell whether STORAGE_DIR is shared: the id in it cannot be read');
     return undefined;
   });
-  if (storageId === undefined) return;
-  const expectedId = await findOrSaveSetting(db, STORAGE_ID_SETTING, storageId);
-  if (storageId === expectedId) return;
+  if (storage === undefined) return;
+  const expectedId = await findOrSaveSetting(db, STORAGE_ID_SETTING, storage.id);
+  if (storage.id === expectedId) return;
   log.error(
-    { file, found: storageId, expected: expectedId },
+    { file: storage.file, found: storage.id, expected: expectedId },
     'STORAGE_DIR is not the folder that other processes on this database use: their sounds are missing here. ' +
       'Give all processes the same folder; if this is it, write the expected id into the file',
   );
-}
-
-/** Processes that start together in one folder find the same id. */
-async function findOrMakeId(file: string): Promise<string> {
-  const id = crypto.randomUUID();
-  const draft = `${file}.${id}`;
-  await writeFile(draft, `${id}\n`);
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if (!hasErrorCode(error, ['EEXIST'])) throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return (await readFile(file, 'utf8')).trim();
 }

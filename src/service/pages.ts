@@ -3,7 +3,7 @@ import { createDownloads } from '../../api/web/account/downloads.ts';
 import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import { loadSessionSecret } from '../../api/web/request/signing.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
-import { removeSound, storeUpload } from '../../media/uploads.ts';
+import { queueUpload, receiveUpload, removeSound } from '../../media/uploads.ts';
 import { createBanners } from '../charts/banners.ts';
 import { listPanels } from '../domain/panel.ts';
 import { createMapReader } from '../live/server-history.ts';
@@ -32,7 +32,7 @@ export async function openPages(
   context: Context,
   { tokens, limits: { createLimiter }, demoPeople }: Options,
 ): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
-  const { config, now, database, soundFolders, steamApi, metrics, onStopPart } = context;
+  const { config, now, database, sounds, steamApi, metrics, onStopPart } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
   const { requestDb } = database;
   const countFailure = metrics.addCounter(
@@ -51,7 +51,7 @@ export async function openPages(
     demoPeople,
     settings: config,
     deleteAccount: async (steamId64) => {
-      await erasePlayer(requestDb, soundFolders, { steamId64, withPenalties: false, actor: 'member' });
+      await erasePlayer(requestDb, sounds, { steamId64, withPenalties: false, actor: 'member' });
     },
     downloads,
     steamApi,
@@ -71,9 +71,10 @@ export async function openPages(
     panels: listPanels(config.sources),
     sounds: {
       limits: { maxSeconds, maxUploadBytes, audience },
-      storeUpload: (upload) =>
-        storeUpload(requestDb, soundFolders, { upload, maxBytes: maxUploadBytes, audience }),
-      removeSound: (removal) => removeSound(requestDb, soundFolders, removal),
+      receiveUpload: (steamId64, bytes) =>
+        receiveUpload(requestDb, sounds, { steamId64, bytes, maxBytes: maxUploadBytes, audience }),
+      queueUpload: (upload) => queueUpload(requestDb, sounds, { ...upload, audience }),
+      removeSound: (removal) => removeSound(requestDb, sounds, removal),
     },
   };
 }

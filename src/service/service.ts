@@ -70,7 +70,7 @@ export async function runService(
     const context = await openContext({ ...shutdown, config, log, now, clockMs, database, metrics });
 
     if (has('api') || has('media')) {
-      await checkStorageIdentity(database.db, config.storageDir, log);
+      await checkStorageIdentity(database.db, context.sounds, log);
     }
     if (has('sync')) {
       await startSync(context);

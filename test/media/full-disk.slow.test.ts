@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
-import { openSoundFolders, publishedPath } from '../../media/sound-files.ts';
+import type { SoundStore } from '../../media/sound-store.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
@@ -21,6 +21,7 @@ import {
   openEngine,
   SILENT_LOG,
 } from '../support/audio/ffmpeg-engines.ts';
+import { openSounds, publishedPath } from '../support/audio/sound-folders.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
@@ -54,9 +55,9 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   });
 
   test('an upload is refused as a temporary failure, and leaves nothing behind', async () => {
-    const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, 'storage') });
+    const { sounds, folders } = await openSounds({ dataDir: disk, storageDir: join(folder.path, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
-    await expect(upload(folders)).rejects.toThrow('There is no room for uploads now');
+    await expect(upload(sounds)).rejects.toThrow('There is no room for uploads now');
     await waitFor(async () => (await readdir(folders.inbox)).length === 0);
     expect(await listRoundSounds(db)).toEqual([]);
   });
@@ -65,8 +66,11 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     test.skipIf(!isOnThisMachine(engine))(
       `the ${engine} engine postpones a sound, and finishes it when there is room`,
       async () => {
-        const folders = await openSoundFolders({ dataDir: disk, storageDir: join(folder.path, engine) });
-        await upload(folders);
+        const { sounds, folders } = await openSounds({
+          dataDir: disk,
+          storageDir: join(folder.path, engine),
+        });
+        await upload(sounds);
         const ffmpeg = await openEngine(engine);
         const warnings: object[] = [];
         const log = {
@@ -75,7 +79,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
           error: () => undefined,
         };
         const worker = createRoundSoundWorker(
-          { db, ffmpeg, folders, log },
+          { db, ffmpeg, sounds, log },
           { maxSeconds: 10, targetLufs: -18, idleMs: 20, retryMs: 200 },
         );
         worker.start();
@@ -115,8 +119,8 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   }
 });
 
-async function upload(folders: Awaited<ReturnType<typeof openSoundFolders>>): Promise<RoundSound> {
+async function upload(sounds: SoundStore): Promise<RoundSound> {
   const bytes = new Blob([new Uint8Array(CLIP)]).stream();
   const details = { steamId64: PLAYER, fileName: 'tone.wav', bytes, actor: 'operator' as const };
-  return storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
+  return storeUpload(db, sounds, { ...details, maxBytes: 20_000_000 });
 }

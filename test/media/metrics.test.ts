@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../media/sound-files.ts';
+import { openSoundStore } from '../../media/sound-store.ts';
 import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait.ts';
 const { db, url } = await createTestDatabase();
 const root = await makeFolder('sound-metrics');
 const config = { dataDir: join(root.path, 'data'), storageDir: join(root.path, 'storage') };
-const folders = await openSoundFolders(config);
+const sounds = await openSoundStore(config);
 const service = await startTestService({
   databaseUrl: url,
   env: { ROLES: 'api,media', DATA_DIR: config.dataDir, STORAGE_DIR: config.storageDir },
@@ -56,5 +56,5 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
 async function upload(player: number, wav: Uint8Array): Promise<void> {
   const bytes = new Blob([new Uint8Array(wav)]).stream();
   const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actor: 'operator' as const };
-  await storeUpload(db, folders, { upload: details, maxBytes: 20_000_000 });
+  await storeUpload(db, sounds, { ...details, maxBytes: 20_000_000 });
 }

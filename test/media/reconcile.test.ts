@@ -3,13 +3,13 @@ import { rmSync } from 'node:fs';
 import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { partialPath, publishedPath } from '../../media/sound-files.ts';
 import { RENDITIONS, UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import {
   findRoundSounds,
   listReadySounds,
   listRoundSounds,
 } from '../../src/queries/round-sounds/round-sounds.ts';
+import { publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
 import { createSoundQueue, QUEUE_LOG as log, PLAYER, SILENCE, TONE } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { waitFor } from '../support/wait.ts';
@@ -22,12 +22,12 @@ const { db, upload, startWorker, settled } = queue;
 describe('reconciliation', () => {
   test('sets aside published files without a row, and removes unfinished copies', async () => {
     await Bun.write(publishedPath(queue.folders, aSteamId(9)), 'x');
-    await Bun.write(partialPath(queue.folders, 12345), 'x');
+    await Bun.write(stagedPath(queue.folders, 12345), 'x');
     await Bun.write(join(queue.folders.published, 'note.txt'), 'an operator left this');
-    await reconcileSounds(db, queue.folders, log);
+    await reconcileSounds(db, queue.sounds, log);
     expect((await readdir(queue.folders.published)).sort()).toEqual(['.published-sounds', 'note.txt']);
     expect(await readdir(queue.folders.orphans)).toHaveLength(1);
-    await reconcileSounds(db, queue.folders, log, { nowMs: Date.now() + 31 * 24 * 3_600_000 });
+    await reconcileSounds(db, queue.sounds, log, { nowMs: Date.now() + 31 * 24 * 3_600_000 });
     expect(await readdir(queue.folders.orphans)).toEqual([]);
   });
 
@@ -44,7 +44,7 @@ describe('reconciliation', () => {
         return value.bind(target);
       },
     });
-    await reconcileSounds(watched, queue.folders, log);
+    await reconcileSounds(watched, queue.sounds, log);
     expect(await listRoundSounds(db)).toHaveLength(1);
     expect(await readdir(queue.folders.inbox)).toEqual([uploadKey]);
   });
@@ -60,7 +60,7 @@ describe('reconciliation', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    await expect(reconcileSounds(watched, queue.folders, log)).resolves.toBeUndefined();
+    await expect(reconcileSounds(watched, queue.sounds, log)).resolves.toBeUndefined();
   });
 
   test.each(RENDITIONS)(
@@ -70,7 +70,7 @@ describe('reconciliation', () => {
       startWorker();
       await settled(PLAYER);
       await rm(publishedPath(queue.folders, PLAYER, gone));
-      await reconcileSounds(db, queue.folders, log);
+      await reconcileSounds(db, queue.sounds, log);
       expect(await listReadySounds(db)).toEqual([]);
       expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
       expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
@@ -86,7 +86,7 @@ describe('reconciliation', () => {
     await rm(path);
     // A link to itself fails as a broken disk does, other than a file that is missing.
     await symlink(path, path);
-    await expect(reconcileSounds(db, queue.folders, log)).rejects.toThrow('ELOOP');
+    await expect(reconcileSounds(db, queue.sounds, log)).rejects.toThrow('ELOOP');
     expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ status: 'ready' });
   });
 
@@ -96,7 +96,7 @@ describe('reconciliation', () => {
     await settled(PLAYER);
     await rm(queue.folders.published, { recursive: true });
     await mkdir(queue.folders.published);
-    await reconcileSounds(db, queue.folders, log);
+    await reconcileSounds(db, queue.sounds, log);
     expect(await listReadySounds(db)).toHaveLength(1);
   });
 
@@ -107,7 +107,7 @@ describe('reconciliation', () => {
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
     await mkdir(join(queue.folders.inbox, uploadKey));
     await utimes(join(queue.folders.inbox, uploadKey), new Date(), new Date());
-    await reconcileSounds(db, queue.folders, log);
+    await reconcileSounds(db, queue.sounds, log);
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });
 });

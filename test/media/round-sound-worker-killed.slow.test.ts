@@ -2,9 +2,9 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { publishedPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
+import { publishedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
@@ -94,9 +94,9 @@ describe('after kill -9', () => {
     await runProcess('upload', 'before-row');
     expect(await readdir(queue.folders.inbox)).toHaveLength(1);
     expect(await listRoundSounds(db)).toEqual([]);
-    await reconcileSounds(db, queue.folders, log);
+    await reconcileSounds(db, queue.sounds, log);
     expect(await readdir(queue.folders.inbox)).toHaveLength(1);
-    await reconcileSounds(db, queue.folders, log, { nowMs: Date.now() + 16 * 60_000 });
+    await reconcileSounds(db, queue.sounds, log, { nowMs: Date.now() + 16 * 60_000 });
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });
 

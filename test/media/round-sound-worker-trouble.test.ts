@@ -3,11 +3,11 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
-import { partialPath } from '../../media/sound-files.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import { findRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import { encode, openEngine, USUAL_ENGINE } from '../support/audio/ffmpeg-engines.ts';
+import { stagedPath } from '../support/audio/sound-folders.ts';
 import { createSoundQueue, QUEUE_LOG as log, PLAYER, TONE } from '../support/audio/sound-queue.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -54,9 +54,9 @@ describe('failures of the service', () => {
   );
 
   test('a full disk postpones the upload, and leaves no partial file', async () => {
-    const moveFile = failOnFullDisk();
+    const move = failOnFullDisk();
     await upload(TONE);
-    startWorker({ moveFile });
+    startWorker({ sounds: await queue.open({ move }) });
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
   });
 
@@ -73,16 +73,16 @@ describe('failures of the service', () => {
   });
 
   test('kills of the process do not count as failures', async () => {
-    const moveFile = failOnFullDisk();
+    const move = failOnFullDisk();
     await upload(TONE);
     await db.update(roundSounds).set({ attempts: 5 });
-    startWorker({ moveFile });
+    startWorker({ sounds: await queue.open({ move }) });
     expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
   });
 
   test('a file that cannot be removed stops no upload, and is logged once', async () => {
     // A folder cannot be removed as a file.
-    await mkdir(partialPath(queue.folders, 12345));
+    await mkdir(stagedPath(queue.folders, 12345));
     const errors: string[] = [];
     await upload(TONE);
     startWorker({ log: { ...log, error: (_, message) => errors.push(message) } });

@@ -3,7 +3,6 @@ import { readdir } from 'node:fs/promises';
 import { eq } from 'drizzle-orm';
 import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
-import { publishedPath } from '../../media/sound-files.ts';
 import { removeSound } from '../../media/uploads.ts';
 import { auditLog } from '../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
@@ -13,6 +12,7 @@ import {
   listRoundSounds,
   lockPlayer,
 } from '../../src/queries/round-sounds/round-sounds.ts';
+import { publishedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
@@ -115,7 +115,7 @@ test('an upload that is removed with its files while it is processed is not repo
   const removing: Ffmpeg = {
     ...ffmpeg,
     async run(job, limits) {
-      await removeSound(db, queue.folders, { steamId64: PLAYER, actor: 'operator' }).catch(() => undefined);
+      await removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' }).catch(() => undefined);
       await ffmpeg.run(job, limits);
     },
   };
@@ -137,12 +137,12 @@ test('removing, publishing and comparing sounds wait for what else is done to th
   await upload(TONE);
   const waiting = await db.transaction(async (holding) => {
     await lockPlayer(holding, PLAYER);
-    const removal = removeSound(db, queue.folders, { steamId64: PLAYER, actor: 'operator' });
+    const removal = removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' });
     await waitFor(async () => (await countWaiting(db)) === 1);
     startWorker({ log: { ...log, info: () => superseded.resolve() } });
     await waitFor(async () => (await countWaiting(db)) === 2);
     await Bun.write(publishedPath(queue.folders, PLAYER), 'x');
-    const reconciliation = reconcileSounds(db, queue.folders, log);
+    const reconciliation = reconcileSounds(db, queue.sounds, log);
     await waitFor(async () => (await countWaiting(db)) === 3);
     return { ended: Promise.all([removal, reconciliation]) };
   });
@@ -204,12 +204,12 @@ test('deleting removes the file, the rows and waiting uploads, and is in the aud
   await upload(TONE);
   startWorker();
   await settled(PLAYER);
-  await removeSound(db, queue.folders, { steamId64: PLAYER, actor: 'operator' });
+  await removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' });
   expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
   expect(await listRoundSounds(db)).toEqual([]);
   const actions = (await db.select().from(auditLog)).map(({ action }) => action);
   expect(actions).toEqual(['sound.uploaded', 'sound.removed']);
-  await expect(removeSound(db, queue.folders, { steamId64: PLAYER, actor: 'operator' })).rejects.toThrow(
+  await expect(removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' })).rejects.toThrow(
     `${PLAYER} has no round-end sound`,
   );
 });

@@ -314,7 +314,7 @@ export async function removeSoundOf(
  * at a time, and all of them sixteen; further ones are refused with 503.
  */
 function createReceiver({ signer, sounds }: AccountDeps) {
-  const { limits, storeUpload } = sounds;
+  const { limits } = sounds;
   const { maxUploadBytes } = limits;
   const uploadingUserIds = new Set<number>();
   return async ({ request, session, user, form }: MemberVisit, identifyAgain: IdentifyAgain) => {
@@ -331,16 +331,16 @@ function createReceiver({ signer, sounds }: AccountDeps) {
     }
     uploadingUserIds.add(user.id);
     try {
-      await readUploadForm(request, {
+      const { steamId64 } = user;
+      const upload = await readUploadForm(request, {
         maxBytes: maxUploadBytes,
         limitMs: READ_LIMIT_MS,
         requireToken,
         values: form,
         identifyAgain,
-        // Not a copy: the start is read once the form has been received.
-        store: (file) =>
-          storeUpload(Object.assign(file, { steamId64: user.steamId64, actor: { userId: user.id } })),
+        receive: (bytes) => sounds.receiveUpload(steamId64, bytes),
       });
+      await sounds.queueUpload({ ...upload, steamId64, actor: { userId: user.id } });
     } finally {
       uploadingUserIds.delete(user.id);
     }

@@ -2,19 +2,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../src/domain/errors.ts';
-import {
-  parseStart,
-  parseStartMs,
-  type SoundStart,
-  type SoundUpload,
-} from '../../../src/domain/round-sound.ts';
+import { parseStart, parseStartMs, type SoundStart } from '../../../src/domain/round-sound.ts';
 import { CSRF_FIELD } from '../request/forms/form.ts';
 import { PageError } from '../request/page-error.ts';
 
-/** The file of a form that is still being received. */
-type ArrivingFile = Pick<SoundUpload, 'fileName' | 'start' | 'bytes'>;
-
-type Options<T> = {
+type Options = {
   /** The largest allowed file. */
   maxBytes: number;
   /** How long receiving the form may take. */
@@ -25,11 +17,15 @@ type Options<T> = {
   values: Map<string, string>;
   /** Called once the form has been received; throws when the session has ended. */
   identifyAgain: () => Promise<unknown>;
-  store: (file: ArrivingFile) => Promise<T>;
+  /** Stores the file as it arrives, unless its bytes fail. @returns its key. */
+  receive: (bytes: AsyncIterable<Uint8Array>) => Promise<string>;
 };
 
 /** The parser reads each piece to its end, even one that exceeds a limit at its beginning. */
 const PIECE_BYTES = 64 * 1024;
+
+/** A form that was received. */
+type UploadForm = { uploadKey: string; fileName: string; start: SoundStart | undefined };
 
 type OpenedFile = { part: BusboyFileStream; fileName: string };
 
@@ -42,14 +38,13 @@ const START_MS_FIELD = 'start_ms';
 const LIMITS = { parts: 16, fields: 8, fieldSize: 1024, headerPairs: 32, headerSize: 16_384 };
 
 /**
- * Reads a multipart form with one `file` and streams its bytes to `store`. The rest of a rejected form is not read.
- * @returns what `store` returns.
+ * Reads a multipart form with one `file` and streams its bytes to `receive`. The rest of a rejected form is not read.
  * @throws {InvalidInput} when it is not a multipart form, ends early, or has two files, two starts or too many parts.
  * @throws {PageError} 400 `sound-missing`, `sound-empty` or `sound-start`, 408 `sound-too-slow`, 413 `sound-too-large`.
- * @throws what `requireToken`, `identifyAgain` and `store` throw.
+ * @throws what `requireToken`, `identifyAgain` and `receive` throw.
  */
-export async function readUploadForm<T>(request: Request, options: Options<T>): Promise<T> {
-  const { maxBytes, limitMs, requireToken, values, identifyAgain, store } = options;
+export async function readUploadForm(request: Request, options: Options): Promise<UploadForm> {
+  const { maxBytes, limitMs, requireToken, values, identifyAgain, receive } = options;
   const parser = openParser(request, maxBytes);
   const controller = new AbortController();
   // Not withTimeLimit: the received data has to be cleaned up before the visitor gets a response.
@@ -110,13 +105,8 @@ export async function readUploadForm<T>(request: Request, options: Options<T>): 
     if (!file || tokenField !== undefined) requireToken(tokenField);
     if (!file) throw new PageError('sound-missing', 400);
     readStart(values);
-    return await store({
-      fileName: decodeFileName(file.fileName),
-      bytes: readFile(file),
-      get start() {
-        return readStart(values);
-      },
-    });
+    const uploadKey = await receive(readFile(file));
+    return { uploadKey, fileName: decodeFileName(file.fileName), start: readStart(values) };
   } finally {
     clearTimeout(timer);
     controller.abort();

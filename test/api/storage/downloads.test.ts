@@ -1,8 +1,8 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createSoundReader } from '../../../api/storage/sound-files.ts';
 import { storage } from '../../../api/storage/storage.ts';
+import { openSoundStore } from '../../../media/sound-store.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 
@@ -12,9 +12,13 @@ const SMALL = '/storage/roundsound/76561198000000002.mp3';
 const LARGE_BYTES = 16 * 1024 * 1024;
 
 const folder = await makeFolder('downloads');
-await Bun.write(join(folder.path, '76561198000000001.mp3'), new Uint8Array(LARGE_BYTES).fill(7));
-await Bun.write(join(folder.path, '76561198000000002.mp3'), new Uint8Array(1000));
-const { port } = listenOnLoopback(storage({ soundFolder: folder.path }));
+const sounds = await openSoundStore({ dataDir: folder.path, storageDir: folder.path });
+await Bun.write(
+  join(folder.path, 'roundsound', '76561198000000001.mp3'),
+  new Uint8Array(LARGE_BYTES).fill(7),
+);
+await Bun.write(join(folder.path, 'roundsound', '76561198000000002.mp3'), new Uint8Array(1000));
+const { port } = listenOnLoopback(storage({ open: sounds.open }));
 afterAll(() => folder.remove());
 
 const sockets = new Set<Socket>();
@@ -47,8 +51,8 @@ test('downloads that nobody reads share the bytes, and keep nobody waiting', asy
 });
 
 test('a sound that many ask for at once is read once', async () => {
-  const read = createSoundReader(folder.path);
-  const sounds = await Promise.all(Array.from({ length: 100 }, () => read('76561198000000002.mp3')));
-  expect(sounds[0]?.blob.size).toBe(1000);
-  expect(new Set(sounds).size).toBe(1);
+  const reads = Array.from({ length: 100 }, () => sounds.open('76561198000000002.mp3'));
+  const files = await Promise.all(reads);
+  expect(files[0]?.blob.size).toBe(1000);
+  expect(new Set(files).size).toBe(1);
 });

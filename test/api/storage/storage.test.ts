@@ -3,6 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
+import { openSoundStore } from '../../../media/sound-store.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 
@@ -11,13 +12,14 @@ const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
 
 const folder = await makeFolder('storage');
 const soundFolder = join(folder.path, 'roundsound');
+const sounds = await openSoundStore({ dataDir: folder.path, storageDir: folder.path });
 await mkdir(join(soundFolder, '76561198000000008.mp3'), { recursive: true });
 await Bun.write(join(soundFolder, `${ID}.mp3`), BYTES);
 await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
 await symlink(join(folder.path, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
-const { port, origin } = listenOnLoopback(storage({ soundFolder }));
+const { port, origin } = listenOnLoopback(storage({ open: sounds.open }));
 afterAll(() => folder.remove());
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {

@@ -165,7 +165,8 @@ test('a failure of ours is a page with an error ID, and its cause only in the lo
   const broken = startSite({
     sounds: {
       limits: { maxSeconds: 10, maxUploadBytes: 1024, audience: 'everyone' },
-      storeUpload: async () => {},
+      receiveUpload: async () => 'key',
+      queueUpload: async () => {},
       removeSound: () => Promise.reject(new Error('secret detail')),
     },
   });

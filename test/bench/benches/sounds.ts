@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import { openSoundFolders, publishedPath } from '../../../media/sound-files.ts';
+import { openSoundStore } from '../../../media/sound-store.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
@@ -84,12 +84,12 @@ function toRows(clips: readonly Clip[]): Row[] {
 /** The service's worker with the ffmpeg that is installed. */
 async function openPipeline(url: string, folder: string) {
   const { db, close } = openDatabase(url, { max: 4 });
-  const folders = await openSoundFolders({ dataDir: folder, storageDir: folder });
+  const store = await openSoundStore({ dataDir: folder, storageDir: folder });
   const ffmpeg = await openEngine('native');
   let published = Promise.withResolvers<void>();
   const log = { info: () => published.resolve(), warn: () => undefined, error: () => undefined };
   const worker = createRoundSoundWorker(
-    { db, ffmpeg, folders, log },
+    { db, ffmpeg, sounds: store, log },
     { maxSeconds: MAX_SECONDS, targetLufs: TARGET_LUFS },
   );
   worker.start();
@@ -98,10 +98,10 @@ async function openPipeline(url: string, folder: string) {
       published = Promise.withResolvers();
       const bytes = new Blob([new Uint8Array(wav)]).stream();
       const upload = { steamId64: PLAYER, fileName: 'clip.wav', bytes, actor: 'operator' as const };
-      await storeUpload(db, folders, { upload, maxBytes: 20_000_000 });
+      await storeUpload(db, store, { ...upload, maxBytes: 20_000_000 });
       worker.wake();
       await published.promise;
-      return publishedPath(folders, PLAYER);
+      return join(folder, 'roundsound', `${PLAYER}.mp3`);
     },
     [Symbol.asyncDispose]: async () => {
       await worker.stop();

@@ -5,16 +5,16 @@ import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { openFoldersIn, REPLACING } from '../../support/service/backups.ts';
+import { openSoundsIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const root = createTestFolder();
 afterAll(root.remove);
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const folders = await openFoldersIn(root.path);
-const place = { databaseUrl, folders };
+const files = await openSoundsIn(root.path);
+const place = { databaseUrl, ...files };
 const erase = (number: number, withPenalties: boolean) =>
-  erasePlayer(db, folders, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
+  erasePlayer(db, files.sounds, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
 const backUp = async (file: string) => {
   await writeBackup(file, place);
   return file;

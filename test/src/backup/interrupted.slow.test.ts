@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { insertSoundFile, REPLACING } from '../../support/service/backups.ts';
+import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
+import { insertSoundFile, openSoundsOf, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -19,13 +19,13 @@ const dirs = (name: string) => ({
   dataDir: join(root.path, name),
   storageDir: join(root.path, `${name}-storage`),
 });
-const source = await openSoundFolders(dirs('from'));
+const source = await openSoundsOf(dirs('from'));
 const file = join(root.path, 'backup.tar.gz');
 afterAll(root.remove);
 
 test('a backup of a sound', async () => {
-  await insertSoundFile(from.db, source, 1, 'a sound');
-  await writeBackup(file, { databaseUrl: from.url, folders: source });
+  await insertSoundFile(from.db, source.folders, 1, 'a sound');
+  await writeBackup(file, { databaseUrl: from.url, ...source });
   // As before a replacement.
   await insertUser(to.db, 2);
   await to.close({ timeoutSeconds: 1 });
@@ -35,12 +35,12 @@ test.each(['cut', 'cut-before-response'] as const)(
   'nothing starts after a restore was interrupted at its commit (%s), until it is repeated',
   async (how) => {
     const { dataDir, storageDir } = dirs(how);
-    const target = await openSoundFolders(dirs(how));
+    const { folders: target, ...files } = await openSoundsOf(dirs(how));
     await writeFile(join(target.published, FILE), 'an earlier sound');
     const proxy = await startDatabaseProxy(to.url);
     const restoring = restoreBackup(
       file,
-      { databaseUrl: proxy.url, folders: target },
+      { databaseUrl: proxy.url, ...files },
       {
         ...REPLACING,
         onStep: (step) => step === 'restoring' && proxy.failAt('commit\0', how),
@@ -89,7 +89,7 @@ describe('a restore of many rows', () => {
   beforeAll(async () => {
     await from.connection`insert into staff_notes (steamid64, text, created_at)
       select 76561198000000001, repeat(md5(n::text), 20), now() from generate_series(1, 100000) as n`;
-    await writeBackup(many, { databaseUrl: from.url, folders: source });
+    await writeBackup(many, { databaseUrl: from.url, ...source });
   });
 
   const openPlace = (name: string) => {
@@ -116,6 +116,14 @@ describe('a restore of many rows', () => {
     expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([]);
   });
 
+  test.skipIf(!hasTerminal)('whose terminal is closed leaves nothing either', async () => {
+    const place = openPlace('closed');
+    const program = startAtTerminal(`bun src/cli.ts restore ${many}`, place.env);
+    await waitFor(() => existsSync(place.mark));
+    program.hangUp();
+    await waitFor(() => !existsSync(place.mark) && !isRunning(place));
+  });
+
   test('that was killed is finished by running it again', async () => {
     const place = openPlace('killed');
     const killed = startProgram('src/cli.ts', place.env, ['restore', many]);
@@ -132,10 +140,10 @@ describe('a restore of many rows', () => {
 
 test('a restore that fails while it places the sounds is finished by running it again', async () => {
   const places = dirs('obstructed');
-  const target = await openSoundFolders(places);
+  const { folders: target, ...files } = await openSoundsOf(places);
   const mark = join(places.storageDir, '.restoring');
   const empty = await createTestDatabase();
-  const restore = () => restoreBackup(file, { databaseUrl: empty.url, folders: target }, REPLACING);
+  const restore = () => restoreBackup(file, { databaseUrl: empty.url, ...files }, REPLACING);
   // A folder in place of the file.
   await mkdir(join(target.published, FILE, 'x'), { recursive: true });
   await expect(restore()).rejects.toThrow();

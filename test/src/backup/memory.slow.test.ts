@@ -9,7 +9,7 @@ import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { consistent, packArchive, packHeader, unpackArchive } from '../../support/service/archive.ts';
-import { openFoldersIn } from '../../support/service/backups.ts';
+import { openSoundsIn } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const MB = 1024 * 1024;
@@ -19,7 +19,7 @@ afterAll(root.remove);
 const { db, url: databaseUrl, close } = await createTestDatabase();
 await insertUser(db, 1);
 const backup = join(root.path, 'backup.tar.gz');
-await writeBackup(backup, { databaseUrl, folders: await openFoldersIn(root.path) });
+await writeBackup(backup, { databaseUrl, ...(await openSoundsIn(root.path)) });
 await close();
 
 /** The most memory that a process has used so far; undefined once it has ended. */

@@ -13,7 +13,7 @@ import {
   hash,
   insertSoundFile,
   insertUpload,
-  openFoldersIn,
+  openSoundsIn,
   REPLACING,
   UPLOAD,
 } from '../../support/service/backups.ts';
@@ -30,13 +30,13 @@ afterAll(async () => {
   await root.remove();
 });
 
-const folders = await openFoldersIn(root.path, 'from-');
+const { folders, readSound } = await openSoundsIn(root.path, 'from-');
 /** Publishes a file as the media role does: by renaming it over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
 }
-const backUp = (name: string) => writeBackup(join(root.path, name), { databaseUrl: from.url, folders });
+const backUp = (name: string) => writeBackup(join(root.path, name), { databaseUrl: from.url, readSound });
 const isBackupIn = async (condition: string) => {
   const [row] = await to.connection.unsafe(
     `select 1 as found from pg_stat_activity where application_name like '%backup%' and datname = $1 and ${condition}`,
@@ -47,8 +47,8 @@ const isBackupIn = async (condition: string) => {
 
 /** The published and queued files after a restore into the other database, with their rows. */
 async function restore(name: string) {
-  const target = await openFoldersIn(root.path, `${name}-`);
-  await restoreBackup(join(root.path, name), { databaseUrl: to.url, folders: target }, REPLACING);
+  const { folders: target, ...files } = await openSoundsIn(root.path, `${name}-`);
+  await restoreBackup(join(root.path, name), { databaseUrl: to.url, ...files }, REPLACING);
   const connection = connect(to.url, { max: 1 });
   const rows = await connection`select status, sha256 from round_sounds order by id`;
   await connection.end();

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../../media/reconcile.ts';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
 import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
@@ -10,7 +9,13 @@ import { createLogger } from '../../../src/runtime/log.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
-import { insertSoundFile, insertUpload, REPLACING, UPLOAD } from '../../support/service/backups.ts';
+import {
+  insertSoundFile,
+  insertUpload,
+  openSoundsOf,
+  REPLACING,
+  UPLOAD,
+} from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const FILE = `${aSteamId(1)}.mp3`;
@@ -23,7 +28,7 @@ const disks = [
   await mountSmallDisk(join(storageDir, 'roundsound'), 1024 * 1024),
 ];
 const { db, url: databaseUrl } = await createTestDatabase();
-const folders = await openSoundFolders({ dataDir, storageDir });
+const { folders, ...files } = await openSoundsOf({ dataDir, storageDir });
 afterAll(async () => {
   for (const disk of disks) disk.unmount();
   await root.remove();
@@ -37,10 +42,10 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))('folders on separate 
 
   test('a restore puts sounds and uploads into them, and sets the earlier files aside', async () => {
     const file = join(root.path, 'backup.tar.gz');
-    await writeBackup(file, { databaseUrl, folders });
+    await writeBackup(file, { databaseUrl, ...files });
     await writeFile(join(folders.published, FILE), 'a later sound');
     await writeFile(join(folders.published, BEFORE), 'a sound of before');
-    await restoreBackup(file, { databaseUrl, folders }, REPLACING);
+    await restoreBackup(file, { databaseUrl, ...files }, REPLACING);
     expect(await readdir(folders.published)).toEqual([FILE]);
     expect(await readFile(join(folders.published, FILE), 'utf8')).toBe('a sound');
     expect(await readdir(folders.inbox)).toEqual([UPLOAD]);
@@ -53,7 +58,7 @@ describe.skipIf(disks.some(({ isMounted }) => !isMounted))('folders on separate 
   test('the comparison with the database sets a file without a row aside', async () => {
     await writeFile(join(folders.published, BEFORE), 'of nobody');
     await writeFile(join(folders.published, VOICE), 'a sound as voice');
-    await reconcileSounds(db, folders, createLogger('silent'));
+    await reconcileSounds(db, files.sounds, createLogger('silent'));
     expect((await readdir(folders.published)).sort()).toEqual(['.published-sounds', FILE, VOICE]);
     expect(await readAside()).toContain('of nobody');
   });

@@ -18,15 +18,15 @@ import {
   packArchive,
   unpackArchive,
 } from '../../support/service/archive.ts';
-import { insertSoundFile, insertUpload, openFoldersIn, REPLACING } from '../../support/service/backups.ts';
+import { insertSoundFile, insertUpload, openSoundsIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const SOUND = `sounds/${aSteamId(9)}.mp3`;
 const root = createTestFolder();
 afterAll(root.remove);
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const folders = await openFoldersIn(root.path);
-const place = { databaseUrl, folders };
+const { folders, ...files } = await openSoundsIn(root.path);
+const place = { databaseUrl, ...files };
 const file = join(root.path, 'backup.tar.gz');
 
 beforeAll(async () => {

@@ -15,6 +15,7 @@ import {
   readPlace,
   readPublished,
 } from '../../support/service/backup-places.ts';
+import { openSoundsIn } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -176,16 +177,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     const connection = connect(url.href, { max: 1 });
     await fillEveryTable(connection, await loadTables(4));
     await connection.end();
-    const folders = {
-      inbox: join(folder.path, 'o/inbox'),
-      published: join(folder.path, 'o/roundsound'),
-      orphans: '',
-    };
-    await Bun.$`mkdir -p ${folders.inbox} ${folders.published}`;
-    await writeBackup(file, {
-      databaseUrl: url.href,
-      folders,
-    });
+    await writeBackup(file, { databaseUrl: url.href, ...(await openSoundsIn(folder.path, 'older-')) });
   }
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
-import { publishedPath } from '../../../media/sound-files.ts';
 import { openDatabase } from '../../../src/db/database.ts';
+import { publishedPath } from '../../support/audio/sound-folders.ts';
 import { aSteamId, insertPenalties, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
 import { createServices, startProgram, waitForOrigin } from '../../support/service/program.ts';
@@ -27,7 +27,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
   await insertReadySound(db, id);
   const own = (await aToken(db, 1, { now: new Date() })).token;
   const reader = (await aToken(db, 900, { now: new Date() })).token;
-  const published = { inbox: '', orphans: '', published: `${folder.path}/storage/roundsound` };
+  const published = { published: `${folder.path}/storage/roundsound` };
   await mkdir(published.published, { recursive: true });
   for (const rendition of ['stereo', 'voice'] as const) {
     await Bun.write(publishedPath(published, id, rendition), 'sound');

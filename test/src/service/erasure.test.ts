@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { and, eq } from 'drizzle-orm';
-import { publishedPath, uploadFolder } from '../../../media/sound-files.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
 import { auditLog, erasedPeople, staffNotes, steamBans, users } from '../../../src/db/schema/accounts.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
@@ -11,6 +10,7 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
 import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../../../src/service/erase-player.ts';
+import { openSounds, publishedPath } from '../../support/audio/sound-folders.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
@@ -20,11 +20,7 @@ import { waitFor } from '../../support/wait.ts';
 const { db, connection, service, folder, signInAs, cli } = await openWholeService();
 const dataDir = join(folder.path, 'data');
 const storageDir = join(folder.path, 'storage');
-const soundFolders = {
-  inbox: join(dataDir, 'inbox'),
-  published: join(storageDir, 'roundsound'),
-  orphans: join(storageDir, 'roundsound-orphans'),
-};
+const { sounds, folders: soundFolders } = await openSounds({ dataDir, storageDir });
 const { token: reader } = await aToken(db, 900, { now: new Date() });
 const get = async (path: string) => (await service.get(path, bearer(reader))).text;
 
@@ -129,7 +125,7 @@ async function insertFiles(): Promise<void> {
       {
         steamId64: player.id,
         title: player.nickname,
-        uploadKey: `q${player.number}`,
+        uploadKey: Bun.randomUUIDv7(),
         claimedUntil: new Date('2030-01-01'),
       },
     ])
@@ -137,7 +133,7 @@ async function insertFiles(): Promise<void> {
   if (!ready || !queued) throw new Error('no sounds');
   await Bun.write(publishedPath(soundFolders, player.id), player.penaltyName);
   await Bun.write(publishedPath(soundFolders, player.id, 'voice'), player.penaltyName);
-  await Bun.write(join(uploadFolder(soundFolders, queued.uploadKey), 'upload'), player.penaltyName);
+  await Bun.write(join(soundFolders.inbox, queued.uploadKey, 'upload'), player.penaltyName);
   await Bun.write(join(soundFolders.orphans, `1-${player.id}.mp3`), player.penaltyName);
 }
 
@@ -223,7 +219,7 @@ describe('users erase', () => {
     let erasing: Promise<unknown> = Promise.resolve();
     await connection.begin(async (importing) => {
       await loadAnonymiser(importing);
-      erasing = erasePlayer(db, soundFolders, {
+      erasing = erasePlayer(db, sounds, {
         steamId64: player.id,
         withPenalties: true,
         actor: 'operator',

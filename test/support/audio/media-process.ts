@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import type { FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createRoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import { openSoundFolders } from '../../../media/sound-files.ts';
+import { openSoundStore } from '../../../media/sound-store.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { parseSteamId } from '../../../src/domain/steam-id.ts';
@@ -17,7 +17,18 @@ const [url = '', root = '', task = '', point = '', file = '', steamId = ''] = pr
 
 const die = (): boolean => process.kill(process.pid, 'SIGKILL');
 const database = openDatabase(url, { max: 4 });
-const folders = await openSoundFolders({ dataDir: `${root}/data`, storageDir: `${root}/storage` });
+let moves = 0;
+const sounds = await openSoundStore(
+  { dataDir: `${root}/data`, storageDir: `${root}/storage` },
+  {
+    move: async (from, to) => {
+      moves++;
+      if (point === 'before-move') die();
+      await rename(from, to);
+      if (point === (moves === 1 ? 'between-moves' : 'after-move')) die();
+    },
+  },
+);
 
 if (task === 'upload') {
   const db = new Proxy(database.db, {
@@ -33,7 +44,7 @@ if (task === 'upload') {
     bytes: Bun.file(file).stream(),
     actor: 'operator' as const,
   };
-  await storeUpload(db, folders, { upload, maxBytes: 10_000_000 });
+  await storeUpload(db, sounds, { ...upload, maxBytes: 10_000_000 });
   if (point === 'after-row') die();
 } else {
   const engine = await openEngine(USUAL_ENGINE);
@@ -51,16 +62,9 @@ if (task === 'upload') {
       await running;
     },
   };
-  let moves = 0;
-  const moveFile = async (from: string, to: string): Promise<void> => {
-    moves++;
-    if (point === 'before-move') die();
-    await rename(from, to);
-    if (point === (moves === 1 ? 'between-moves' : 'after-move')) die();
-  };
   const log = { ...SILENT_LOG, error: () => undefined };
   createRoundSoundWorker(
-    { db: database.db, ffmpeg, folders, log, moveFile },
+    { db: database.db, ffmpeg, sounds, log },
     { maxSeconds: 10, targetLufs: -18, leaseMs: 1000, idleMs: 50 },
   ).start();
 }

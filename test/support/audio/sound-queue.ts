@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { type Ffmpeg, FfmpegError } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
-import { openSoundFolders } from '../../../media/sound-files.ts';
+import type { SoundStore } from '../../../media/sound-store.ts';
 import { storeUpload } from '../../../media/uploads.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import type { SoundFolders } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { aSteamId } from '../database/builders.ts';
@@ -15,6 +14,7 @@ import { createTestDatabase } from '../database/database.ts';
 import { waitFor } from '../wait.ts';
 import { anAudio, silence, sine, toWav } from './audio.ts';
 import { makeFolder, openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
+import { openSounds, type SoundFolders } from './sound-folders.ts';
 
 export const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
 export const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 's16');
@@ -39,13 +39,16 @@ export async function createSoundQueue() {
   const workers: RoundSoundWorker[] = [];
   let home = '';
   let folders: SoundFolders;
+  let sounds: SoundStore;
+  const open = (options?: Parameters<typeof openSounds>[1]) =>
+    openSounds({ dataDir: join(home, 'data'), storageDir: join(home, 'storage') }, options);
   const stopWorkers = async (): Promise<void> => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop()));
   };
 
   beforeEach(async () => {
     home = join(root.path, Bun.randomUUIDv7());
-    folders = await openSoundFolders({ dataDir: join(home, 'data'), storageDir: join(home, 'storage') });
+    ({ sounds, folders } = await open());
     await db.delete(roundSounds);
     await db.delete(auditLog);
   });
@@ -61,8 +64,8 @@ export async function createSoundQueue() {
   ): Promise<RoundSound> {
     const { fileName = 'tone.wav', player = PLAYER, maxBytes = 20_000_000 } = options;
     const stream = new Blob([new Uint8Array(bytes)]).stream();
-    return storeUpload(db, folders, {
-      upload: { steamId64: player, fileName, bytes: stream, actor: 'operator' },
+    return storeUpload(db, sounds, {
+      ...{ steamId64: player, fileName, bytes: stream, actor: 'operator' },
       maxBytes,
     });
   }
@@ -73,7 +76,7 @@ export async function createSoundQueue() {
       ownsEngine?: boolean;
       leaseMs?: number;
       log?: RoundSoundWorkerDeps['log'];
-      moveFile?: (from: string, to: string) => Promise<void>;
+      sounds?: SoundStore;
     } = {},
   ): RoundSoundWorker {
     const engine = options.ffmpeg ?? ffmpeg;
@@ -81,10 +84,9 @@ export async function createSoundQueue() {
     const worker = createRoundSoundWorker(
       {
         db,
-        folders,
+        sounds: options.sounds ?? sounds,
         log: options.log ?? QUEUE_LOG,
         ffmpeg: shared,
-        ...(options.moveFile && { moveFile: options.moveFile }),
       },
       {
         maxSeconds: 10,
@@ -119,6 +121,12 @@ export async function createSoundQueue() {
     get home() {
       return home;
     },
+    /** The present test's store of sounds. */
+    get sounds() {
+      return sounds;
+    },
+    /** Another store on the same folders. */
+    open: async (options: Parameters<typeof openSounds>[1]) => (await open(options)).sounds,
     /** The present test's folders. */
     get folders() {
       return folders;

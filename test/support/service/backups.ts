@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { openSoundFolders } from '../../../media/sound-files.ts';
 import type { Db } from '../../../src/db/client.ts';
-import { type SoundFolders, UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
+import { UPLOAD_NAME } from '../../../src/domain/round-sound.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
+import { openSounds, type SoundFolders } from '../audio/sound-folders.ts';
 import { aSteamId, insertReadySound } from '../database/builders.ts';
 
 /** The key of an upload. */
@@ -14,12 +14,14 @@ export const hash = (text: string) => createHash('sha256').update(text).digest('
 /** Options of a restore that replaces everything. */
 export const REPLACING = { log: createLogger('silent'), confirmLoss: async () => {} };
 
-/** Folders of sounds below another one. */
-export const openFoldersIn = (path: string, name = '') =>
-  openSoundFolders({
-    dataDir: join(path, `${name}data`),
-    storageDir: join(path, `${name}storage`),
-  });
+/** A store of sounds below a folder, as backup and restore get it, and its folders. */
+export const openSoundsIn = (path: string, name = '') =>
+  openSoundsOf({ dataDir: join(path, `${name}data`), storageDir: join(path, `${name}storage`) });
+
+export async function openSoundsOf(dirs: { dataDir: string; storageDir: string }) {
+  const { sounds, folders } = await openSounds(dirs);
+  return { sounds, readSound: sounds.read, folders };
+}
 
 /** A published sound of a player, with its row. */
 export async function insertSoundFile(

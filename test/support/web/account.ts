@@ -140,7 +140,8 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
     },
     sounds: options.sounds ?? {
       limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, audience: 'everyone' },
-      storeUpload: async () => {},
+      receiveUpload: async () => 'key',
+      queueUpload: async () => {},
       removeSound: async () => {},
     },
   });

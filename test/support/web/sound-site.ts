@@ -1,11 +1,11 @@
 import { afterAll, beforeEach } from 'bun:test';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSoundFolders, publishedPath } from '../../../media/sound-files.ts';
-import { removeSound, storeUpload } from '../../../media/uploads.ts';
+import { queueUpload, receiveUpload, removeSound } from '../../../media/uploads.ts';
 import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { makeFolder } from '../audio/ffmpeg-engines.ts';
+import { openSounds, publishedPath } from '../audio/sound-folders.ts';
 import { aSteamId } from '../database/builders.ts';
 import { type Browser, openBrowser, type Page } from './browser.ts';
 import { openMemberSite } from './member-site.ts';
@@ -19,7 +19,7 @@ export const PLAYER = aSteamId(1);
  */
 export async function openSoundSite() {
   const root = await makeFolder('sound-section');
-  const folders = await openSoundFolders({
+  const { sounds, folders } = await openSounds({
     dataDir: join(root.path, 'data'),
     storageDir: join(root.path, 'storage'),
   });
@@ -30,11 +30,12 @@ export async function openSoundSite() {
   const { db, site, signedIn } = await openMemberSite({
     sounds: {
       limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES, audience: 'everyone' },
-      storeUpload: (upload) => {
-        const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : upload.bytes;
-        return storeUpload(db, folders, { upload: { ...upload, bytes }, maxBytes: MAX_BYTES });
+      receiveUpload: (steamId64, arriving) => {
+        const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : arriving;
+        return receiveUpload(db, sounds, { steamId64, bytes, maxBytes: MAX_BYTES });
       },
-      removeSound: (removal) => removeSound(db, folders, removal),
+      queueUpload: (upload) => queueUpload(db, sounds, upload),
+      removeSound: (removal) => removeSound(db, sounds, removal),
     },
   });
   afterAll(() => root.remove());

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { publishedPath } from '../../../../media/sound-files.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
+import { publishedPath } from '../../../support/audio/sound-folders.ts';
 import {
   aSteamId,
   insertReadySound as insertSoundOf,

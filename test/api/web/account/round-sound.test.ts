@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publishedPath } from '../../../../media/sound-files.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
+import { publishedPath } from '../../../support/audio/sound-folders.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';

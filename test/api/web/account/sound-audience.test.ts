@@ -11,9 +11,11 @@ let stored = 0;
 const { db, signedIn } = await openMemberSite({
   sounds: {
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024, audience: ['svip', 'admin'] },
-    storeUpload: async ({ bytes }) => {
-      for await (const _ of bytes) stored++;
+    receiveUpload: async (_, bytes) => {
+      for await (const _chunk of bytes) stored++;
+      return 'key';
     },
+    queueUpload: async () => undefined,
     removeSound: async () => undefined,
   },
 });

@@ -7,10 +7,11 @@ let starts: (SoundStart | undefined)[] = [];
 const { signedIn } = await openMemberSite({
   sounds: {
     limits: { maxSeconds: 10, maxUploadBytes: 1024 * 1024, audience: 'everyone' },
-    storeUpload: async (upload) => {
-      for await (const _ of upload.bytes);
-      starts.push(upload.start);
+    receiveUpload: async (_, bytes) => {
+      for await (const _chunk of bytes);
+      return 'key';
     },
+    queueUpload: async ({ start }) => starts.push(start),
     removeSound: async () => undefined,
   },
 });

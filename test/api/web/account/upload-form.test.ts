@@ -62,21 +62,22 @@ test('a form that does not arrive in time is 408', async () => {
 });
 
 /** Reads a form while storing the file is slow: an error in the meantime must not be lost. */
-function read(body: ReadableStream<Uint8Array>, { limitMs = 5000 } = {}): Promise<string> {
+async function read(body: ReadableStream<Uint8Array>, { limitMs = 5000 } = {}): Promise<string> {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-  return readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
+  let text = '';
+  await readUploadForm(new Request('http://localhost/', { method: 'POST', headers, body }), {
     maxBytes: 1000,
     limitMs,
     requireToken: (field) => expect(field).toBe('right'),
     values: new Map(),
     identifyAgain: async () => undefined,
-    store: async ({ bytes }) => {
+    receive: async (bytes) => {
       await Bun.sleep(1);
-      let text = '';
       for await (const chunk of bytes) text += Buffer.from(chunk).toString();
-      return text;
+      return 'key';
     },
   });
+  return text;
 }
 
 /** @param isBroken whether it ends like a lost connection. */

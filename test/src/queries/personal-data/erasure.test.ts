@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { storeUpload } from '../../../../media/uploads.ts';
@@ -23,6 +23,7 @@ import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { linkDiscord, saveSignIn, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
 import { erasePlayer } from '../../../../src/service/erase-player.ts';
+import { openSounds } from '../../../support/audio/sound-folders.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { countWaiting } from '../../../support/database/lock-waits.ts';
@@ -36,12 +37,7 @@ setDefaultTimeout(60_000);
 const { db, connection } = await createTestDatabase({ max: 12 });
 const folder = createTestFolder();
 afterAll(folder.remove);
-const soundFolders = {
-  inbox: `${folder.path}/inbox`,
-  published: `${folder.path}/roundsound`,
-  orphans: `${folder.path}/orphans`,
-};
-for (const path of Object.values(soundFolders)) await mkdir(path);
+const { sounds, folders } = await openSounds({ dataDir: folder.path, storageDir: folder.path });
 
 let number = 0;
 let id = aSteamId(0);
@@ -55,7 +51,7 @@ beforeEach(async () => {
 });
 
 const erase = (withPenalties = false) =>
-  erasePlayer(db, soundFolders, { steamId64: id, withPenalties, actor: 'operator' });
+  erasePlayer(db, sounds, { steamId64: id, withPenalties, actor: 'operator' });
 const traces = () => findTraces(connection, [folder.path], [id, name]);
 const now = new Date();
 
@@ -148,10 +144,10 @@ describe('work under way while somebody is erased', () => {
       yield new TextEncoder().encode(name);
     })();
     const upload = { steamId64: id, fileName: `${name}.mp3`, bytes, actor: { userId: user.id } };
-    const result = await duringErasure(() => storeUpload(db, soundFolders, { upload, maxBytes: 1_000_000 }));
+    const result = await duringErasure(() => storeUpload(db, sounds, { ...upload, maxBytes: 1_000_000 }));
     expect(result).toMatchObject({ status: 'rejected', reason: expect.any(NotFound) });
     expect(await traces()).toEqual([]);
-    expect(await readdir(soundFolders.inbox)).toEqual([]);
+    expect(await readdir(folders.inbox)).toEqual([]);
   });
 
   test('a token, a session and a Discord account are refused', async () => {
