@@ -165,6 +165,31 @@ test('SQL is written only in its folders', async () => {
   expect(speakers).toEqual([]);
 });
 
+/** Migrations are not among these files, and a restore writes every table alike. */
+const WRITERS = [
+  'src/queries/penalties/expiry.ts',
+  'src/queries/penalties/imported.ts',
+  'src/queries/personal-data/erasure.ts',
+];
+
+test('penalties are written by `writePenalties` alone, except when the demo creates its own', async () => {
+  const writers: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    const code = await Bun.file(file).text();
+    const handles = [
+      ...code.matchAll(/(\w+)\s*\.(?:insert|update|delete)\((?:penalties|table)\)/g),
+      ...code.matchAll(
+        /(\w+)(?:\.execute|\.unsafe)?\(?(?:sql)?`[^`]*\b(?:insert into|update|delete from|truncate|copy) penalties\b/g,
+      ),
+    ].map(([, handle]) => handle);
+    if (handles.length === 0 || file === 'src/demo/community.ts') continue;
+    writers.push(file);
+    expect({ file, handles }).toEqual({ file, handles: handles.map(() => 'tx') });
+    expect({ file, isLocked: code.includes('writePenalties(') }).toEqual({ file, isLocked: true });
+  }
+  expect(writers.sort()).toEqual(WRITERS);
+});
+
 test('only the configuration reads the environment', async () => {
   const readers: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {

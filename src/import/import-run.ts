@@ -1,4 +1,4 @@
-import { type Connection, type Db, openSession } from '../db/client.ts';
+import { type Connection, type Db, openDrizzle, openSession } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { Conflict, InvalidInput } from '../domain/errors.ts';
 import { isPenaltyTime, PENALTY_YEARS, SOURCE_NAME, SOURCE_NAME_RULE, statusAt } from '../domain/penalty.ts';
@@ -65,7 +65,7 @@ export type ImportRun = ImportDeps & {
   replaced: Replaced;
   isDryRun: boolean;
   /** The connection that holds the source's lock, and writes. */
-  session: Connection;
+  session: Db;
   summary: ImportSummary;
   listener: ImportListener;
   signal: AbortSignal | undefined;
@@ -97,12 +97,13 @@ export async function runImport(
     throw new InvalidInput(`source ${JSON.stringify(name)} isn't valid: use ${SOURCE_NAME_RULE}`);
   }
   const statementTimeoutMs = waits ? 0 : STATEMENT_TIMEOUT_MS;
-  const session = openSession(deps.databaseUrl, `import ${name}`, { statementTimeoutMs });
-  const end = () => void session.end({ timeout: 0 }).catch(() => {});
+  const connection = openSession(deps.databaseUrl, `import ${name}`, { statementTimeoutMs });
+  const session = openDrizzle(connection);
+  const end = () => void connection.end({ timeout: 0 }).catch(() => {});
   signal?.addEventListener('abort', end);
   try {
     await startImportSession(session, { isDryRun, idleSeconds: waits ? 0 : IDLE_SECONDS });
-    await lockSource(session, name, { waits, onWait: listener.onWait });
+    await lockSource(connection, name, { waits, onWait: listener.onWait });
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
@@ -116,7 +117,7 @@ export async function runImport(
     return summary;
   } finally {
     signal?.removeEventListener('abort', end);
-    await session.end({ timeout: 5 });
+    await connection.end({ timeout: 5 });
   }
 }
 
@@ -129,26 +130,28 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 const IDLE_SECONDS = 30;
 
 async function lockSource(
-  session: Connection,
+  connection: Connection,
   name: string,
   { waits, onWait }: { waits: boolean; onWait: (() => void) | undefined },
 ): Promise<void> {
   const [lock] =
-    await session`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${name})) as "isHeld"`;
+    await connection`select pg_try_advisory_lock(${LOCKS.importSource}, hashtext(${name})) as "isHeld"`;
   if (lock?.isHeld) return;
   if (!waits)
-    throw new Conflict(`another import of ${name} is running${await describeHolder(session, name)}`);
+    throw new Conflict(`another import of ${name} is running${await describeHolder(connection, name)}`);
   onWait?.();
-  await session`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
+  await connection`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
 }
 
 /** Since when which session of PostgreSQL holds the lock of a source; '' if it has just been released. */
-async function describeHolder(session: Connection, name: string): Promise<string> {
-  const [holder] = await session`
+async function describeHolder(connection: Connection, name: string): Promise<string> {
+  const [holder] = await connection`
     select pid, backend_start from pg_locks join pg_stat_activity using (pid)
     where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database())
       and classid = ${LOCKS.importSource} and objid = hashtext(${name})::bit(32)::bigint::oid`;
-  return holder ? `, since ${holder.backend_start.toISOString()} (PostgreSQL process ${holder.pid})` : '';
+  return holder
+    ? `, since ${new Date(holder.backend_start).toISOString()} (PostgreSQL process ${holder.pid})`
+    : '';
 }
 
 function holdAllIfSudden(losses: readonly Loss[]): string[] {

@@ -1,9 +1,9 @@
-import { getTableColumns, sql } from 'drizzle-orm';
-import type { Connection, Db, Transaction } from '../../db/client.ts';
-import { retryVictim } from '../../db/locks.ts';
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
+import type { Db } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
+import { writePenalties } from './write.ts';
 
 /** Key of a penalty within its source. */
 export type SourceKey = { sourceTable: string; sourceId: string };
@@ -20,8 +20,7 @@ export type ImportedPenalty = SourceKey &
     adminSteamId: StoredPenalty['adminSteamId'] | null;
   };
 
-/** `waiting`: rows that are other penalties than those stored under their keys, and were not written. */
-type WriteCounts = { added: number; changed: number; unchanged: number; waiting: number };
+type WriteCounts = { added: number; changed: number; unchanged: number };
 
 /**
  * What becomes of a penalty whose id the source has given to another one. It is `updated` where an id always means the same
@@ -40,21 +39,29 @@ export type TableLosses = {
 };
 
 /**
- * Creates the temporary tables in which an import notes the rows it has seen, rows that wait, and penalties it has not found;
- * every function below needs them. They belong to the session, which therefore has to be a single connection. A dry run also notes a hash of what it would have
- * written, with which it compares a row of the same key that comes later.
+ * Creates the temporary tables of an import, which every function below needs: the rows of a page that are not stored like
+ * this yet, the rows it has seen, rows that wait, and penalties it has not found. A dry run keeps the rows of all pages, and
+ * compares later ones with them.
+ * @param session a single connection, to which these tables belong.
  * @param idleSeconds how long the session may say nothing before PostgreSQL ends it; 0: for ever.
  */
 export async function startImportSession(
-  session: Connection,
+  session: Db,
   { isDryRun, idleSeconds }: { isDryRun: boolean; idleSeconds: number },
 ): Promise<void> {
   const settings = JSON.stringify({ idle_session_timeout: `${idleSeconds}s`, ...DEAD_CLIENT });
-  await session`select set_config(key, value, false) from json_each_text(${settings}::text::json)`;
-  await session`create temp table import_seen (source_table text, source_id text, content bigint)`;
-  await session`create temp table import_waiting (source_table text, source_id text, primary key (source_table, source_id))`;
-  await session`create temp table import_lost (id bigint primary key, source_table text)`;
-  if (isDryRun) await session`create unique index import_seen_key on import_seen (source_table, source_id)`;
+  await session.execute(
+    sql`select set_config(key, value, false) from json_each_text(${settings}::text::json)`,
+  );
+  await session.execute(sql`
+    create temp table import_page on commit ${sql.raw(isDryRun ? 'preserve' : 'delete')} rows
+    as select penalties.*, ''::text as verdict from penalties with no data`);
+  if (isDryRun) await session.execute(sql`create index on import_page (source_table, source_id)`);
+  await session.execute(sql`create temp table import_seen (source_table text, source_id text)`);
+  await session.execute(
+    sql`create temp table import_waiting (source_table text, source_id text, primary key (source_table, source_id))`,
+  );
+  await session.execute(sql`create temp table import_lost (id bigint primary key, source_table text)`);
 }
 
 /** How soon PostgreSQL ends the session, and with it the lock, of an import whose machine died: the system's default is hours. */
@@ -67,39 +74,132 @@ const DEAD_CLIENT = {
 
 /**
  * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one
- * statement, so that a killed process loses none. People who were erased are anonymised.
+ * transaction, so that a killed process loses none. People who were erased are anonymised. A page that changes nothing blocks
+ * no other writer.
  * @param isDryRun only compares.
  */
 export async function writeImportedPenalties(
-  session: Connection,
+  session: Db,
   source: string,
   rows: readonly ImportedPenalty[],
   { isDryRun, replaced }: { isDryRun: boolean; replaced: Replaced },
 ): Promise<WriteCounts> {
-  if (rows.length === 0) return { added: 0, changed: 0, unchanged: 0, waiting: 0 };
-  const { unique, repeated } = dropRepeatedKeys(rows);
-  const statement = isDryRun ? COMPARE : WRITE;
-  const { added, changed, waiting } = await retryVictim(() =>
-    session.begin(async (tx) => {
-      const anonymised = unique.map(await loadAnonymiser(tx));
-      const columns = COLUMNS.map((column) => arrayLiteral(anonymised.map((row) => row[column])));
-      const run = async () => {
-        const values = [source, ...columns, replaced !== 'updated', replaced === 'waits'];
-        const [row] = await tx.unsafe(statement, values, { prepare: true });
-        return { ...toCounts(row), replaced: row?.replaced };
-      };
-      const first = await run();
-      if (first.replaced === null) return first;
-      await releaseKeys(tx, String(first.replaced));
-      const second = await run();
-      return { ...first, added: first.added + second.added };
-    }),
-  );
-  return { added, changed, waiting, unchanged: unique.length - added - changed - waiting + repeated };
+  const page = dropRepeatedKeys(rows);
+  if (page.length === 0) return { added: 0, changed: 0, unchanged: 0 };
+  let verdicts: Verdicts = {};
+  const changed = await writePenalties(session, updateStored, {
+    unless: async (tx) => {
+      verdicts = await judgePage(tx, source, page, { isDryRun, replaced });
+      const { added = 0, kept = 0, changed = 0 } = verdicts;
+      return isDryRun || added + kept + changed === 0 ? changed : undefined;
+    },
+  });
+  const { added = 0, kept = 0, waits = 0 } = verdicts;
+  return { added: added + kept, changed, unchanged: rows.length - added - kept - waits - changed };
 }
 
-function toCounts(row: Record<string, unknown> | undefined) {
-  return { added: Number(row?.added), changed: Number(row?.changed), waiting: Number(row?.waiting) };
+/** What a row is to the penalty that is stored under its key; `waits` and `kept` as in {@link Replaced}. */
+type Verdicts = Partial<Record<'added' | 'changed' | 'unchanged' | 'waits' | 'kept', number>>;
+
+/**
+ * Compares a page with what is stored, fills `import_page` with the rows to be written, and counts all by verdict. A row that
+ * is seen again is no longer gone. One with another player and another creation is another penalty: sources number from 1
+ * again after a table was emptied. Unknown values do not replace known ones. `offset 0` makes PostgreSQL look each key up by
+ * the index; joined otherwise, it may read the whole source for every page.
+ */
+async function judgePage(
+  tx: Db,
+  source: string,
+  page: readonly ImportedPenalty[],
+  { isDryRun, replaced }: { isDryRun: boolean; replaced: Replaced },
+): Promise<Verdicts> {
+  const rows = page.map(await loadAnonymiser(tx));
+  const values = COLUMNS.map(
+    (column) =>
+      sql`${arrayLiteral(rows.map((row) => row[column]))}::${sql.raw(penalties[column].getSQLType())}[]`,
+  );
+  const stored = (table: SQL) => sql`
+    select id, gone_at, ${NAMES} from ${table}
+    where source = ${source} and source_table = incoming.source_table and source_id = incoming.source_id`;
+  const earlier = isDryRun ? sql`(${stored(sql`import_page`)} order by ctid desc limit 1) union all` : sql``;
+  const counts = await tx.execute<{ verdict: keyof Verdicts; count: number }>(sql`
+    with judged as materialized (
+      select previous.id, settled.*, case
+        when previous.source_id is null then 'added'
+        when ${replaced} <> 'updated' and previous.player_steamid <> settled.player_steamid
+          and previous.created_at <> settled.created_at then ${replaced}
+        when previous.gone_at is not null or (${VALUES.of('previous')}) is distinct from (${VALUES.of('settled')}) then 'changed'
+        else 'unchanged'
+      end as verdict
+      from unnest(${sql.join(values, sql`, `)}) as incoming(${NAMES})
+      left join lateral (${earlier} ${stored(sql`penalties`)} offset 0) as previous on true
+      cross join lateral (select ${SETTLED}) as settled(${NAMES})
+    ), seen as (
+      insert into import_seen select source_table, source_id from judged where verdict <> 'waits'
+    ), waiting as (
+      insert into import_waiting select source_table, source_id from judged where verdict = 'waits' on conflict do nothing
+    ), filled as (
+      insert into import_page (source, id, ${NAMES}, verdict)
+      select ${source}, judged.* from judged where verdict not in ('unchanged', 'waits')
+    )
+    select verdict, count(*)::integer from judged group by verdict`);
+  return Object.fromEntries(counts.map(({ verdict, count }) => [verdict, count]));
+}
+
+/** Writes the rows of `import_page`. @returns how many stored penalties it updated. */
+async function updateStored(tx: Db): Promise<number> {
+  await tx.execute(sql`
+    update penalties set source_id = page.source_id || ' (penalty ' || page.id || ')', gone_at = coalesce(penalties.gone_at, now())
+    from import_page as page where penalties.id = page.id and verdict = 'kept'`);
+  // A row may have changed while this waited for other writers.
+  const { count } = await tx.execute(sql`
+    update penalties set (gone_at, ${VALUES.names}) = row(null, ${VALUES.of('page')})
+    from import_page as page where penalties.id = page.id and verdict = 'changed'
+      and (penalties.gone_at is not null or (${VALUES.of('penalties')}) is distinct from (${VALUES.of('page')}))`);
+  await tx.execute(sql`
+    insert into penalties (source, ${NAMES}) select source, ${NAMES} from import_page
+    where verdict in ('added', 'kept') order by ctid`);
+  return count;
+}
+
+const { id, source, goneAt, sourceTable, sourceId, ...CONTENT } = getTableColumns(penalties);
+const IMPORTED = { sourceTable, sourceId, ...CONTENT };
+const COLUMNS = Object.keys(IMPORTED) as (keyof typeof IMPORTED)[];
+const list = (columns: object, toText: (name: string) => string) =>
+  sql.raw(
+    Object.values(columns)
+      .map(({ name }) => toText(name))
+      .join(', '),
+  );
+
+const NAMES = list(IMPORTED, (name) => name);
+/** What a source says of a penalty. */
+const VALUES = {
+  names: list(CONTENT, (name) => name),
+  of: (table: string) => list(CONTENT, (name) => `${table}.${name}`),
+};
+/** What is stored of a row. */
+const SETTLED = list(IMPORTED, (name) => {
+  switch (name) {
+    case 'admin_name':
+    case 'admin_steamid':
+      return `case when incoming.admin_steamid is null then coalesce(previous.${name}, ${name === 'admin_name' ? "''" : 0})
+        else incoming.${name} end`;
+    case 'lifted_at':
+    case 'lifted_by_name':
+    case 'lifted_by_steamid':
+    case 'lift_reason':
+      return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
+        then coalesce(incoming.${name}, previous.${name}) else incoming.${name} end`;
+    default:
+      return `incoming.${name}`;
+  }
+});
+
+/** Keeps the last of rows with the same key: one statement would insert both. */
+function dropRepeatedKeys(rows: readonly ImportedPenalty[]): readonly ImportedPenalty[] {
+  const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
+  return byKey.size === rows.length ? rows : [...byKey.values()];
 }
 
 /** The stored penalties of a source that have one of these keys. */
@@ -109,92 +209,81 @@ export async function listImportedPenalties(
   keys: readonly SourceKey[],
 ): Promise<ImportedPenalty[]> {
   if (keys.length === 0) return [];
-  const rows = await db
-    .select(IMPORTED)
-    .from(penalties)
-    .where(
-      sql`${penalties.source} = ${source} and (${penalties.sourceTable}, ${penalties.sourceId}) in (
-        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
-      )`,
-    );
+  const rows = await db.select(IMPORTED).from(penalties).where(hasKey(source, keys));
   return rows.map((row) => ({ ...row, sourceTable: row.sourceTable ?? '', sourceId: row.sourceId ?? '' }));
 }
 
-/** Marks penalties as gone and frees their keys. @param ids an array literal. */
-async function releaseKeys(tx: Transaction, ids: string): Promise<void> {
-  await tx`update penalties
-    set source_id = source_id || ' (penalty ' || id || ')', gone_at = coalesce(gone_at, now())
-    where id = any(${ids}::bigint[])`;
-}
-
 /** Records as seen the rows that were not written. */
-export async function markSeen(session: Connection, keys: readonly SourceKey[]): Promise<void> {
-  if (keys.length === 0) return;
-  await session`
-    insert into import_seen select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
-    on conflict do nothing`;
+export async function markSeen(session: Db, keys: readonly SourceKey[]): Promise<void> {
+  if (keys.length > 0) await session.execute(sql`insert into import_seen ${selectKeys(keys)}`);
 }
 
 /** Deletes rows of a source. */
 export async function deleteImportedPenalties(
-  session: Connection,
+  session: Db,
   source: string,
   keys: readonly SourceKey[],
 ): Promise<void> {
-  if (keys.length === 0) return;
-  await retryVictim(
-    () => session`
-      delete from penalties where source = ${source} and (source_table, source_id) in (
-        select * from unnest(${tablesOf(keys)}::text[], ${idsOf(keys)}::text[])
-      )`,
-  );
+  if ((await listImportedPenalties(session, source, keys)).length === 0) return;
+  await writePenalties(session, (tx) => tx.delete(penalties).where(hasKey(source, keys)));
+}
+
+function hasKey(source: string, keys: readonly SourceKey[]): SQL {
+  return sql`${penalties.source} = ${source} and (${penalties.sourceTable}, ${penalties.sourceId}) in (${selectKeys(keys)})`;
+}
+
+function selectKeys(keys: readonly SourceKey[]): SQL {
+  const tables = arrayLiteral(keys.map(({ sourceTable }) => sourceTable));
+  const ids = arrayLiteral(keys.map(({ sourceId }) => sourceId));
+  return sql`select * from unnest(${tables}::text[], ${ids}::text[])`;
 }
 
 /**
  * Notes the penalties of a source's tables that a full read has not seen, and counts them. Rows that wait were not seen.
  */
 export async function findLostPenalties(
-  session: Connection,
+  session: Db,
   { source, sourceTables }: { source: string; sourceTables: readonly string[] },
   now: Date,
 ): Promise<TableLosses[]> {
   // Before version 16, PostgreSQL may compare every row with every other if it has no index and no statistics of penalties.
-  await session`create index if not exists import_seen_key on import_seen (source_table, source_id)`;
-  await session`analyze import_seen`;
-  const isHere = () => session`
-    source = ${source} and source_table = any(${arrayLiteral(sourceTables)}::text[]) and gone_at is null`;
-  await session`
-    insert into import_lost select id, source_table from penalties where ${isHere()} and not exists (
+  await session.execute(
+    sql`create index if not exists import_seen_key on import_seen (source_table, source_id)`,
+  );
+  await session.execute(sql`analyze import_seen`);
+  const isHere = sql`source = ${source} and ${isOfTables(sourceTables)} and gone_at is null`;
+  await session.execute(sql`
+    insert into import_lost select id, source_table from penalties where ${isHere} and not exists (
       select from import_seen
       where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
-    )`;
-  return session<TableLosses[]>`
+    )`);
+  return session.execute<TableLosses>(sql`
     select source_table as "sourceTable", count(*)::integer as total, count(lost.id)::integer as lost,
       (count(*) filter (where is_in_force))::integer as "totalInForce",
       (count(lost.id) filter (where is_in_force))::integer as "lostInForce"
     from (
       select id, source_table, status = 'ACTIVE' and (ends_at is null or ends_at > ${now.toISOString()}::text::timestamptz)
         as is_in_force
-      from penalties where ${isHere()}
+      from penalties where ${isHere}
     ) as here left join import_lost lost using (id, source_table)
-    group by source_table`;
+    group by source_table`);
 }
 
 /** Whether any row waits. */
-export async function hasWaitingRows(session: Connection): Promise<boolean> {
-  return (await session`select from import_waiting limit 1`).length > 0;
+export async function hasWaitingRows(session: Db): Promise<boolean> {
+  return (await session.execute(sql`select from import_waiting limit 1`)).length > 0;
 }
 
 /** The ids of a table's rows that wait, in pages. */
 export async function listWaitingIds(
-  session: Connection,
+  session: Db,
   sourceTable: string,
   { after, limit }: { after: string; limit: number },
 ): Promise<string[]> {
-  const rows = await session`
+  const rows = await session.execute<{ id: string }>(sql`
     select source_id as id from import_waiting where source_table = ${sourceTable} and source_id > ${after}
-    order by source_id limit ${limit}`;
-  return rows.map((row) => String(row.id));
+    order by source_id limit ${limit}`);
+  return rows.map((row) => row.id);
 }
 
 /**
@@ -209,125 +298,29 @@ const GONE_STEP_ROWS = 100_000;
  * @returns how many.
  */
 export async function markGonePenalties(
-  session: Connection,
+  session: Db,
   sourceTables: readonly string[],
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
-  const isOfTables = () => session`source_table = any(${arrayLiteral(sourceTables)}::text[])`;
-  if (isDryRun) {
-    const [row] = await session`select count(*) as gone from import_lost where ${isOfTables()}`;
-    return Number(row?.gone);
-  }
-  for (let goneCount = 0; ; ) {
-    const [step] = await retryVictim(
-      () => session`
+  const lost = sql`from import_lost where ${isOfTables(sourceTables)}`;
+  const [row] = await session.execute<{ amount: number }>(sql`select count(*)::integer as amount ${lost}`);
+  const amount = row?.amount ?? 0;
+  if (isDryRun) return amount;
+  let goneCount = 0;
+  for (let done = 0; done < amount; done += GONE_STEP_ROWS) {
+    goneCount += await writePenalties(session, async (tx) => {
+      const { count } = await tx.execute(sql`
         with step as (
-          delete from import_lost where id in (select id from import_lost where ${isOfTables()} limit ${GONE_STEP_ROWS})
-          returning id
-        ), marked as (
-          update penalties set gone_at = ${now.toISOString()}::text::timestamptz from step
-          where penalties.id = step.id and gone_at is null returning 1
+          delete from import_lost where id in (select id ${lost} limit ${GONE_STEP_ROWS}) returning id
         )
-        select (select count(*) from marked) as gone, (select count(*) from step) as noted`,
-    );
-    if (Number(step?.noted) === 0) return goneCount;
-    goneCount += Number(step?.gone);
+        update penalties set gone_at = ${now.toISOString()}::text::timestamptz from step
+        where penalties.id = step.id and gone_at is null`);
+      return count;
+    });
   }
+  return goneCount;
 }
 
-const { id, source, goneAt, sourceTable, sourceId, ...VALUES } = getTableColumns(penalties);
-const IMPORTED = { sourceTable, sourceId, ...VALUES };
-/** The imported columns in the order of the statements' parameters, the key first. */
-const COLUMNS = Object.keys(IMPORTED) as (keyof typeof IMPORTED)[];
-
-const names = COLUMNS.map((column) => penalties[column].name);
-const types = COLUMNS.map((column) => penalties[column].getSQLType());
-const values = names.slice(2);
-const list = (prefix: string, columns: readonly string[]) =>
-  columns.map((name) => `${prefix}${name}`).join(', ');
-
-/** What is written of a penalty that is already stored: unknown values do not replace known ones. */
-const SETTLED = COLUMNS.map((column) => {
-  const name = penalties[column].name;
-  switch (column) {
-    case 'adminName':
-    case 'adminSteamId':
-      return `case when incoming.admin_steamid is null then coalesce(previous.${name}, ${column === 'adminName' ? "''" : 0})
-        else incoming.${name} end`;
-    case 'liftedAt':
-    case 'liftedByName':
-    case 'liftedBySteamId':
-    case 'liftReason':
-      return `case when incoming.status = 'UNBANNED' and incoming.lifted_by_steamid is null
-        then coalesce(incoming.${name}, previous.${name}) else incoming.${name} end`;
-    default:
-      return `incoming.${name}`;
-  }
-}).join(', ');
-
-/**
- * Joins each row with the stored one of the same key. Equal rows are not even locked: a sweep over a million unchanged
- * rows writes nothing. A row that is seen again is no longer gone. One with another player and another creation is another
- * penalty: sources number from 1 again after a table was emptied.
- */
-const COMPARED = `incoming as materialized (
-    select * from unnest(${types.map((type, index) => `$${index + 2}::${type}[]`).join(', ')})
-      with ordinality as incoming(${list('', names)}, position)
-  ), compared as materialized (
-    select settled.*, position, previous.id as previous_id, previous.gone_at is not null
-      or (${list('previous.', values)}) is distinct from (${list('settled.', values)}) as differs,
-      coalesce($${COLUMNS.length + 2}::boolean and previous.player_steamid <> incoming.player_steamid
-        and previous.created_at <> incoming.created_at, false) as replaces
-    from incoming left join penalties previous
-      on previous.source = $1::text and previous.source_table = incoming.source_table and previous.source_id = incoming.source_id
-    cross join lateral (select ${SETTLED}) as settled(${list('', names)})
-  ), waiting as (
-    insert into import_waiting select source_table, source_id from compared where replaces and $${COLUMNS.length + 3}::boolean
-    on conflict do nothing returning 1
-  )`;
-
-/** Looks each key up by the index: a join may read all rows seen so far, for every page. */
-const COMPARE = `with ${COMPARED}, hashed as materialized (
-    select compared.*, hashtextextended(row(${list('compared.', values)})::text, 0) as content, import_seen.content as earlier
-    from compared left join lateral (
-      select content from import_seen
-      where import_seen.source_table = compared.source_table and import_seen.source_id = compared.source_id limit 1
-    ) as import_seen on true
-  ), seen as (
-    insert into import_seen select source_table, source_id, content from hashed where not replaces
-    on conflict (source_table, source_id) do update set content = excluded.content
-  )
-  select count(*) filter (where earlier is null and previous_id is null) as added,
-    count(*) filter (where case when earlier is null then previous_id is not null and differs and not replaces
-      else earlier <> content end) as changed, (select count(*) from waiting) as waiting, null as replaced
-  from hashed`;
-
-const WRITE = `with ${COMPARED}, seen as (
-    insert into import_seen select source_table, source_id from compared where not replaces
-  ), added as (
-    insert into penalties (source, ${list('', names)}) select $1, ${list('', names)} from compared
-      where previous_id is null order by position returning 1
-  ), changed as (
-    update penalties set (gone_at, ${list('', values)}) = row(null, ${list('compared.', values)})
-    from compared where penalties.id = compared.previous_id and compared.differs and not compared.replaces returning 1
-  )
-  select (select count(*) from added) as added, (select count(*) from changed) as changed,
-    (select count(*) from waiting) as waiting,
-    (select array_agg(previous_id)::text from compared where replaces and not $${COLUMNS.length + 3}::boolean) as replaced`;
-
-/** Keeps the last of rows with the same key: one statement would insert both. */
-function dropRepeatedKeys(rows: readonly ImportedPenalty[]) {
-  const byKey = new Map(rows.map((row) => [`${row.sourceTable}\n${row.sourceId}`, row]));
-  return {
-    unique: byKey.size === rows.length ? rows : [...byKey.values()],
-    repeated: rows.length - byKey.size,
-  };
-}
-
-function tablesOf(keys: readonly SourceKey[]): string {
-  return arrayLiteral(keys.map(({ sourceTable }) => sourceTable));
-}
-
-function idsOf(keys: readonly SourceKey[]): string {
-  return arrayLiteral(keys.map(({ sourceId }) => sourceId));
+function isOfTables(sourceTables: readonly string[]): SQL {
+  return sql`source_table = any(${arrayLiteral(sourceTables)}::text[])`;
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { and, eq, ne, sql } from 'drizzle-orm';
-import type { Db, Transaction } from '../../db/client.ts';
+import type { Db } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { erasedPeople } from '../../db/schema/accounts.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
@@ -102,21 +102,19 @@ export async function countLostTombstones(db: Db): Promise<number> {
   return row?.count ?? 0;
 }
 
-/**
- * Loads a function that anonymises erased people in penalties. Erasures are blocked until the transaction ends.
- */
-export async function loadAnonymiser(tx: Transaction): Promise<<P extends NamedPeople>(penalty: P) => P> {
-  await tx`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`;
-  const erased = await tx<{ idHash: string }[]>`
-    select id_hash as "idHash" from erased_people where stays_anonymous`;
-  if (erased.length === 0) return (penalty) => penalty;
-  const [secret] = await tx<{ value: string }[]>`select value from settings where key = ${SECRET}`;
-  if (!secret) return (penalty) => penalty;
+/** Loads a function that anonymises erased people in penalties. @param tx a transaction that blocks erasures. */
+export async function loadAnonymiser(tx: Db): Promise<<P extends NamedPeople>(penalty: P) => P> {
+  const erased = await tx
+    .select({ idHash: erasedPeople.idHash })
+    .from(erasedPeople)
+    .where(eq(erasedPeople.staysAnonymous, true));
+  const secret = erased.length === 0 ? undefined : await findSetting(tx, SECRET);
+  if (secret === undefined) return (penalty) => penalty;
   const hashes = new Set(erased.map(({ idHash }) => idHash));
   const cache = new Map<SteamId64, boolean>();
   const isErased = (id: SteamId64 | null): boolean => {
     if (id === null) return false;
-    return cache.getOrInsertComputed(id, () => hashes.has(hashOf(secret.value, id)));
+    return cache.getOrInsertComputed(id, () => hashes.has(hashOf(secret, id)));
   };
   return (penalty) => ({
     ...penalty,

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { removeLost, runImport } from '../../../src/import/import-run.ts';
 import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
 import { markSeen, writeImportedPenalties } from '../../../src/queries/penalties/imported.ts';
@@ -31,9 +32,9 @@ test('a write on a connection that fell silent ends once its process no longer l
 
 test('the session of an import ends within three minutes of the death of its machine', async () => {
   await runImport(deps, source, {}, async ({ session }) => {
-    const [limits] = await session`select current_setting('tcp_keepalives_idle')::integer as idle,
+    const [limits] = await session.execute(sql`select current_setting('tcp_keepalives_idle')::integer as idle,
       current_setting('tcp_keepalives_interval')::integer * current_setting('tcp_keepalives_count')::integer as probes,
-      current_setting('tcp_user_timeout') as "userTimeout"`;
+      current_setting('tcp_user_timeout') as "userTimeout"`);
     expect(limits).toEqual({ idle: 60, probes: 60, userTimeout: '120000' });
   });
 });

@@ -8,7 +8,7 @@ import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { recordAudit } from '../../../src/queries/audit-log.ts';
-import { loadAnonymiser } from '../../../src/queries/personal-data/tombstones.ts';
+import { writePenalties } from '../../../src/queries/penalties/write.ts';
 import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { openSounds, publishedPath } from '../../support/audio/sound-folders.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
@@ -215,10 +215,9 @@ describe('users erase', () => {
     });
   });
 
-  test('waits for an import that has looked up who is erased, and takes out what it wrote', async () => {
+  test('waits for a writer of penalties, and takes out what it wrote', async () => {
     let erasing: Promise<unknown> = Promise.resolve();
-    await connection.begin(async (importing) => {
-      await loadAnonymiser(importing);
+    await writePenalties(db, async (importing) => {
       erasing = erasePlayer(db, sounds, {
         steamId64: player.id,
         withPenalties: true,
@@ -229,8 +228,7 @@ describe('users erase', () => {
           select 1 from pg_locks where locktype = 'advisory' and objid = ${LOCKS.erasure} and not granted`;
         return waiting !== undefined;
       });
-      await importing`insert into penalties (type, status, player_name, player_steamid, admin_steamid, duration_minutes, created_at)
-        values ('ban', 'ACTIVE', ${player.penaltyName}, ${player.id}, 0, 0, now())`;
+      await insertPenalties(importing, [{ playerName: player.penaltyName, playerSteamId: player.id }]);
     });
     await erasing;
     expect(await traces()).toEqual([]);
