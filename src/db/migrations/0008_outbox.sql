@@ -23,11 +23,6 @@ CREATE FUNCTION penalty_event(
     p.lift_reason, NULL::jsonb
 $$;
 --> statement-breakpoint
--- What clients see of a penalty. Its status is compared apart, as they last saw it.
-CREATE FUNCTION seen_penalty(p penalties) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT to_jsonb(p) - '{status,source,source_table,source_id,gone_at}'::text[]
-$$;
---> statement-breakpoint
 CREATE OR REPLACE FUNCTION record_inserted_penalties() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
   at timestamptz := clock_timestamp();
@@ -65,13 +60,15 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT told_penalty_status(before.status, before.ends_at, told) AS old, told_penalty_status(p.status, p.ends_at, told) AS new
   ) AS status
+  -- What clients saw of the penalty, and what they are to see: the same event if it is unchanged for them.
+  CROSS JOIN LATERAL penalty_event(before::penalties, 'penalty.changed', status.old, at, true, false) AS seen
+  CROSS JOIN LATERAL penalty_event(p::penalties, 'penalty.changed', status.new, at, true, false) AS shown
   CROSS JOIN LATERAL (
     SELECT CASE
       WHEN before.gone_at IS NULL AND p.gone_at IS NOT NULL THEN 'penalty.removed'
       WHEN status.old <> 'UNBANNED' AND status.new = 'UNBANNED' THEN 'penalty.lifted'
       WHEN status.old = 'ACTIVE' AND status.new = 'EXPIRED' THEN 'penalty.expired'
-      WHEN status.old <> status.new OR (before.gone_at IS NULL) <> (p.gone_at IS NULL)
-        OR seen_penalty(before::penalties) <> seen_penalty(p::penalties) THEN 'penalty.changed'
+      WHEN seen IS DISTINCT FROM shown OR (before.gone_at IS NULL) <> (p.gone_at IS NULL) THEN 'penalty.changed'
     END::penalty_event_type AS type
   ) AS change
   CROSS JOIN LATERAL penalty_event(p::penalties, change.type, status.new, at, false, false) AS event
