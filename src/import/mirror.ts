@@ -12,7 +12,7 @@ import {
 } from './changes.ts';
 import type { ImportSummary, ReportKind, RowReport } from './import-report.ts';
 import { runImport } from './import-run.ts';
-import { createRounds, type Rounds, type RoundsDeps } from './rounds.ts';
+import { createRounds, describeFailure, type Rounds, type RoundsDeps } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';
@@ -147,7 +147,7 @@ export function createMirror(
       admins = await system.readAdmins(database);
     } catch (error) {
       if (isNew(NO_ADMINS)) {
-        log.warn({ err: error }, `admins of ${name} cannot be read: their flags stay as they are`);
+        log.warn(describeFailure(error), `admins of ${name} cannot be read: their flags stay as they are`);
       }
       return;
     }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Db } from '../db/client.ts';
-import { Conflict } from '../domain/errors.ts';
+import { Conflict, DomainError } from '../domain/errors.ts';
 import type { FlagSystem } from '../domain/rights/user-flags.ts';
 import { countHeldRemovals, type HeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
@@ -88,6 +88,11 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
+/** What the log has of a failed round: for what an operator can correct, no stack. */
+export function describeFailure(error: unknown): object {
+  return error instanceof DomainError ? { reason: error.message } : { err: error };
+}
+
 /**
  * Reads another system, with a pause after each round. An outage of it causes one log line and a metric, and affects
  * nothing else.
@@ -173,7 +178,7 @@ export function createRounds(
       health.isUp !== false || health.refusal !== refusal?.reason || health.waitsFor !== waitsFor;
     if (isNews && refusal) log.error(refusal.details, `${refusal.reason}: ${refusal.waysOn}`);
     else if (isNews && waitsFor !== undefined) log.warn(`mirroring ${name} waits: ${waitsFor}`);
-    else if (isNews) log.warn({ err: error }, `mirroring ${name} failed: retrying`);
+    else if (isNews) log.warn(describeFailure(error), `mirroring ${name} failed: retrying`);
     health.isUp = false;
     if (waitsFor === undefined) health.failures += 1;
     health.refusal = refusal?.reason;

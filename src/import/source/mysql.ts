@@ -110,6 +110,10 @@ function outage({ host, port, database }: Omit<MysqlAddress, 'tls'>, cause: unkn
 function reasonOf(cause: unknown): string {
   const code = errorCode(cause);
   if (code === 'ENOTFOUND') return 'its host name has no address';
+  const plugin = /using unknown plugin (\w+)/.exec(cause instanceof Error ? cause.message : '')?.[1];
+  if (plugin !== undefined) {
+    return `the account uses the plugin ${plugin}, which is not supported: give it mysql_native_password or caching_sha2_password`;
+  }
   // An error of several addresses, all refused, has only a code.
   return cause instanceof Error ? cause.message || code || cause.name : String(cause);
 }

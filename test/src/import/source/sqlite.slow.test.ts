@@ -1,9 +1,11 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { openSqliteSource } from '../../../../src/import/source/sqlite.ts';
 import { countTurns } from '../../../support/machine/event-loop.ts';
+import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
@@ -123,4 +125,30 @@ test('answers belong to their questions, and every value is its text', async () 
     [{ text: "it's", bytes: 'ą' }],
   ]);
   await source.close();
+});
+
+describe('a file in WAL mode in a folder that may only be read', () => {
+  const disk = mountSmallDisk(join(folder.path, 'read-only'), 4 * 1024 * 1024);
+  afterAll(async () => (await disk).unmount());
+
+  test('is read while nothing is in its WAL, and else named with what to copy', async () => {
+    const { isMounted, path, makeReadOnly } = await disk;
+    if (!isMounted) return;
+    const closed = join(path, 'closed 100%.sqlite');
+    const file = new SqliteDatabase(closed);
+    file.run('pragma journal_mode = wal');
+    file.run('create table numbers as select 9007199254740995 as n');
+    copyFileSync(closed, join(path, 'open.sqlite'));
+    copyFileSync(`${closed}-wal`, join(path, 'open.sqlite-wal'));
+    file.close();
+    const open = join(path, 'open.sqlite');
+    makeReadOnly();
+    const source = await openSqliteSource(closed);
+    expect(await source.select('select n from numbers')).toEqual([{ n: '9007199254740995' }]);
+    await source.close();
+    await expect(openSqliteSource(open)).rejects.toThrow(
+      `Cannot read sqlite:${open}: its newest changes are in ${open}-wal, and this user may not write to its folder: ` +
+        'copy both files to a folder that they may write to',
+    );
+  });
 });
