@@ -1,5 +1,6 @@
 import type { Database } from '../src/db/database.ts';
 import type { Language } from '../src/domain/language.ts';
+import type { SteamId64 } from '../src/domain/steam-id.ts';
 import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
 import type { Config } from '../src/runtime/config.ts';
@@ -69,8 +70,8 @@ export type Bot = {
   stop: () => Promise<void>;
   /** Called when penalties change, so that their feeds check at once. */
   wakeFeeds: () => Promise<void>;
-  /** Called when flags or links of members change, so that roles follow soon. */
-  wakeRoles: () => void;
+  /** Called when flags, links or penalties change, so that roles follow soon. @param players those whose bans may have. */
+  wakeRoles: (players?: readonly SteamId64[]) => void;
   health: () => BotHealth;
 };
 
@@ -145,7 +146,7 @@ export function createBot(deps: BotDeps): Bot {
       await connection.stop();
     },
     wakeFeeds: feeds.wake,
-    wakeRoles: () => memberRoles?.wake(),
+    wakeRoles: (players) => memberRoles?.wake(players),
     health: () => ({
       ...connection.health(),
       moderators: moderators.objection(),

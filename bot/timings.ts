@@ -17,9 +17,9 @@ export const TIMINGS = {
   feedIntervalMs: 15_000,
   /** The presence changes at most this often. */
   presenceIntervalMs: 60_000,
-  /** How often roles are compared with members' flags, bans and links, and tried again after a failure. */
-  roleIntervalMs: 30_000,
-  /** How often the roles of all linked members are read. */
+  /** How often to look for members whose turn it is, and the shortest pause after a failure. */
+  roleIntervalMs: 5000,
+  /** How often the roles of each linked member are read. */
   roleSweepMs: 3_600_000,
   /** How often to check that Discord still lists the commands. */
   commandCheckMs: 60_000,

@@ -1,41 +1,54 @@
-import type { REST } from '@discordjs/rest';
-import {
-  type APIGuildMember,
-  type APIRole,
-  PermissionFlagsBits,
-  type RESTGetAPIGuildMemberResult,
-  RESTJSONErrorCodes,
-  Routes,
-} from 'discord.js';
+import { RateLimitError } from '@discordjs/rest';
+import type { APIGuildMember } from 'discord.js';
+import { Unavailable } from '../../src/domain/errors.ts';
 import {
   BOOST,
   type FlagMapping,
   mapPermissions,
   type RoleGrant,
+  type UserFlag,
 } from '../../src/domain/rights/user-flags.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { createRounds, type MirrorMetrics, type RoundsHealth } from '../../src/import/rounds.ts';
+import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
+import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import {
+  addLinkedMembers,
+  countMemberProblems,
   type DueMember,
-  forgetMembers,
-  listDueMembers,
+  endSweep,
+  findDueMember,
+  findLinkedMember,
+  finishMember,
+  forgetMember,
+  forgiveMembers,
+  isMemberDue,
+  markEverybody,
+  markMisfits,
+  markPlayers,
+  postponeMember,
+  putBack,
+  SWEEP_SETTING,
   saveMember,
-  saveMemberRoles,
 } from '../../src/queries/users/discord-members.ts';
+import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
 import type { BotParts } from '../parts.ts';
-import { isDiscordError, isDiscordRefusal } from '../rest.ts';
-
-/** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
-type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;
+import { type GuildRoles, readGuildRoles } from './guild-roles.ts';
+import { changeRole, MemberProblem, type MemberState, readMember } from './member-requests.ts';
 
 export type MemberRoles = {
   /** Keeps roles and flags up to date until the signal aborts. @param botId the bot's own user id. */
   run: (botId: string, signal: AbortSignal) => Promise<void>;
   /** Whoever sent an interaction, with their roles. */
-  note: (guildId: string, discordId: string, member: MemberState) => void;
-  /** Called when links or flags have changed. */
-  wake: () => void;
-  /** `missing`: what the bot lacks to give the configured roles; undefined when it lacks nothing. */
-  health: () => RoundsHealth & { missing: string[] | undefined };
+  note: (guildId: string, discordId: string, member: Pick<APIGuildMember, 'roles' | 'premium_since'>) => void;
+  /** Called when links, flags or penalties have changed. @param players those whose penalties have. */
+  wake: (players?: readonly SteamId64[]) => void;
+  health: () => RoundsHealth & {
+    /** What the bot lacks to give the configured roles; undefined when it lacks nothing. */
+    missing: string[] | undefined;
+    /** How many members have which problem; undefined when nobody has one. */
+    problems: Record<string, number> | undefined;
+  };
 };
 
 type Deps = Pick<BotParts, 'db' | 'rest' | 'log' | 'now' | 'timings'> & { mirrorMetrics: MirrorMetrics };
@@ -49,29 +62,55 @@ type Settings = {
   gives: readonly RoleGrant[];
 };
 
+/** The reading of all members in one hour, each at their turn. */
+type Sweep = {
+  endsAt: Date;
+  /** Whether what is held back is carried out at its end. */
+  isAccepted: boolean;
+};
+
 /** Wake-ups within this time cause one round. */
-const GATHER_MS = 1000;
-/** How many people are listed at once. */
-const MAX_LISTED = 500;
+const GATHER_MS = 250;
+/** After how many rounds the roles of the guild are read again. */
+const GUILD_ROUNDS = 6;
+/** If penalties of more players have changed, all members are compared. */
+const MAX_CHANGED_PLAYERS = 5000;
+/** The pauses after failures that are about one member. */
+const MEMBER_PAUSES = { firstMs: 10_000, maxMs: 3_600_000 };
+/** The longest pause of the worker, unless Discord names another. */
+const MAX_PAUSE_MS = 60_000;
+/** So many members in a row without a usable response: Discord's fault, not theirs. */
+const MAX_UNUSABLE = 3;
 
 /**
- * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link.
- * One loop does both, one member after the other: it reads the roles of everybody at the start and then once
- * every `roleSweepMs`, and those of new links and of changed people at once. Roles that came with interactions are saved in
- * the next round, without a request. People who were never linked are not touched.
+ * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link. One
+ * worker takes the member whose turn it is the longest. Everybody has their turn once in each `roleSweepMs`, at a time of
+ * their own, and at once when their link, flags or bans change. A failure that is about one member postpones them; one that
+ * is about the guild, the token or Discord pauses the worker. Roles that came with interactions are saved without a request.
+ * People who were never linked are not touched.
  */
 export function createMemberRoles(
   { db, rest, log, now, mirrorMetrics, timings }: Deps,
-  { guildId, flags, gives }: Settings,
+  { guildId, flags: mapping, gives }: Settings,
 ): MemberRoles {
   /** By Discord id: roles that interactions told, until they are saved. */
   const notes = new Map<string, { state: MemberState; at: Date }>();
   const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
-  const startedAt = now();
+  const sweepKey = JSON.stringify({ guildId, mapping });
   let botId = '';
   let guild: GuildRoles = { gives: [], missing: [] };
-  /** Of the round under way. */
-  let refusal: Error | undefined;
+  let roundsUntilGuild = 0;
+  /** Players whose penalties have changed. */
+  const changedPlayers = new Set<SteamId64>();
+  /** Whether anybody may have changed. */
+  let comparesAll = true;
+  let sweep: Sweep | undefined;
+  let problems: Record<string, number> = {};
+  /** Members in a row without a usable response. */
+  let unusable: string[] = [];
+  /** Since the last member that was updated. */
+  let pauses = 0;
+  let pause: { error: unknown; until: Date } | undefined;
 
   const rounds = createRounds(
     { db, log, metrics: mirrorMetrics, now },
@@ -84,87 +123,191 @@ export function createMemberRoles(
     },
   );
 
+  const grants = () => ({ gives: guild.gives, now: now() });
+
   async function runRound(signal: AbortSignal): Promise<void> {
-    refusal = undefined;
-    await checkGuild(signal);
-    let dueMembers: DueMember[];
-    do {
-      const sweptAt = new Date(now().getTime() - sweepMs);
-      const notedIds = [...notes.keys()];
-      dueMembers = await listDueMembers(db, {
-        gives: guild.gives,
-        readBefore: sweptAt > startedAt ? sweptAt : startedAt,
-        seen: notedIds,
-        now: now(),
-        limit: MAX_LISTED,
-      });
-      // Others who sent interactions are not linked.
-      const dueIds = new Set(dueMembers.map(({ discordId }) => discordId));
-      if (dueMembers.length < MAX_LISTED) for (const id of notedIds) if (!dueIds.has(id)) notes.delete(id);
-      // New links and changes, of which bans come and end without a notification, do not wait for a long sweep.
-      const listAgainMs = performance.now() + intervalMs;
-      for (const member of dueMembers) {
+    if (pause && pause.until > now()) throw pause.error;
+    try {
+      await checkGuild(signal);
+      await prepare();
+      // So that success is reported while there is more to do.
+      const untilMs = performance.now() + intervalMs;
+      let isMore = true;
+      while (isMore && performance.now() < untilMs) {
         signal.throwIfAborted();
-        if (performance.now() < listAgainMs) await update(member, signal);
+        isMore = await updateNext(signal);
       }
-    } while (dueMembers.length > 0);
-    await forgetMembers(db, gives);
-    if (refusal) throw refusal;
+      if (isMore) rounds.wake();
+      await endSweepIfDone();
+      await compareProblems();
+      pauses = 0;
+    } catch (error) {
+      pauses += 1;
+      const pauseMs =
+        error instanceof RateLimitError
+          ? error.retryAfter
+          : retryPauseMs(pauses, { firstMs: intervalMs, maxMs: MAX_PAUSE_MS });
+      pause = { error, until: new Date(now().getTime() + pauseMs) };
+      throw error;
+    }
   }
 
   async function checkGuild(signal: AbortSignal): Promise<void> {
-    const before = guild.missing;
-    guild = await readGuildRoles(rest, { guildId, botId, signal }, { flags, gives });
+    roundsUntilGuild -= 1;
+    if (roundsUntilGuild > 0) return;
+    const before = guild;
+    guild = await readGuildRoles(rest, { guildId, botId, signal }, { flags: mapping, gives });
+    roundsUntilGuild = GUILD_ROUNDS;
+    comparesAll ||= !Bun.deepEquals(guild.gives, before.gives);
     const { missing } = guild;
-    if (missing.join() === before.join()) return;
+    if (missing.join() === before.missing.join()) return;
     if (missing.length === 0) log.info('nothing is missing any more for the configured roles of Discord');
     else log.warn({ missing }, 'some of the configured roles of Discord do nothing');
   }
 
+  /** Makes those next who were linked or have changed. */
+  async function prepare(): Promise<void> {
+    sweep ??= await findSweep();
+    if (!sweep.isAccepted && (await areRemovalsAccepted(db, 'discord'))) sweep = await beginSweep(true);
+    const players = [...changedPlayers];
+    changedPlayers.clear();
+    if (players.length > MAX_CHANGED_PLAYERS) comparesAll = true;
+    const isAll = comparesAll;
+    comparesAll = false;
+    try {
+      if (isAll) await markMisfits(db, grants());
+      else if (players.length > 0) await markPlayers(db, players);
+    } catch (error) {
+      comparesAll = true;
+      throw error;
+    }
+  }
+
+  /** The sweep under way; with another guild or mapping, everybody is read at once. */
+  async function findSweep(): Promise<Sweep> {
+    const stored = await findSetting(db, SWEEP_SETTING);
+    const { key, endsAt }: { key?: string; endsAt?: string } = stored === undefined ? {} : JSON.parse(stored);
+    if (key !== sweepKey || endsAt === undefined) return beginSweep(false);
+    await addLinkedMembers(db);
+    return { endsAt: new Date(endsAt), isAccepted: false };
+  }
+
+  async function beginSweep(isAccepted: boolean): Promise<Sweep> {
+    await saveSetting(db, SWEEP_SETTING, JSON.stringify({ key: sweepKey }));
+    await addLinkedMembers(db);
+    const endsAt = now();
+    await markEverybody(db, endsAt);
+    return { endsAt, isAccepted };
+  }
+
+  async function endSweepIfDone(): Promise<void> {
+    if (!sweep || sweep.endsAt > now() || (await isMemberDue(db, sweep.endsAt))) return;
+    const { isAccepted } = sweep;
+    const endsAt = new Date(now().getTime() + sweepMs);
+    const nextSweep = JSON.stringify({ key: sweepKey, endsAt });
+    await endSweep(db, { mapping, isAccepted, nextSweep, now: now() });
+    sweep = { endsAt, isAccepted: false };
+    await addLinkedMembers(db);
+  }
+
+  /** @returns false when it is nobody's turn. */
+  async function updateNext(signal: AbortSignal): Promise<boolean> {
+    const member = (await findNoted()) ?? (await findDueMember(db, grants()));
+    if (!member) return false;
+    try {
+      await update(member, signal);
+      unusable = [];
+      pauses = 0;
+    } catch (error) {
+      if (error instanceof MemberProblem) await postpone(member, error);
+      else {
+        // Others come first, should it be about them after all.
+        if (!signal.aborted) await putBack(db, member, now());
+        throw error;
+      }
+    }
+    return true;
+  }
+
+  /** A member whose roles came with an interaction. Others who sent interactions are not linked. */
+  async function findNoted(): Promise<DueMember | undefined> {
+    for (const discordId of notes.keys()) {
+      const member = await findLinkedMember(db, discordId, grants());
+      if (member) return member;
+      notes.delete(discordId);
+    }
+    return undefined;
+  }
+
+  async function postpone(member: DueMember, problem: MemberProblem): Promise<void> {
+    const failures = member.failures + 1;
+    const nextAt = new Date(now().getTime() + retryPauseMs(failures, MEMBER_PAUSES));
+    await postponeMember(db, member, { failures, problem: problem.message, nextAt });
+    if (problem.isRefusal) return;
+    unusable.push(member.discordId);
+    if (unusable.length < MAX_UNUSABLE) return;
+    await forgiveMembers(db, unusable);
+    unusable = [];
+    throw new Unavailable(`Discord gave no usable response for ${MAX_UNUSABLE} members in a row`, {
+      cause: problem,
+    });
+  }
+
   /** Reads somebody's roles, saves what follows from them, and then gives and takes roles. */
-  async function update(
-    { discordId, steamId64, wanted, roles }: DueMember,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const others = () => roles.filter((id) => !isGivable(id));
+  async function update(member: DueMember, signal: AbortSignal): Promise<void> {
+    const { discordId, steamId64, wanted, roles } = member;
+    const place = { guildId, discordId, signal };
+    const others = roles.filter((id) => !isGivable(id));
     if (steamId64 === undefined) {
-      await changeRoles(discordId, { give: [], take: roles.filter(isGivable) }, signal);
-      return saveMemberRoles(db, discordId, { roles: others(), readAt: now() });
+      await changeRoles(place, { give: [], take: roles.filter(isGivable) });
+      // Roles that cannot be taken now are taken later.
+      if (others.some((id) => gives.some(({ roleId }) => roleId === id))) await finish(member, others, now());
+      else await forgetMember(db, discordId);
+      return;
     }
     const note = notes.get(discordId);
     const readAt = note?.at ?? now();
-    const state = note ? note.state : await findMember(discordId, signal);
-    const grants = mapPermissions(flags, steamId64, { permissions: permissionsOf(state), endsAt: null });
+    const state = note ? note.state : await readMember(rest, place);
+    const flags = flagsOf(state);
     // Roles for the flags that are saved below: `wanted` may not include them yet.
-    const byFlags = guild.gives.filter(({ fact }) => grants.some(({ flag }) => flag === fact));
+    const byFlags = guild.gives.filter(({ fact }) => flags.some((flag) => flag === fact));
     const wantedRoles = [...new Set([...wanted, ...byFlags.map(({ roleId }) => roleId)])];
     const changes = compareRoles(wantedRoles, state);
-    const isDone = changes.give.length + changes.take.length === 0;
-    /** The roles to store after the changes; those that the bot cannot change now stay stored, to be taken later. */
-    const rolesAfter = () => [...wantedRoles.filter(isGivable), ...others()];
-    const member = {
+    // Stored before they are given, so that unlinking takes them even if this process dies in between.
+    const read = {
       discordId,
       steamId64,
-      grants,
-      // Stored before they are given, so that unlinking takes them even if this process dies in between.
-      roles: isDone ? rolesAfter() : [...new Set([...wantedRoles, ...roles])],
-      readAt: isDone ? readAt : null,
+      dueAt: member.dueAt,
+      flags,
+      readAt,
+      roles: [...new Set([...wantedRoles, ...roles])],
     };
-    const isSaved = await saveMember(db, member, now());
+    const isUnchanged =
+      changes.give.length === 0 &&
+      Bun.deepEquals(member.flags, flags) &&
+      Bun.deepEquals(member.givenFlags.toSorted(), flags.toSorted());
+    const isSaved = isUnchanged || (await saveMember(db, { ...read, losesFlags: note !== undefined }, now()));
     if (notes.get(discordId) === note) notes.delete(discordId);
-    if (isDone || !isSaved) return;
-    await changeRoles(discordId, changes, signal);
-    await saveMemberRoles(db, discordId, { roles: rolesAfter(), readAt });
+    if (!isSaved) return;
+    await changeRoles(place, changes);
+    // Those that the bot cannot change now stay stored, to be taken later.
+    await finish(member, [...wantedRoles.filter(isGivable), ...others], readAt);
   }
 
-  /** @returns undefined for somebody who is not in the guild. */
-  async function findMember(discordId: string, signal: AbortSignal): Promise<MemberState | undefined> {
-    try {
-      return (await rest.get(Routes.guildMember(guildId, discordId), { signal })) as MemberState;
-    } catch (error) {
-      if (isNoMember(error)) return undefined;
-      throw error;
-    }
+  async function finish(member: DueMember, roles: string[], readAt: Date): Promise<void> {
+    await finishMember(db, member, { roles, readAt, nextAt: nextTurnOf(member.discordId) });
+  }
+
+  /** Everybody has a time of their own, so that requests are spread over the hour. */
+  function nextTurnOf(discordId: string): Date {
+    const nowMs = now().getTime();
+    const turnMs = Number(BigInt(discordId) % BigInt(sweepMs));
+    return new Date(nowMs + sweepMs - ((((nowMs - turnMs) % sweepMs) + sweepMs) % sweepMs));
+  }
+
+  function flagsOf(state: MemberState | undefined): UserFlag[] {
+    const permissions = new Set([...(state?.roles ?? []), ...(state?.premium_since ? [BOOST] : [])]);
+    return mapPermissions(mapping, '', { permissions, endsAt: null }).map(({ flag }) => flag);
   }
 
   function compareRoles(wantedRoles: readonly string[], state: MemberState | undefined): RoleChanges {
@@ -177,27 +320,30 @@ export function createMemberRoles(
     };
   }
 
-  /** A refusal is thrown once the round has done everything else. */
-  async function changeRoles(
-    discordId: string,
-    { give, take }: RoleChanges,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** @throws {MemberProblem} the first, once the other roles are changed · what concerns everybody, at once. */
+  async function changeRoles(place: Place, { give, take }: RoleChanges): Promise<void> {
+    let problem: MemberProblem | undefined;
     for (const roleId of [...take, ...give]) {
-      const route = Routes.guildMemberRole(guildId, discordId, roleId);
       try {
-        await (give.includes(roleId) ? rest.put(route, { signal }) : rest.delete(route, { signal }));
+        const isMember = await changeRole(rest, place, { roleId, isGiven: give.includes(roleId) });
+        if (!isMember) return;
       } catch (error) {
-        if (isNoMember(error)) return;
-        if (!isDiscordRefusal(error) || error.status >= 500) throw error;
-        refusal ??= error;
-        guild.gives = guild.gives.filter((each) => each.roleId !== roleId);
+        if (!(error instanceof MemberProblem)) throw error;
+        problem ??= error;
       }
     }
+    if (problem) throw problem;
   }
 
   function isGivable(roleId: string): boolean {
     return guild.gives.some((each) => each.roleId === roleId);
+  }
+
+  async function compareProblems(): Promise<void> {
+    const before = problems;
+    problems = await countMemberProblems(db);
+    const isNew = Object.keys(problems).some((problem) => !Object.hasOwn(before, problem));
+    if (isNew) log.warn({ problems }, 'the roles of some members on Discord are tried again later');
   }
 
   return {
@@ -208,73 +354,17 @@ export function createMemberRoles(
     note: (id, discordId, member) => {
       if (id === guildId) notes.set(discordId, { state: member, at: now() });
     },
-    wake: rounds.wake,
-    health: () => ({ ...rounds.health(), missing: guild.missing.length > 0 ? guild.missing : undefined }),
+    wake: (players = []) => {
+      for (const player of players) changedPlayers.add(player);
+      rounds.wake();
+    },
+    health: () => ({
+      ...rounds.health(),
+      missing: guild.missing.length > 0 ? guild.missing : undefined,
+      problems: Object.keys(problems).length > 0 ? problems : undefined,
+    }),
   };
 }
 
-/** The configured roles, compared with those of the guild. */
-type GuildRoles = {
-  /** What the bot can give. */
-  gives: RoleGrant[];
-  /** What it lacks to give the others, and roles that do not exist; for the operator. */
-  missing: string[];
-};
-
+type Place = Parameters<typeof readMember>[1];
 type RoleChanges = { give: readonly string[]; take: readonly string[] };
-
-function permissionsOf(state: MemberState | undefined): Set<string> {
-  return new Set([...(state?.roles ?? []), ...(state?.premium_since ? [BOOST] : [])]);
-}
-
-/** Whether Discord says that somebody is not in the guild, or rejects a linked id altogether. */
-function isNoMember(error: unknown): boolean {
-  return (
-    isDiscordError(error, RESTJSONErrorCodes.UnknownMember, RESTJSONErrorCodes.UnknownUser) ||
-    (isDiscordRefusal(error) && error.status === 400)
-  );
-}
-
-/**
- * Asks Discord which of the configured roles exist, and which the bot can give: it needs Manage Roles, and they have to be
- * below its own highest role.
- * @param guild.botId the bot's own user id.
- * @throws what the REST client throws.
- * @see https://docs.discord.com/developers/topics/permissions#permission-hierarchy
- */
-async function readGuildRoles(
-  rest: REST,
-  { guildId, botId, signal }: { guildId: string; botId: string; signal: AbortSignal },
-  { flags, gives }: { flags: FlagMapping; gives: readonly RoleGrant[] },
-): Promise<GuildRoles> {
-  const roles = (await rest.get(Routes.guildRoles(guildId), { signal })) as APIRole[];
-  const bot = (await rest.get(Routes.guildMember(guildId, botId), { signal })) as RESTGetAPIGuildMemberResult;
-  const botRoles = roles.filter(({ id }) => id === guildId || bot.roles.includes(id));
-  const permissions = botRoles.reduce((bits, role) => bits | BigInt(role.permissions), 0n);
-  const [highest] = botRoles.toSorted((one, other) => compareRank(other, one));
-  const problems = new Set<string>();
-
-  function canGive(roleId: string): boolean {
-    const role = roles.find(({ id }) => id === roleId);
-    if (!role) problems.add(`role ${roleId} does not exist`);
-    else if (role.managed || roleId === guildId) problems.add(`role ${roleId} cannot be given by bots`);
-    else if (!highest || compareRank(role, highest) >= 0) {
-      problems.add(`role ${roleId} is not below the highest role of the bot`);
-    } else return true;
-    return false;
-  }
-
-  const givable = gives.filter(({ roleId }) => canGive(roleId));
-  for (const id of flags.flatMap((flag) => flag.permissions)) {
-    if (id !== BOOST && !roles.some((role) => role.id === id)) problems.add(`role ${id} does not exist`);
-  }
-  const { Administrator, ManageRoles } = PermissionFlagsBits;
-  const mayManage = (permissions & (Administrator | ManageRoles)) !== 0n;
-  if (gives.length > 0 && !mayManage) problems.add('the bot lacks the permission Manage Roles');
-  return { gives: mayManage ? givable : [], missing: [...problems] };
-}
-
-/** Of two roles at one position, the older one is higher. */
-function compareRank(one: APIRole, other: APIRole): number {
-  return one.position - other.position || (BigInt(one.id) < BigInt(other.id) ? 1 : -1);
-}

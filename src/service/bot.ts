@@ -26,7 +26,13 @@ export async function startBot(context: Context): Promise<void> {
   const countLogin = metrics.addCounter('bot_logins_total', 'Attempts to log in to Discord.', []);
   countLogin({}, 0);
   let bot: Bot | undefined;
-  context.eventReader.subscribe(() => void bot?.wakeFeeds());
+  context.eventReader.subscribe((events) => {
+    void bot?.wakeFeeds();
+    const players = events.flatMap((event) =>
+      'penalty' in event && event.penalty.type === 'ban' ? [event.penalty.playerSteamId] : [],
+    );
+    if (players.length > 0) bot?.wakeRoles(players);
+  });
   context.changes.onChange('users', () => bot?.wakeRoles());
   const lead = async (signal: AbortSignal) => {
     bot = createBot({

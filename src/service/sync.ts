@@ -72,7 +72,7 @@ export async function startSync({
     ...(roles && roles.flags.length > 0 ? ['discord' as const] : []),
   ];
   await endFlagsOfOthers(db, givesFlags, now());
-  if (!roles) await forgetMembers(db, undefined);
+  if (!roles) await forgetMembers(db);
   let nextEnd: Date | undefined;
   repeat({
     name: 'ending flags',

@@ -104,15 +104,15 @@ test('/readyz and /metrics say how the bot is', async () => {
 });
 
 test('a linked account gets its flag and role as soon as the database says so', async () => {
-  const [gives, given] = ['710000000000000001', '710000000000000002'];
-  fake.guild.addRoles(gives, given);
+  const [gives, given, banned] = ['710000000000000001', '710000000000000002', '710000000000000003'];
+  fake.guild.addRoles(gives, given, banned);
   fake.guild.setMember('600000000000000001', [gives]);
   const user = await insertUser(database.db, 700);
   const withRoles = startProgram('src/main.ts', {
     ...env,
     DISCORD_GUILD_ID: fake.guild.id,
     DISCORD_ROLE_FLAGS: `has_svip=${gives}`,
-    DISCORD_GIVE_ROLES: `linked=${given};has_svip=3`,
+    DISCORD_GIVE_ROLES: `linked=${given};has_svip=3;is_banned=${banned}`,
   });
   const [, port] = await withRoles.waitFor(/"port":(\d+)/);
   program.kill('SIGTERM');
@@ -126,8 +126,9 @@ test('a linked account gets its flag and role as soon as the database says so', 
   );
   expect(await readRoles()).toMatchObject({ isMirroring: true, missing: ['role 3 does not exist'] });
   await linkDiscord(database.db, user, { id: '600000000000000001', username: 'x', avatar: null });
-  // Without the notification, half a minute would pass.
   await waitFor(() => fake.guild.rolesOf('600000000000000001')?.includes(given), { limitMs: 20_000 });
+  await insertPenalties(database.db, [{ playerSteamId: user.steamId64 }]);
+  await waitFor(() => fake.guild.rolesOf('600000000000000001')?.includes(banned), { limitMs: 20_000 });
   expect(await findUserBySteamId(database.db, user.steamId64)).toMatchObject({ hasSvip: true });
 });
 

@@ -11,6 +11,7 @@ import {
   unique,
 } from 'drizzle-orm/pg-core';
 import { FEED_CHANGES, FEED_SUBJECTS } from '../../domain/discord-feed.ts';
+import type { UserFlag } from '../../domain/rights/user-flags.ts';
 import { instant, snowflake } from './columns.ts';
 import { penaltyType } from './penalties.ts';
 import { servers } from './servers.ts';
@@ -108,10 +109,28 @@ export const liveStatusMessages = pgTable('live_status_messages', {
  * Linked members of the guild of `DISCORD_GUILD_ID`, and people whose given roles still have to be taken since they
  * unlinked their account or were erased. Only with `DISCORD_ROLE_FLAGS` or `DISCORD_GIVE_ROLES`.
  */
-export const discordMembers = pgTable('discord_members', {
-  discordId: snowflake('discord_id').primaryKey(),
-  /** Which roles of `DISCORD_GIVE_ROLES` they should have had when Discord was last asked. */
-  roles: snowflake('roles').array().notNull(),
-  /** When their roles were last read; null: they have to be read again. */
-  readAt: instant('read_at'),
-});
+export const discordMembers = pgTable(
+  'discord_members',
+  {
+    discordId: snowflake('discord_id').primaryKey(),
+    /** Which roles of `DISCORD_GIVE_ROLES` they should have had when Discord was last asked. */
+    roles: snowflake('roles').array().notNull().default([]),
+    /** When their roles were last read; null: not yet. */
+    readAt: instant('read_at'),
+    /** The flags that their roles gave then; null: unknown. */
+    flags: text('flags').array().$type<UserFlag[]>(),
+    /**
+     * When it is their turn to be read; the earliest goes first. A trigger moves it a year back when their flags or their
+     * link change, before everybody whose turn it is.
+     */
+    dueAt: instant('due_at').notNull().defaultNow(),
+    /** Failures in a row that are about them. */
+    failures: smallint('failures').notNull().default(0),
+    /** What failed last; null: nothing. */
+    problem: text('problem'),
+  },
+  (table) => [
+    index('discord_members_due').on(table.dueAt),
+    index('discord_members_problem').on(table.problem).where(sql`problem is not null`),
+  ],
+);

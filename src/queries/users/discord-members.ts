@@ -1,11 +1,13 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, count, eq, isNotNull, lte, type SQL, sql } from 'drizzle-orm';
 import type { Db } from '../../db/client.ts';
-import { users } from '../../db/schema/accounts.ts';
+import { userFlags, users } from '../../db/schema/accounts.ts';
 import { discordMembers } from '../../db/schema/discord.ts';
 import { penalties } from '../../db/schema/penalties.ts';
+import { settings } from '../../db/schema/settings.ts';
 import { arrayLiteral, selectFrom } from '../../db/select.ts';
 import {
   type FlagGrant,
+  type FlagMapping,
   type RoleGrant,
   USER_FLAG_NAMES,
   USER_FLAGS,
@@ -13,9 +15,13 @@ import {
 } from '../../domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { activeBanOf } from '../penalties/filter.ts';
-import { lockFlags, saveFlagRound } from './user-flags.ts';
+import { saveSetting } from '../settings.ts';
+import { lockFlags, saveFlagRound, saveGuardedFlagRound } from './user-flags.ts';
 
-/** Somebody whose roles on Discord have to be read or changed. */
+/** The setting with the sweep under way. While it is there, a trigger adds new links to the members. */
+export const SWEEP_SETTING = 'discord_sweep';
+
+/** Somebody whose turn it is to have their roles read, given and taken. */
 export type DueMember = {
   discordId: string;
   /** Undefined when they are no longer linked: their roles are only taken. */
@@ -24,89 +30,153 @@ export type DueMember = {
   wanted: string[];
   /** As stored: the roles that they should have had the last time, also those that can no longer be given. */
   roles: string[];
+  /** The flags that their roles gave when they were last read; undefined: unknown. */
+  flags: UserFlag[] | undefined;
+  /** The flags that they have from Discord. */
+  givenFlags: UserFlag[];
+  /** As stored; when it has changed, something changed since. */
+  dueAt: Date;
+  failures: number;
 };
 
 /** Somebody linked whose roles were read. */
-type ReadMember = {
-  discordId: string;
+type ReadMember = Pick<DueMember, 'discordId' | 'roles' | 'dueAt'> & {
   steamId64: SteamId64;
-  /** The flags that their roles give. */
-  grants: readonly FlagGrant<SteamId64>[];
-  /** The roles that they should have from now on. */
-  roles: string[];
-  /** Null when roles have yet to be given or taken: they stay due until {@link saveMemberRoles}. */
-  readAt: Date | null;
+  flags: readonly UserFlag[];
+  readAt: Date;
+  /** Whether flags that they lost end at once; else at the end of the sweep. */
+  losesFlags: boolean;
 };
 
-type DueOptions = {
+/** The columns of {@link DueMember}, in its order. */
+function buildMember(condition: SQL): SQL {
+  return sql`
+    select ${discordMembers.discordId}, ${users.steamId64}, array_to_string(${wantedRoles()}, ','),
+      array_to_string(${discordMembers.roles}, ','), array_to_string(${discordMembers.flags}, ','),
+      (select string_agg(${userFlags.flag}, ',') from ${userFlags}
+        where ${userFlags.steamId64} = ${users.steamId64} and ${userFlags.source} = 'discord'),
+      (extract(epoch from ${discordMembers.dueAt}) * 1000)::bigint, ${discordMembers.failures}
+    from ${discordMembers} left join ${users} on ${users.discordId} = ${discordMembers.discordId}
+    where ${condition} order by ${discordMembers.dueAt} limit 1`;
+}
+
+const buildDueMember = () =>
+  buildMember(sql`${discordMembers.dueAt} <= ${sql.placeholder('now')}::timestamptz`);
+const buildOneMember = () => buildMember(sql`${users.discordId} = ${sql.placeholder('discordId')}::bigint`);
+
+/** The roles of somebody by their facts, in ascending order; `{}` when they are not linked. */
+function wantedRoles(): SQL {
+  const isGiven = (flag: UserFlag) => sql`when ${sql.raw(`'${flag}'`)} then ${users[USER_FLAGS[flag]]}`;
+  return sql`array(select distinct role_id
+    from unnest(${sql.placeholder('facts')}::text[], ${sql.placeholder('roles')}::bigint[]) as gives (fact, role_id)
+    where ${users.discordId} is not null and case fact
+      when 'linked' then true
+      when 'is_banned' then exists (select from ${penalties} where ${activeBanOf(users.steamId64)})
+      ${sql.join(USER_FLAG_NAMES.map(isGiven), sql` `)}
+    end order by role_id)`;
+}
+
+type Grants = {
   /** The roles that can be given. */
   gives: readonly RoleGrant[];
-  /** Everybody whose roles were last read before has them read again. */
-  readBefore: Date;
-  /** Discord ids of people whose roles are known from an interaction; only linked ones are due. */
-  seen: readonly string[];
   now: Date;
-  limit: number;
 };
 
-/**
- * Linked members whose roles have to be read, or no longer fit their flags and bans, and people who are no longer linked
- * but still have roles that were given to them. New links and changes come first.
- */
-export async function listDueMembers(
-  db: Db,
-  { gives, readBefore, seen, now, limit }: DueOptions,
-): Promise<DueMember[]> {
-  const rows = await selectFrom(db)('due_discord_members', buildDueMembers, {
+function toValues({ gives, now }: Grants): { facts: string; roles: string; now: string } {
+  return {
+    now: now.toISOString(),
     facts: arrayLiteral(gives.map(({ fact }) => fact)),
     roles: arrayLiteral(gives.map(({ roleId }) => roleId)),
-    readBefore: readBefore.toISOString(),
-    seen: arrayLiteral(seen),
-    now: now.toISOString(),
-    limit,
-  });
-  return rows.map(([discordId, steamId64, wanted, roles]) => ({
+  };
+}
+
+/** The member whose turn it is, the earliest first. */
+export async function findDueMember(db: Db, grants: Grants): Promise<DueMember | undefined> {
+  return toDueMember(await selectFrom(db)('due_discord_member', buildDueMember, toValues(grants)));
+}
+
+/** A linked member, whose turn it need not be. */
+export async function findLinkedMember(
+  db: Db,
+  discordId: string,
+  grants: Grants,
+): Promise<DueMember | undefined> {
+  const values = { ...toValues(grants), discordId };
+  return toDueMember(await selectFrom(db)('linked_discord_member', buildOneMember, values));
+}
+
+function toDueMember([row]: readonly (readonly unknown[])[]): DueMember | undefined {
+  if (!row) return undefined;
+  const [discordId, steamId64, wanted, roles, flags, givenFlags, dueAt, failures] = row;
+  return {
     discordId: String(discordId),
     steamId64: steamId64 === null ? undefined : (String(steamId64) as SteamId64),
-    wanted: splitIds(wanted),
-    roles: splitIds(roles),
-  }));
+    wanted: splitJoined(wanted),
+    roles: splitJoined(roles),
+    flags: flags === null ? undefined : (splitJoined(flags) as UserFlag[]),
+    givenFlags: splitJoined(givenFlags) as UserFlag[],
+    dueAt: new Date(Number(dueAt)),
+    failures: Number(failures),
+  };
 }
 
-function buildDueMembers() {
-  const isLinked = sql`${users.discordId} is not null`;
-  const roles = sql`${sql.placeholder('roles')}::bigint[]`;
-  const isGiven = (flag: UserFlag) => sql`when ${sql.raw(`'${flag}'`)} then ${users[USER_FLAGS[flag]]}`;
-  return sql`
-    select coalesce(${discordMembers.discordId}, ${users.discordId}), ${users.steamId64},
-      array_to_string(wanted, ','), array_to_string(${discordMembers.roles}, ',')
-    from (select * from ${users} where ${isLinked}) as ${users}
-    full join ${discordMembers} on ${discordMembers.discordId} = ${users.discordId}
-    cross join lateral (select
-      array(select distinct role_id from unnest(${sql.placeholder('facts')}::text[], ${roles}) as gives (fact, role_id)
-        where ${isLinked} and case fact
-          when 'linked' then true
-          when 'is_banned' then exists (select from ${penalties} where ${activeBanOf(users.steamId64)})
-          ${sql.join(USER_FLAG_NAMES.map(isGiven), sql` `)}
-        end order by role_id) as wanted,
-      array(select unnest(${discordMembers.roles}) intersect select unnest(${roles}) order by 1) as had
-    ) as compared
-    where wanted <> had or (${isLinked} and (
-      ${discordMembers.readAt} is null
-      or ${discordMembers.readAt} < ${sql.placeholder('readBefore')}::timestamptz
-      or ${users.discordId} = any(${sql.placeholder('seen')}::bigint[])))
-    order by wanted = had and ${discordMembers.readAt} is not null, ${discordMembers.readAt}
-    limit ${sql.placeholder('limit')}::integer`;
-}
-
-/** Ids as `array_to_string` joins them. */
-function splitIds(joined: unknown): string[] {
+/** Texts as `array_to_string` joins them. */
+function splitJoined(joined: unknown): string[] {
   return joined ? String(joined).split(',') : [];
 }
 
-/** Saves what was read about a linked member. @returns false when they are no longer linked to the account. */
+/** Adds whoever is linked and not among the members; they are next. A trigger adds those who link their account later. */
+export async function addLinkedMembers(db: Db): Promise<void> {
+  let added: { count: number };
+  do {
+    added = await db.execute(sql`insert into discord_members (discord_id, due_at)
+      select discord_id, ${NEXT} from users where discord_id is not null
+        and not exists (select from discord_members as member where member.discord_id = users.discord_id)
+      limit 5000 on conflict do nothing`);
+  } while (added.count > 0);
+}
+
+/** As the trigger of `users` writes it. */
+const NEXT = sql`clock_timestamp() - interval '1 year'`;
+
+/** Makes players next, as far as they are linked. */
+export async function markPlayers(db: Db, players: readonly SteamId64[]): Promise<void> {
+  const isPlayer = sql`discord_id in (select discord_id from users where steamid64 = any(${arrayLiteral(players)}::bigint[]))`;
+  await markMembers(db, isPlayer, NEXT);
+}
+
+/** Makes everybody next whose roles, of those that can be given, no longer fit their facts. Compares all members. */
+export async function markMisfits(db: Db, grants: Grants): Promise<void> {
+  const ids = await selectFrom(db)('misfit_discord_members', buildMisfits, toValues(grants));
+  const isMisfit = sql`discord_id = any(${arrayLiteral(ids.map(([id]) => String(id)))}::bigint[])`;
+  if (ids.length > 0) await markMembers(db, isMisfit, NEXT);
+}
+
+function buildMisfits(): SQL {
+  return sql`select ${discordMembers.discordId}
+    from ${discordMembers} left join ${users} on ${users.discordId} = ${discordMembers.discordId}
+    where ${wantedRoles()} <> array(select unnest(${discordMembers.roles})
+      intersect select unnest(${sql.placeholder('roles')}::bigint[]) order by 1)`;
+}
+
+/** Makes it everybody's turn. */
+export async function markEverybody(db: Db, dueAt: Date): Promise<void> {
+  const at = sql`${dueAt.toISOString()}::timestamptz`;
+  await markMembers(db, sql`due_at > ${at}`, at);
+}
+
+/** Rows that are locked are being marked by somebody else: to wait for several of them could be a deadlock. */
+async function markMembers(db: Db, condition: SQL, dueAt: SQL): Promise<void> {
+  await db.execute(sql`update discord_members set due_at = ${dueAt}
+    where discord_id in (select discord_id from discord_members where ${condition} for update skip locked)`);
+}
+
+/**
+ * Saves what was read about a linked member, and gives the flags. It stays their turn until {@link finishMember}.
+ * @returns false when they are no longer linked to the account.
+ */
 export async function saveMember(db: Db, member: ReadMember, now: Date): Promise<boolean> {
-  const { discordId, steamId64, grants, roles, readAt } = member;
+  const { discordId, steamId64, flags, roles, readAt, losesFlags } = member;
   return db.transaction(async (tx) => {
     await lockFlags(tx);
     const linkedUsers = await tx
@@ -115,35 +185,134 @@ export async function saveMember(db: Db, member: ReadMember, now: Date): Promise
       .where(and(eq(users.steamId64, steamId64), eq(users.discordId, discordId)))
       .for('no key update');
     if (linkedUsers.length === 0) return false;
-    await tx
-      .insert(discordMembers)
-      .values({ discordId, roles, readAt })
-      .onConflictDoUpdate({ target: discordMembers.discordId, set: { roles, readAt } });
-    await saveFlagRound(tx, 'discord', { grants, among: [steamId64], now });
+    const isMember = eq(discordMembers.discordId, discordId);
+    const [row] = await tx
+      .update(discordMembers)
+      .set({ roles, readAt, flags: [...flags] })
+      .where(isMember)
+      .returning({ dueAt: discordMembers.dueAt });
+    const among = losesFlags ? [steamId64] : [];
+    await saveFlagRound(tx, 'discord', { grants: grantsOf(steamId64, flags), among, now });
+    // The trigger takes these flags for a change by others.
+    if (row) await tx.update(discordMembers).set(row).where(isMember);
     return true;
   });
 }
 
-/** Saves that roles were given and taken. Does nothing when the account was linked anew since. */
-export async function saveMemberRoles(
+function grantsOf(steamId64: SteamId64, flags: readonly UserFlag[]): FlagGrant<SteamId64>[] {
+  return flags.map((flag) => ({ steamId64, flag, endsAt: null }));
+}
+
+/** Saves that somebody has their roles, and when it is their turn again: at once if something changed meanwhile. */
+export async function finishMember(
   db: Db,
-  discordId: string,
-  { roles, readAt }: { roles: string[]; readAt: Date },
+  { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
+  { roles, readAt, nextAt }: { roles: string[]; readAt: Date; nextAt: Date },
 ): Promise<void> {
   await db
     .update(discordMembers)
-    .set({ roles, readAt })
-    .where(sql`${discordMembers.discordId} = ${discordId}`);
+    .set({ roles, readAt, dueAt: unlessChanged(dueAt, nextAt), failures: 0, problem: null })
+    .where(eq(discordMembers.discordId, discordId));
+}
+
+/** Saves what failed about somebody, and when it is tried again. */
+export async function postponeMember(
+  db: Db,
+  { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
+  { failures, problem, nextAt }: { failures: number; problem: string; nextAt: Date },
+): Promise<void> {
+  await db
+    .update(discordMembers)
+    .set({ dueAt: unlessChanged(dueAt, nextAt), failures, problem })
+    .where(eq(discordMembers.discordId, discordId));
+}
+
+/** Puts somebody behind everybody whose turn it is. */
+export async function putBack(
+  db: Db,
+  { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
+  now: Date,
+): Promise<void> {
+  await db
+    .update(discordMembers)
+    .set({ dueAt: unlessChanged(dueAt, now) })
+    .where(eq(discordMembers.discordId, discordId));
+}
+
+/** Takes back the last failure of members: it was Discord's. */
+export async function forgiveMembers(db: Db, discordIds: readonly string[]): Promise<void> {
+  await db
+    .update(discordMembers)
+    .set({
+      failures: sql`${discordMembers.failures} - 1`,
+      problem: sql`case when ${discordMembers.failures} > 1 then ${discordMembers.problem} end`,
+    })
+    .where(sql`${discordMembers.discordId} = any(${arrayLiteral(discordIds)}::bigint[])`);
+}
+
+function unlessChanged(dueAt: Date, nextAt: Date): SQL {
+  return sql`case when ${discordMembers.dueAt} = ${dueAt.toISOString()}::timestamptz
+    then ${nextAt.toISOString()}::timestamptz else ${discordMembers.dueAt} end`;
+}
+
+/** Forgets somebody, unless they are linked. */
+export async function forgetMember(db: Db, discordId: string): Promise<void> {
+  await db.delete(discordMembers).where(and(eq(discordMembers.discordId, discordId), sql`not ${IS_LINKED}`));
+}
+
+const IS_LINKED = sql`exists (select from ${users} where ${users.discordId} = ${discordMembers.discordId})`;
+
+/** Forgets everybody, and the sweep: no roles are configured. */
+export async function forgetMembers(db: Db): Promise<void> {
+  await db.delete(settings).where(eq(settings.key, SWEEP_SETTING));
+  await db.delete(discordMembers);
+}
+
+/** How many members have which problem. */
+export async function countMemberProblems(db: Db): Promise<Record<string, number>> {
+  const rows = await db
+    .select({ problem: discordMembers.problem, members: count() })
+    .from(discordMembers)
+    .where(isNotNull(discordMembers.problem))
+    .groupBy(discordMembers.problem);
+  return Object.fromEntries(rows.map(({ problem, members }) => [problem, members]));
+}
+
+/** Whether it is still the turn of somebody since before a time. */
+export async function isMemberDue(db: Db, until: Date): Promise<boolean> {
+  const [row] = await db
+    .select({ one: sql`1` })
+    .from(discordMembers)
+    .where(lte(discordMembers.dueAt, until))
+    .limit(1);
+  return row !== undefined;
 }
 
 /**
- * Forgets people who are no longer linked and have none of these roles.
- * @param gives undefined when no roles are configured: then everybody is forgotten.
+ * Ends a sweep: flags that its members no longer have end, unless suddenly so many people would lose one that it is held
+ * back; see {@link saveGuardedFlagRound}.
+ * @param options.nextSweep is stored under {@link SWEEP_SETTING}.
  */
-export async function forgetMembers(db: Db, gives: readonly RoleGrant[] | undefined): Promise<void> {
-  const roles = arrayLiteral(gives?.map(({ roleId }) => roleId) ?? []);
-  const isLinked = sql`exists (select from ${users} where ${users.discordId} = ${discordMembers.discordId})`;
-  await db
-    .delete(discordMembers)
-    .where(gives && sql`not (${discordMembers.roles} && ${roles}::bigint[]) and not ${isLinked}`);
+export async function endSweep(
+  db: Db,
+  {
+    mapping,
+    isAccepted,
+    nextSweep,
+    now,
+  }: { mapping: FlagMapping; isAccepted: boolean; nextSweep: string; now: Date },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockFlags(tx);
+    const losers = await tx
+      .select({ steamId64: users.steamId64, flags: discordMembers.flags })
+      .from(discordMembers)
+      .innerJoin(users, eq(users.discordId, discordMembers.discordId))
+      .where(sql`exists (select from ${userFlags} where ${userFlags.steamId64} = ${users.steamId64}
+        and ${userFlags.source} = 'discord' and ${userFlags.flag} <> all(${discordMembers.flags}))`);
+    const grants = losers.flatMap(({ steamId64, flags }) => grantsOf(steamId64, flags ?? []));
+    const among = losers.map(({ steamId64 }) => steamId64);
+    await saveGuardedFlagRound(tx, 'discord', { grants, among, now }, { mapping, isAccepted });
+    await saveSetting(tx, SWEEP_SETTING, nextSweep);
+  });
 }

@@ -1,99 +1,34 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { REST } from '@discordjs/rest';
-import { eq, gte, isNull, lt, or, sql } from 'drizzle-orm';
-import { createMemberRoles } from '../../../bot/roles/member-roles.ts';
-import { TIMINGS } from '../../../bot/timings.ts';
-import { userFlags, users } from '../../../src/db/schema/accounts.ts';
-import { discordMembers } from '../../../src/db/schema/discord.ts';
+import { eq } from 'drizzle-orm';
+import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
-import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { linkDiscord, saveUser, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
-import { createMetrics } from '../../../src/runtime/metrics.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { BANNED, LINKED, PLUS, SVIP, startRolesBot, VIP } from '../../support/bot/roles.ts';
 import { anActor } from '../../support/discord/actor.ts';
-import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { ABOVE_BOT, BOT_ROLE } from '../../support/discord/guild.ts';
 import { nextSnowflake } from '../../support/discord/snowflake.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const GUILD = '900000000000000001';
-/** Roles that give flags. */
-const [SVIP, PLUS] = ['710000000000000001', '710000000000000002'];
-/** Roles that follow facts. */
-const [LINKED, VIP, BANNED] = ['710000000000000003', '710000000000000004', '710000000000000005'];
-
-const ROLES = {
-  flags: [
-    { flag: 'has_svip' as const, permissions: [SVIP, 'boost'] },
-    { flag: 'is_serviceplus' as const, permissions: [PLUS] },
-  ],
-  gives: [
-    { fact: 'linked' as const, roleId: LINKED },
-    { fact: 'has_svip' as const, roleId: VIP },
-    { fact: 'is_banned' as const, roleId: BANNED },
-  ],
-};
-
-/** Of the 2,000 members. */
-const FIRST_ID = 800_000_000_000_010_000n;
-
-/** Of the bot. */
-const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
-const metrics = createMetrics();
-const { db, fake, bot, deps, lines, connect } = await startTestBot({
-  bot: { guildId: GUILD, roles: ROLES, mirrorMetrics: createMirrorMetrics(metrics), now: clock.now },
-});
-const { guild } = fake;
-guild.addRoles(SVIP, PLUS, LINKED, VIP, BANNED);
-await connect();
-
-let lastNumber = 0;
+const harness = await startRolesBot();
+const { db, fake, guild, clock, metrics, lines, health, wakeRoles } = harness;
+const {
+  aMember,
+  aBan,
+  flagsOf,
+  hasFlags,
+  hasRoles,
+  storedRow,
+  sweep,
+  passHour,
+  nextRound,
+  changesOf,
+  readsOf,
+} = harness;
 
 beforeEach(() => {
   lines.length = 0;
 });
-
-/** A member of the guild, linked to an account unless told otherwise. */
-async function aMember(roleIds: string[] = [], { isLinked = true, boosts = false, isHere = true } = {}) {
-  lastNumber += 1;
-  const discordId = nextSnowflake();
-  if (isHere) guild.setMember(discordId, roleIds, { boosts });
-  const user = await insertUser(db, lastNumber, isLinked ? { discordId } : {});
-  return { discordId, user, number: lastNumber };
-}
-
-async function flagsOf({ user }: { user: { id: number } }): Promise<string> {
-  const [row] = await db.select().from(users).where(eq(users.id, user.id));
-  return [row?.hasSvip && 'svip', row?.isServiceplus && 'plus'].filter(Boolean).join();
-}
-
-const hasRoles = (discordId: string, ...ids: string[]) =>
-  waitFor(() => guild.rolesOf(discordId)?.join() === ids.toSorted().join());
-const hasFlags = (member: { user: { id: number } }, flags: string) =>
-  waitFor(async () => (await flagsOf(member)) === flags);
-/** Lets an hour pass. */
-const passHour = () => {
-  clock.aheadMs += 3_600_001;
-};
-/** Lets an hour pass, and waits until everybody's roles have been read again. */
-async function sweep(): Promise<void> {
-  passHour();
-  const before = or(isNull(discordMembers.readAt), lt(discordMembers.readAt, clock.now()));
-  await waitFor(async () => (await db.select().from(discordMembers).where(before)).length === 0);
-}
-/** Waits for a round that began after this call. */
-async function nextRound(): Promise<void> {
-  for (let round = 0; round < 2; round += 1) {
-    const before = bot.health().roles?.lastRoundAt?.getTime();
-    await waitFor(() => bot.health().roles?.lastRoundAt?.getTime() !== before);
-  }
-}
-const changesOf = (discordId: string) =>
-  fake.requests
-    .filter(({ method, path }) => method !== 'GET' && path.includes(`/members/${discordId}/`))
-    .map(({ method, path }) => `${method} ${path.split('/').at(-1)}`);
 
 describe('roles that give flags', () => {
   test('are read once the account is linked, and end with the link', async () => {
@@ -120,9 +55,7 @@ describe('roles that give flags', () => {
   test('are read from every interaction in this guild, only of linked members', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
-    const reads = () =>
-      fake.requests.filter(({ method, path }) => method === 'GET' && path.endsWith(member.discordId));
-    const before = reads().length;
+    const before = readsOf(member.discordId).length;
     guild.setMember(member.discordId, [PLUS, LINKED]);
     const actor = anActor({ userId: member.discordId });
     await fake.command('server', {}, { ...actor, guildId: '900000000000000002' });
@@ -130,7 +63,7 @@ describe('roles that give flags', () => {
     expect(await flagsOf(member)).toBe('');
     await fake.command('server', {}, actor);
     await hasFlags(member, 'plus');
-    expect(reads()).toHaveLength(before);
+    expect(readsOf(member.discordId)).toHaveLength(before);
     const stranger = nextSnowflake();
     guild.setMember(stranger, [SVIP, LINKED]);
     await fake.command('server', {}, anActor({ userId: stranger }));
@@ -153,15 +86,18 @@ describe('roles that give flags', () => {
   test('stay while Discord cannot be asked; that is said once, in health and metrics too', async () => {
     const member = await aMember([SVIP]);
     await hasFlags(member, 'svip');
-    await waitFor(() => bot.health().roles?.isUp);
-    fake.state.guildAccess = false;
-    passHour();
-    await waitFor(() => (bot.health().roles?.failures ?? 0) > 2);
+    await waitFor(() => health()?.isUp);
+    await passHour({
+      before: () => {
+        fake.state.guildAccess = false;
+      },
+    });
+    await waitFor(() => (health()?.failures ?? 0) > 2);
     expect(await flagsOf(member)).toBe('svip');
     expect((await metrics.render()).text).toContain('mirror_up{system="discord"} 0');
     fake.state.guildAccess = true;
     await sweep();
-    await waitFor(() => bot.health().roles?.isUp);
+    await waitFor(() => health()?.isUp);
     expect((await metrics.render()).text).toContain('mirror_up{system="discord"} 1');
     expect(lines.map(({ msg }) => msg)).toEqual([
       'mirroring roles of Discord failed: retrying',
@@ -177,16 +113,14 @@ describe('roles that are given', () => {
     const member = await aMember([own, BANNED]);
     await hasRoles(member.discordId, own, LINKED);
     await saveUser(db, member.user.steamId64, { changes: { hasSvip: true }, actor: 'operator' });
-    const [ban] = await insertPenalties(db, [{ playerSteamId: member.user.steamId64 }]);
+    const ban = await aBan(member);
     await hasRoles(member.discordId, own, LINKED, VIP, BANNED);
-    await db
-      .update(penalties)
-      .set({ status: 'UNBANNED' })
-      .where(eq(penalties.id, ban?.id ?? 0));
+    await db.update(penalties).set({ status: 'UNBANNED' }).where(eq(penalties.id, ban));
+    wakeRoles([member.user.steamId64]);
     await hasRoles(member.discordId, own, LINKED, VIP);
     await unlinkDiscord(db, member.user);
     await hasRoles(member.discordId, own);
-    await waitFor(async () => (await storedRoles(member.discordId)) === undefined);
+    await waitFor(async () => (await storedRow(member.discordId)) === undefined);
   });
 
   test('are taken from people who are erased, and put right by the sweep when somebody else changed them', async () => {
@@ -201,7 +135,7 @@ describe('roles that are given', () => {
       removeSounds: async () => {},
     });
     await hasRoles(member.discordId);
-    await waitFor(async () => (await storedRoles(member.discordId)) === undefined);
+    await waitFor(async () => (await storedRow(member.discordId)) === undefined);
   });
 
   test('stay with people who were never linked', async () => {
@@ -222,6 +156,10 @@ describe('roles that are given', () => {
       response: () => new Response('', { status: 500 }),
     });
     await unlinkDiscord(db, member.user);
+    for (const failures of [1, 2]) {
+      await waitFor(async () => (await storedRow(member.discordId))?.failures === failures);
+      clock.aheadMs += 20_000;
+    }
     await hasRoles(member.discordId);
   });
 
@@ -235,13 +173,13 @@ describe('roles that are given', () => {
     await hasRoles(member.discordId, LINKED);
     if (position > 0) guild.roles.set(VIP, { ...role, position });
     else guild.roles.delete(VIP);
-    await waitFor(() => bot.health().roles?.missing?.join() === reason);
+    await waitFor(() => health()?.missing?.join() === reason);
     await saveUser(db, member.user.steamId64, { changes: { hasSvip: true }, actor: 'operator' });
-    await insertPenalties(db, [{ playerSteamId: member.user.steamId64 }]);
+    await aBan(member);
     await hasRoles(member.discordId, LINKED, BANNED);
     guild.roles.set(VIP, role);
     await hasRoles(member.discordId, LINKED, BANNED, VIP);
-    await waitFor(() => bot.health().roles?.missing === undefined);
+    await waitFor(() => health()?.missing === undefined);
     expect(changesOf(member.discordId)).toEqual([`PUT ${LINKED}`, `PUT ${BANNED}`, `PUT ${VIP}`]);
     expect(lines.filter(({ msg }) => msg.includes('configured roles'))).toMatchObject([
       { level: 40, missing: [reason], msg: 'some of the configured roles of Discord do nothing' },
@@ -253,7 +191,7 @@ describe('roles that are given', () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     guild.setMember(fake.applicationId, [ABOVE_BOT]);
-    await waitFor(() => bot.health().roles?.missing?.join() === 'the bot lacks the permission Manage Roles');
+    await waitFor(() => health()?.missing?.join() === 'the bot lacks the permission Manage Roles');
     await unlinkDiscord(db, member.user);
     guild.setMember(fake.applicationId, [BOT_ROLE]);
     await hasRoles(member.discordId);
@@ -264,59 +202,10 @@ describe('roles that are given', () => {
     });
     await saveUser(db, refused.user.steamId64, { changes: { hasSvip: true }, actor: 'operator' });
     await linkDiscord(db, refused.user, { id: refused.discordId, username: 'x', avatar: null });
+    await hasRoles(refused.discordId, VIP);
+    await waitFor(() => health()?.problems);
+    clock.aheadMs += 10_000;
     await hasRoles(refused.discordId, VIP, LINKED);
     expect(changesOf(refused.discordId)).toEqual([`PUT ${LINKED}`, `PUT ${VIP}`, `PUT ${LINKED}`]);
   });
-});
-
-async function storedRoles(discordId: string) {
-  const [row] = await db.select().from(discordMembers).where(eq(discordMembers.discordId, discordId));
-  return row?.roles;
-}
-
-test('all of 400 linked members are read within the limits of Discord, at the start and every hour', async () => {
-  const other = await startFakeDiscord();
-  other.guild.addRoles(SVIP, PLUS, LINKED, VIP, BANNED);
-  await bot.stop();
-  await db.delete(discordMembers);
-  await db.delete(users);
-  await db.delete(userFlags);
-  await db.execute(sql`insert into users (steamid64, discord_id)
-    select ${aSteamId(10_000)}::bigint + number, ${FIRST_ID}::bigint + number from generate_series(0, 399) as number`);
-  for (let number = 0; number < 400; number += 1) {
-    const roleIds = number % 4 === 1 ? [SVIP, LINKED, VIP] : [LINKED];
-    if (number % 4 !== 0) other.guild.setMember(String(FIRST_ID + BigInt(number)), roleIds);
-  }
-  other.guild.limit.every = 20;
-  let now = new Date();
-  const rest = new REST({ api: other.apiUrl, version: '10', globalRequestsPerSecond: 1e6 }).setToken(
-    other.token,
-  );
-  const roles = createMemberRoles(
-    { db, rest, log: deps.log, now: () => now, mirrorMetrics: deps.mirrorMetrics, timings: TIMINGS },
-    { ...ROLES, guildId: GUILD },
-  );
-  const stopping = new AbortController();
-  const ended = roles.run(other.applicationId, stopping.signal);
-  const readings = (...statuses: number[]) =>
-    other.requests.filter(
-      ({ path, status }) => /\/members\/80000000000001\d+$/.test(path) && statuses.includes(status),
-    );
-  const isUpToDate = () => roles.health().lastRoundAt?.getTime() === now.getTime();
-  await waitFor(isUpToDate);
-  expect(readings(200, 404)).toHaveLength(400);
-  expect(await db.select().from(userFlags)).toHaveLength(100);
-  await db
-    .update(discordMembers)
-    .set({ readAt: sql`${discordMembers.readAt} + interval '1 hour'` })
-    .where(gte(discordMembers.discordId, String(FIRST_ID + 20n)));
-  now = new Date(now.getTime() + 3_600_001);
-  roles.wake();
-  await waitFor(isUpToDate);
-  expect(readings(200, 404)).toHaveLength(420);
-  expect(readings(429).length).toBeGreaterThanOrEqual(20);
-  expect(other.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
-  stopping.abort();
-  await ended;
-  await other.stop();
 });
