@@ -37,12 +37,17 @@ type Deps = {
   wait?: (ms: number) => Promise<unknown>;
 };
 
-/** Unread bytes; a client with more must read within {@link ROOM_LIMIT_MS}, or is disconnected. */
-const MAX_BUFFERED_BYTES = 1_000_000;
+/**
+ * A client with more in its queue must read within {@link ROOM_LIMIT_MS}, or is disconnected. Bun holds as much again, which
+ * it has taken from the queue and not yet written: together 1 MB.
+ */
+const MAX_BUFFERED_BYTES = 400_000;
 const ROOM_LIMIT_MS = 5000;
 const ROOM_CHECK_MS = 50;
 export const KEEP_ALIVE_MS = 15_000;
 const BATCH = 500;
+/** Older events are joined to pieces: each by itself would take half as much again while it waits for the client. */
+const PIECE_BYTES = 16_000;
 /** An owner's streams together read this often: 2,000 older events a second, or their replays would slow everybody down. */
 const BATCH_EVERY_MS = 250;
 /** How many streams are written to before other requests are served: about half a millisecond of work. */
@@ -158,10 +163,18 @@ export function createEventStreams({
       { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },
       (range) => listEvents(stream.position, { ...range, types }),
     );
+    let piece: Uint8Array[] = [];
+    let pieceBytes = 0;
     for (const event of events) {
       if (!streams.has(stream) || isStale(event)) return;
+      const frame = frameOf(event);
+      piece.push(frame);
+      pieceBytes += frame.length;
+      if (pieceBytes < PIECE_BYTES && event !== events.at(-1)) continue;
       stream.position = event.id;
-      stream.controller.enqueue(frameOf(event));
+      stream.controller.enqueue(Buffer.concat(piece));
+      piece = [];
+      pieceBytes = 0;
       await roomIn(stream);
     }
     stream.position = readUpTo;
