@@ -3,6 +3,7 @@ import { type Bench, describeMachine, NotMeasured } from './bench.ts';
 import { anonymous } from './benches/anonymous.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
+import { fairness } from './benches/fairness.ts';
 import { history } from './benches/history.ts';
 import { http } from './benches/http.ts';
 import { importBench } from './benches/import.ts';
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   importBench,
   sounds,
   exportBench,
+  fairness,
   events,
   soak,
 ];

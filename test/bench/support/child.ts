@@ -2,7 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** A server in a separate process. */
-export type Child = { origin: string; pid: number; stop: () => Promise<void> };
+export type Child = {
+  origin: string;
+  pid: number;
+  /** The first 100 kB of its stdout, so far. */
+  log: () => string;
+  stop: () => Promise<void>;
+};
 
 /** The path of a file of the repository, from its root. */
 export function pathOf(file: string): string {
@@ -17,11 +23,13 @@ export async function startChild(command: string[], env: Record<string, string> 
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  const port = await readPort(child.stdout);
-  if (port === undefined) throw new Error(`${command.join(' ')} ended before it listened`);
+  const { port, log } = readLog(child.stdout);
+  const number = await port;
+  if (number === undefined) throw new Error(`${command.join(' ')} ended before it listened`);
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http://127.0.0.1:${number}`,
     pid: child.pid,
+    log,
     stop: async () => {
       child.kill('SIGTERM');
       await child.exited;
@@ -65,11 +73,11 @@ async function readStat(pid: number): Promise<string[]> {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Reads on in the background afterwards, so that the pipe never fills. */
-async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number | undefined> {
+/** Reads on in the background, so that the pipe never fills. */
+function readLog(stdout: ReadableStream<Uint8Array>) {
   const found = Promise.withResolvers<number | undefined>();
+  let text = '';
   const read = async () => {
-    let text = '';
     const decoder = new TextDecoder();
     for await (const chunk of stdout) {
       if (text.length < 100_000) text += decoder.decode(chunk, { stream: true });
@@ -79,5 +87,5 @@ async function readPort(stdout: ReadableStream<Uint8Array>): Promise<number | un
     found.resolve(undefined);
   };
   void read();
-  return found.promise;
+  return { port: found.promise, log: () => text };
 }
