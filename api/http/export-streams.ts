@@ -4,8 +4,16 @@ import type { OpenResponse } from './authentication.ts';
 const MAX_AT_ONCE = 4;
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
-/** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
-const WHOLE_LIMIT_MS = 15 * 60_000;
+/** The fewest bytes that a client has to read in a second that the export waits for it. */
+export const SLOWEST_BYTES_PER_SECOND = 64 * 1024;
+const LIMITS = {
+  /** After which a client has to have begun to read. */
+  beginMs: 10_000,
+  /** How often a client's speed is looked at, which counts from the third time. */
+  lookEveryMs: 30_000,
+  /** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
+  wholeMs: 15 * 60_000,
+};
 
 /** What is exported, read only as fast as it is sent. */
 type Exported = {
@@ -15,13 +23,18 @@ type Exported = {
 };
 
 /** Who runs an export; without `tokenId`, somebody who is signed in. */
-type Owner = { id: number; tokenId?: number };
+type Owner = {
+  id: number;
+  /** Whether they may take the last place. */
+  isPreferred: boolean;
+  tokenId?: number;
+};
 
 /** The exports of one kind that this process sends. */
 export type Exports = {
   /**
-   * Streams an export, with backpressure. Bun disconnects a client that reads nothing for 30 seconds; when a client
-   * disconnects, the export's database connection and snapshot are released at once.
+   * Streams an export, with backpressure. A client that has not begun to read after ten seconds, or reads too slowly after
+   * the first minute, is disconnected, and by Bun one that reads nothing for 30 seconds. When a client disconnects, the export's database connection and snapshot are released at once.
    * @param check rejects when the owner may not begin an export.
    * @throws what `check` and `open` throw, and the two errors of {@link createExports}.
    */
@@ -40,22 +53,44 @@ export type Exports = {
  * Creates the exports of one kind: one at a time for each owner, and a limited number in all.
  * @param errors `second`: the owner has a running export; `tooMany`: the process sends as many as it may.
  */
-export function createExports(errors: { second: () => Error; tooMany: () => Error }): Exports {
+export function createExports(
+  errors: { second: () => Error; tooMany: () => Error },
+  limits: typeof LIMITS = LIMITS,
+): Exports {
   /** The owners whose export runs or is being opened. */
-  const ownerIds = new Set<number>();
+  const owners = new Map<number, Owner>();
   const running = new Map<(reason: string) => void, Owner>();
 
   function send({ chunks, close }: Exported, owner: Owner): ReadableStream<Uint8Array> {
     let readTimer: ReturnType<typeof setTimeout> | undefined;
     let streamController: ReadableStreamDefaultController<Uint8Array> | undefined;
-    // Not withTimeLimit: both limits have to abort the response.
-    const wholeTimer = setTimeout(() => abort('the export took too long'), WHOLE_LIMIT_MS);
+    const beganAtMs = performance.now();
+    /** What was sent and is not yet read: since when, and how many bytes. */
+    let unread: { sinceMs: number; bytes: number } | undefined;
+    /** Since the last look. */
+    let readBytes = 0;
+    let waitedMs = 0;
+    let looks = 0;
+    // Not withTimeLimit: every limit has to abort the response.
+    const lookTimer = setInterval(look, limits.lookEveryMs);
+
+    function look(): void {
+      const nowMs = performance.now();
+      if (unread) waitedMs += nowMs - unread.sinceMs;
+      if (unread) unread.sinceMs = nowMs;
+      looks += 1;
+      const isSlow = looks > 2 && readBytes < (waitedMs / 1000) * SLOWEST_BYTES_PER_SECOND;
+      if (isSlow) abort('the client reads too slowly');
+      if (nowMs - beganAtMs >= limits.wholeMs) abort('the export took too long');
+      readBytes = 0;
+      waitedMs = 0;
+    }
 
     function end(): void {
       if (!running.delete(abort)) return;
-      ownerIds.delete(owner.id);
+      owners.delete(owner.id);
       clearTimeout(readTimer);
-      clearTimeout(wholeTimer);
+      clearInterval(lookTimer);
       close().catch(() => undefined);
     }
 
@@ -66,12 +101,23 @@ export function createExports(errors: { second: () => Error; tooMany: () => Erro
     }
 
     async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+      clearTimeout(readTimer);
+      const isFirst = unread === undefined;
+      if (unread) {
+        readBytes += unread.bytes;
+        waitedMs += performance.now() - unread.sinceMs;
+      }
+      unread = undefined;
       readTimer = setTimeout(() => abort('the database is slow'), DATABASE_LIMIT_MS);
       try {
         const { done, value } = await chunks.next();
         clearTimeout(readTimer);
         if (!running.has(abort)) return;
-        if (!done) return controller.enqueue(value);
+        if (!done) {
+          unread = { sinceMs: performance.now(), bytes: value.byteLength };
+          if (isFirst) readTimer = setTimeout(() => abort('nobody reads the export'), limits.beginMs);
+          return controller.enqueue(value);
+        }
         controller.close();
         end();
       } catch {
@@ -86,16 +132,22 @@ export function createExports(errors: { second: () => Error; tooMany: () => Erro
     return new ReadableStream({ start, pull, cancel: end }, { highWaterMark: 1 });
   }
 
+  /** Whether there is a place for an owner, who is among {@link owners}. */
+  function hasPlace({ isPreferred }: Owner): boolean {
+    const others = [...owners.values()].filter((one) => !one.isPreferred);
+    return owners.size <= MAX_AT_ONCE && (isPreferred || others.length < MAX_AT_ONCE);
+  }
+
   return {
     begin: async (owner, open, check) => {
-      if (ownerIds.has(owner.id)) throw errors.second();
-      ownerIds.add(owner.id);
+      if (owners.has(owner.id)) throw errors.second();
+      owners.set(owner.id, owner);
       try {
         await check?.();
-        if (ownerIds.size > MAX_AT_ONCE) throw errors.tooMany();
+        if (!hasPlace(owner)) throw errors.tooMany();
         return send(await open(), owner);
       } catch (error) {
-        ownerIds.delete(owner.id);
+        owners.delete(owner.id);
         throw error;
       }
     },

@@ -57,7 +57,7 @@ export const exportPenalties = protectedRoute({
   summary: 'All penalties at once',
   description:
     'One JSON object a line, oldest first, as of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
-    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, less than 64 KB/s over 30 seconds after the first minute, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
   scope: 'penalties',
   parameters: EXPORT_PARAMETERS,
@@ -85,7 +85,7 @@ type Deps = {
 export type PenaltyExports = Omit<Exports, 'begin'> & {
   /** @throws {LimitReached} when the owner may not start another export. @throws {Unavailable} when too many are running. */
   begin: (
-    token: Pick<ApiToken, 'id' | 'userId'>,
+    token: Pick<ApiToken, 'id' | 'userId' | 'isAdmin' | 'isOwner'>,
     filter: PenaltyFilter,
     now: Date,
   ) => Promise<ReadableStream>;
@@ -96,7 +96,7 @@ export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExpo
   const exports = createExports({ second: EXPORT_RUNNING.error, tooMany: EXPORTS_BUSY.error });
   return {
     ...exports,
-    begin: ({ id: tokenId, userId: ownerId }, filter, now) => {
+    begin: ({ id: tokenId, userId: ownerId, isAdmin, isOwner }, filter, now) => {
       const key = `user ${ownerId}`;
       const check = async () => refuseSpent(await limiter.check(key));
       const open = async () => {
@@ -107,7 +107,7 @@ export function createPenaltyExports({ openExport, limiter }: Deps): PenaltyExpo
         refuseSpent(verdict);
         return { chunks: readLines(penaltyExport), close: penaltyExport.close };
       };
-      return exports.begin({ id: ownerId, tokenId }, open, check);
+      return exports.begin({ id: ownerId, tokenId, isPreferred: isAdmin || isOwner }, open, check);
     },
   };
 }

@@ -32,7 +32,7 @@ export function createDownloads({ openExport }: Deps): Downloads {
   });
   return {
     begin: ({ id, steamId64 }, now) =>
-      begin({ id }, async () => {
+      begin({ id, isPreferred: true }, async () => {
         const download = await openExport(steamId64, { actor: { userId: id }, now });
         if (!download) throw new NotFound('The account was deleted');
         return download;
