@@ -2,7 +2,12 @@ import { Elysia } from 'elysia';
 import type { Logger } from 'pino';
 import { NotFound } from '../src/domain/errors.ts';
 import { type HealthDeps, health } from './health.ts';
-import { createErrorMapper, MethodNotAllowed } from './http/error-handler.ts';
+import {
+  createErrorMapper,
+  createTroubleLog,
+  type ErrorMapper,
+  MethodNotAllowed,
+} from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
 import { createTemplateFinder, pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
 import { createPipeline, type PipelineDeps } from './http/pipeline.ts';
@@ -17,15 +22,16 @@ import { openApiPage } from './web/guide/page.tsx';
 import { pages } from './web/pages.tsx';
 import type { PagesDeps } from './web/pages-deps.ts';
 
-type ApiDeps = PipelineDeps &
+type ApiDeps = Omit<PipelineDeps, 'toErrorResponse'> &
   Omit<EndpointDeps, 'baseUrl'> & {
+    log: Logger;
     version: string;
     /** The limits that the OpenAPI document states, in requests a minute. */
     limits: RateLimits;
     health: HealthDeps;
     /** Where vulnerabilities are reported. */
     securityContact: string | undefined;
-    pages: Omit<PagesDeps, 'log' | 'clientKey'>;
+    pages: Omit<PagesDeps, 'log' | 'logTrouble' | 'clientKey'>;
     storage: Parameters<typeof storage>[0];
   };
 
@@ -45,7 +51,9 @@ const PREFLIGHT_HEADERS = {
 
 /** Everything HTTP: the API under both bases, its document, health, sounds and pages. Not yet listening. */
 export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
-  const pipeline = createPipeline(deps);
+  const logTrouble = createTroubleLog(deps.log);
+  const toErrorResponse = createErrorMapper(deps.log, logTrouble);
+  const pipeline = createPipeline({ ...deps, toErrorResponse });
   const bases = BASES.map((base) => {
     const endpoints = ROUTES.map(({ bind, ...route }) => ({
       ...route,
@@ -56,9 +64,10 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   const web = pages({
     ...deps.pages,
     log: deps.log,
+    logTrouble,
     clientKey: deps.clientKey,
   });
-  const app = createApp(deps.log)
+  const app = createApp(toErrorResponse)
     .use(health(deps.health))
     .use(siteFiles(deps))
     .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
@@ -83,12 +92,11 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
 
 /** Health and metrics only, for a process without the API. Not yet listening. */
 export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'health'>) {
-  return createApp(log).use(health(deps)).compile();
+  return createApp(createErrorMapper(log)).use(health(deps)).compile();
 }
 
 /** An app without routes whose errors are JSON; other methods than those of a path are 405. */
-export function createApp(log: Logger) {
-  const toErrorResponse = createErrorMapper(log);
+export function createApp(toErrorResponse: ErrorMapper) {
   const app = new Elysia({
     // By default Elysia assumes a host name of at least four characters; a container may be called `api`.
     handler: { standardHostname: false },

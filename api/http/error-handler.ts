@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
-import { isDatabaseOutage } from '../../src/db/client.ts';
+import { DatabaseBusy, databaseTroubleOf } from '../../src/db/client.ts';
 import {
   Conflict,
+  errorCauses,
   Forbidden,
   Gone,
   InvalidInput,
@@ -28,30 +29,46 @@ export class MethodNotAllowed extends Error {
 /** In seconds: both the start and the end of an outage are detected within two. */
 const RETRY_AFTER = { 'Retry-After': '2' };
 
-/** Every request fails during an outage, so the outage is logged when it begins, then once per this interval. */
-const OUTAGE_LOG_MS = 10_000;
+/** Every request fails during an outage, so it is logged when it begins, then once per this interval. */
+const TROUBLE_LOG_MS = 10_000;
 
 const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
 export const DATABASE_UNREACHABLE = 'The database is unreachable: try again shortly';
-const OUTAGE: ErrorResponse = { status: 503, message: DATABASE_UNREACHABLE, headers: RETRY_AFTER };
+export const SERVICE_BUSY = 'The service is busy: try again shortly';
+const TROUBLES = {
+  unreachable: { status: 503, message: DATABASE_UNREACHABLE, headers: RETRY_AFTER },
+  busy: { status: 503, message: SERVICE_BUSY, headers: RETRY_AFTER },
+} as const;
 
-/** @param request names the request in the log. */
-type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
+/** Logs that the database is unreachable, or busy and with what. @param request names the request in the log. */
+export type LogTrouble = (error: unknown, request?: Request) => void;
 
-/** Creates a {@link toErrorResponse} that also logs unexpected failures and database outages. */
-export function createErrorMapper(
+/** Creates the {@link LogTrouble} that API and pages share. */
+export function createTroubleLog(
   log: Logger,
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
-): ErrorMapper {
-  let quietUntilMs = Number.NEGATIVE_INFINITY;
+): LogTrouble {
+  const loggedAtMs = { unreachable: Number.NEGATIVE_INFINITY, busy: Number.NEGATIVE_INFINITY };
+  return (error, request) => {
+    const trouble = databaseTroubleOf(error);
+    if (!trouble || clockMs() - loggedAtMs[trouble] < TROUBLE_LOG_MS) return;
+    loggedAtMs[trouble] = clockMs();
+    const requestId = request && requestIdOf(request);
+    const busy = errorCauses(error).find((cause) => cause instanceof DatabaseBusy);
+    log.warn(busy ? { ...busy.load, requestId } : { err: error, requestId }, `the database is ${trouble}`);
+  };
+}
+
+/** @param request names the request in the log. */
+export type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
+
+/** Creates a {@link toErrorResponse} that also logs unexpected failures and the trouble of the database. */
+export function createErrorMapper(log: Logger, logTrouble = createTroubleLog(log)): ErrorMapper {
   return (error, request, now) => {
     const response = toErrorResponse(error, now);
     const requestId = request && requestIdOf(request);
     if (response === SERVER_ERROR) log.error({ err: error, requestId }, 'a request failed');
-    if (response === OUTAGE && clockMs() >= quietUntilMs) {
-      quietUntilMs = clockMs() + OUTAGE_LOG_MS;
-      log.warn({ err: error, requestId }, 'the database is unreachable');
-    }
+    logTrouble(error, request);
     return response;
   };
 }
@@ -74,8 +91,10 @@ const STATUSES = [
  */
 export function toErrorResponse(error: unknown, now = new Date()): ErrorResponse {
   const [, status] = STATUSES.find(([kind]) => error instanceof kind) ?? [];
-  if (status === undefined || !(error instanceof Error))
-    return isDatabaseOutage(error) ? OUTAGE : SERVER_ERROR;
+  if (status === undefined || !(error instanceof Error)) {
+    const trouble = databaseTroubleOf(error);
+    return trouble ? TROUBLES[trouble] : SERVER_ERROR;
+  }
   const headers = headersOf(error, now);
   return { status, message: error.message, ...(headers && { headers }) };
 }

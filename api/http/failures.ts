@@ -1,3 +1,4 @@
+import { DatabaseBusy } from '../../src/db/client.ts';
 import { Forbidden, InvalidToken, LimitReached, Unauthorized, Unavailable } from '../../src/domain/errors.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import { DATABASE_UNREACHABLE, type ErrorResponse, toErrorResponse } from './error-handler.ts';
@@ -49,4 +50,9 @@ export const DATABASE_OUTAGE = defineFailure(
   'DatabaseUnreachable',
   'The database is unreachable.',
   () => new Unavailable(DATABASE_UNREACHABLE),
+);
+export const DATABASE_BUSY = defineFailure(
+  'ServiceBusy',
+  "Too much is asked of the database, by the token's owner or by everybody.",
+  () => new DatabaseBusy({ slow: [], waiting: 0 }),
 );

@@ -1,12 +1,11 @@
-import type { Logger } from 'pino';
-import { createWaitLimit, REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../src/domain/errors.ts';
 import type { TokenScope } from '../../src/domain/rights/token-scope.ts';
 import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
+import { asRequest } from '../../src/runtime/request.ts';
 import { hashPresentedToken, readPresentedToken, type TokenChecker } from './authentication.ts';
 import type { ClientKey } from './client-address.ts';
 import { type EncodedBody, type EncodedKind, prepareHeaders, respondEncoded } from './encoding.ts';
-import { createErrorMapper } from './error-handler.ts';
+import type { ErrorMapper } from './error-handler.ts';
 import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './failures.ts';
 import type { RateLimiter, RateLimitVerdict } from './limits/rate-limiter.ts';
 import { parseParameters } from './parameters.ts';
@@ -34,7 +33,7 @@ export type RecordRequest = (request: {
 }) => void;
 
 export type PipelineDeps = {
-  log: Logger;
+  toErrorResponse: ErrorMapper;
   tokens: TokenChecker;
   limiters: Record<Policy, RateLimiter>;
   clientKey: ClientKey;
@@ -48,9 +47,7 @@ export type PipelineDeps = {
  * accepts `1e3` and blanks; and NUL, which PostgreSQL refuses, passes them all. The routes behind it share its limits.
  */
 export function createPipeline(deps: PipelineDeps): Pipeline {
-  const toErrorResponse = createErrorMapper(deps.log);
-  const limitWait = createWaitLimit(REQUEST_LIMITS);
-  const { clientKey: addressOf } = deps;
+  const { toErrorResponse, clientKey: addressOf } = deps;
   /** Hashes of tokens that are not cached and are being looked up, by address: several requests of one token are one lookup. */
   const pendingLookups = new Map<string, Set<string>>();
   /** Of public routes. Copying prepared headers takes a quarter of the time of converting an object. */
@@ -83,7 +80,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const { request } = incoming;
     const begun: Begun = { request, route: route.id, kind: 'public', sinceMs: performance.now() };
     const { cacheControl = SUCCESS_CACHE_CONTROL.public } = route;
-    return whenSettled(deps.limiters.public.take(addressOf(incoming)), (verdict) => {
+    const address = addressOf(incoming);
+    return whenSettled(deps.limiters.public.take(address), (verdict) => {
       const respond = (body: EncodedBody) =>
         record(
           respondEncoded(request, body, (kind) => publicHeaders(kind, body, verdict, cacheControl)),
@@ -95,11 +93,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       };
       try {
         requireAllowed(verdict);
-        const worked = work(parseParameters(route, incoming));
-        if (!(worked instanceof Promise)) return respond(worked);
-        // The work continues after the wait limit; without a handler its rejection would end the process.
-        worked.catch(() => {});
-        return limitWait(() => worked).then(respond, fail);
+        const values = parseParameters(route, incoming);
+        const worked = asRequest(address, () => work(values), begun);
+        return worked instanceof Promise ? worked.then(respond, fail) : respond(worked);
       } catch (error) {
         return fail(error);
       }
@@ -128,8 +124,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       if (!token) throw TOKEN_INVALID.error();
       if (scope) requireScope(token, scope);
       const values = parseParameters(route, incoming);
-      const begin = () => work(values, { token, now, isHead, sinceMs });
-      return route.hasOwnTimeLimit ? begin() : limitWait(begin, { sinceMs });
+      return asRequest(key, () => work(values, { token, now, isHead }), { sinceMs });
     }
 
     const response = await respond()
@@ -174,13 +169,11 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     }
   }
 
-  async function findToken(hash: string, now: Date): Promise<TokenLookup> {
-    try {
-      return { token: await limitWait(() => deps.tokens.find(hash, now)) };
-    } catch (failure) {
-      return { failure };
-    }
-  }
+  const findToken = (hash: string, now: Date): Promise<TokenLookup> =>
+    deps.tokens.find(hash, now).then(
+      (token) => ({ token }),
+      (failure: unknown) => ({ failure }),
+    );
 
   return { handlePublic, handleProtected };
 }

@@ -57,8 +57,6 @@ type ProtectedDescription<P extends Parameters> = Description<P> & {
   scope?: TokenScope;
   /** A success has an ETag, and is 304 to a client that has it; public routes always do that. */
   hasEtag?: boolean;
-  /** For routes that wait for more than the database: exempt from the shared wait limit. */
-  hasOwnTimeLimit?: boolean;
 };
 
 /** The part of Elysia's context that routes use. With the whole of it, Elysia would parse parts that no route reads. */
@@ -74,8 +72,6 @@ type ProtectedContext = {
   now: Date;
   /** Whether the request is HEAD: the body of a stream is not read then, see `unreadStream`. */
   isHead: boolean;
-  /** When the request began, by `performance.now()`. */
-  sinceMs: number;
 };
 /** Requests of a protected route that need no token, and count against the public limit. */
 type Guests<P extends Parameters> = {

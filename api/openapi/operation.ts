@@ -2,6 +2,7 @@ import { type DocumentDecoration, t } from 'elysia';
 import { encodedHeaders } from '../http/encoding.ts';
 import { toErrorResponse } from '../http/error-handler.ts';
 import {
+  DATABASE_BUSY,
   DATABASE_OUTAGE,
   type Failure,
   INTERNAL_FAILURE,
@@ -32,7 +33,14 @@ export const ErrorModel = t.Object(
 /** How every operation can fail. */
 const SHARED: Record<Policy, readonly Failure[]> = {
   public: [TOO_MANY_REQUESTS, INTERNAL_FAILURE],
-  protected: [TOKEN_REQUIRED, TOKEN_INVALID, TOO_MANY_REQUESTS, INTERNAL_FAILURE, DATABASE_OUTAGE],
+  protected: [
+    TOKEN_REQUIRED,
+    TOKEN_INVALID,
+    TOO_MANY_REQUESTS,
+    INTERNAL_FAILURE,
+    DATABASE_BUSY,
+    DATABASE_OUTAGE,
+  ],
 };
 const REFUSED = 'A parameter is not valid: the message names it and says what is allowed.';
 /** In the form that the service sends. */

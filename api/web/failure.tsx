@@ -1,6 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { isDatabaseOutage } from '../../src/db/client.ts';
+import { databaseTroubleOf } from '../../src/db/client.ts';
 import { Blocked, Forbidden, InvalidInput, NotFound, Unavailable } from '../../src/domain/errors.ts';
+import type { LogTrouble } from '../http/error-handler.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { Layout, type Site } from './layout/layout.tsx';
 import type { Texts } from './layout/locales/en.ts';
@@ -21,11 +22,15 @@ const KINDS: Record<number, FailureKind> = {
   503: 'unavailable',
 };
 
-type FailureDeps = { site: Site; log: { error: (fields: object, message: string) => void } };
+type FailureDeps = {
+  site: Site;
+  log: { error: (fields: object, message: string) => void };
+  logTrouble: LogTrouble;
+};
 
 /** Responds to an error from a handler: with a page in the visitor's language, or with JSON to our own scripts. */
 export async function respondWithFailure(
-  { site, log }: FailureDeps,
+  { site, log, logTrouble }: FailureDeps,
   visit: Visit,
   error: unknown,
 ): Promise<Response> {
@@ -33,14 +38,15 @@ export async function respondWithFailure(
   const { status } = failure;
   const requestId = requestIdOf(visit.request);
   if (status === 500) log.error({ err: error, requestId }, 'a request for a page failed');
-  // For example a full disk. Database outages are logged by the health probe.
+  logTrouble(error, visit.request);
+  // For example a full disk.
   if (error instanceof Unavailable)
     log.error({ err: error, requestId }, 'a request for a page could not be served');
   const response = wantsJson(visit.request)
     ? Response.json({ success: false, message: failure.toMessage(textsOf(visit.locale)) }, { status })
     : await respondWithPage(<ErrorPage site={site} visit={visit} failure={failure} />, status);
   if (status === 429) response.headers.set('retry-after', String(failure.limit));
-  if (status === 503) response.headers.set('retry-after', '30');
+  if (status === 503) response.headers.set('retry-after', failure.key === 'busy' ? '2' : '30');
   return response;
 }
 
@@ -119,6 +125,7 @@ function toPageError(error: unknown): PageError {
   if (error instanceof Blocked) return new PageError('blocked', 403, { reason: error.reason });
   if (error instanceof Forbidden) return new PageError('forbidden', 403);
   if (error instanceof NotFound) return new PageError('not-found', 404);
-  if (error instanceof Unavailable || isDatabaseOutage(error)) return new PageError('unavailable', 503);
+  if (databaseTroubleOf(error) === 'busy') return new PageError('busy', 503);
+  if (error instanceof Unavailable || databaseTroubleOf(error)) return new PageError('unavailable', 503);
   return new PageError('internal', 500);
 }

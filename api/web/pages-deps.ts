@@ -10,6 +10,7 @@ import type { Config } from '../../src/runtime/config.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
 import type { ClientKey } from '../http/client-address.ts';
+import type { LogTrouble } from '../http/error-handler.ts';
 import type { DiscordOAuth } from './account/discord-oauth.ts';
 import type { Downloads } from './account/downloads.ts';
 import type { Site } from './layout/layout.tsx';
@@ -67,6 +68,7 @@ export type PagesDeps = {
     banners: Limiter;
   };
   log: Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
+  logTrouble: LogTrouble;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => Date;
   /** Round-end sounds: how they are stored and removed, and their limits. */

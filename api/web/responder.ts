@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { createStaleCache } from '../../src/live/stale-cache.ts';
+import { asRequest } from '../../src/runtime/request.ts';
 import { isUnchanged } from '../http/conditional.ts';
 import { acceptsGzip, type EncodedBody, encodeBody, gzipQuickly } from '../http/encoding.ts';
 import { isMadeHere } from '../http/host.ts';
@@ -20,7 +21,7 @@ import {
   type VisitDeps,
 } from './request/visit.ts';
 
-type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log'> & {
+type ResponderDeps = Pick<PagesDeps, 'limits' | 'clientKey' | 'log' | 'logTrouble'> & {
   visits: VisitDeps;
   site: Site;
   redirect: Redirect;
@@ -46,8 +47,9 @@ export type Respond = (
 
 /** Creates the function that responds to all requests for the pages of one site. */
 export function createResponder(deps: ResponderDeps): Respond {
-  const { limits, clientKey, log, visits, site, redirect, secure, isDemo } = deps;
+  const { limits, clientKey, log, logTrouble, visits, site, redirect, secure, isDemo } = deps;
   return async (incoming, run, { identify = identifyVisitor, limiter = limits.pages } = {}) => {
+    const sinceMs = performance.now();
     const { request, server } = incoming;
     const visit = openVisit(visits, request);
     const send = async (response: Response) => {
@@ -60,11 +62,13 @@ export function createResponder(deps: ResponderDeps): Respond {
       const path = pathWithoutLanguage(visit);
       if (path !== undefined) return await send(redirect(visit, path));
       await identify(visits, visit);
-      if (!visit.session) await enforceLimit(limiter, clientKey(incoming));
-      else if (isRead(request)) await enforceLimit(limits.memberPages, `user ${visit.session.user.id}`);
-      return await send(await run(visit));
+      const address = clientKey(incoming);
+      const owner = visit.session ? `user ${visit.session.user.id}` : address;
+      if (!visit.session) await enforceLimit(limiter, address);
+      else if (isRead(request)) await enforceLimit(limits.memberPages, owner);
+      return await send(await asRequest(owner, () => run(visit), { sinceMs }));
     } catch (error) {
-      return send(await respondWithFailure({ site, log }, visit, error));
+      return send(await respondWithFailure({ site, log, logTrouble }, visit, error));
     }
   };
 }

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { AutocompleteInteraction, Interaction } from 'discord.js';
 import type { Logger } from 'pino';
 import { isDatabaseOutage } from '../../src/db/client.ts';
-import { REQUEST_LIMITS } from '../../src/db/connection/wait-limit.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
+import { asRequest, REQUEST_LIMIT_MS } from '../../src/runtime/request.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import { COMMANDS } from '../commands/commands.ts';
@@ -90,7 +90,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const { name, value } = interaction.options.getFocused(true);
     const invoker = toInvoker(interaction, deps, receipt);
     const typed = { text: String(value), option: name };
-    const loading = Promise.try(() => command?.autocomplete?.(commandDeps, invoker, typed) ?? []);
+    const load = async () => command?.autocomplete?.(commandDeps, invoker, typed) ?? [];
+    const limit = { limitMs: SUGGEST_LIMIT_MS, sinceMs: receipt.receivedAtMs };
+    const loading = asRequest(ownerOf(interaction), load, limit);
     const choices = await withTimeLimit(loading, remainingMs(SUGGEST_LIMIT_MS, receipt)).catch((error) => {
       // The command works without suggestions, and reports errors itself.
       log.warn({ err: error, interaction: interaction.commandName }, 'suggestions could not be loaded');
@@ -143,15 +145,17 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     receipt: Receipt,
     { kind, sendsMessages, render }: CommandResponse,
   ): Promise<MessageView> {
-    const rendering = Promise.try(render);
+    const rendering = asRequest(ownerOf(interaction), async () => render(), {
+      limitMs: sendsMessages ? SEND_LIMIT_MS : REQUEST_LIMIT_MS,
+      sinceMs: receipt.receivedAtMs,
+    });
     try {
       return await withTimeLimit(rendering, remainingMs(deps.timings.deferAfterMs, receipt));
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded)) throw error;
     }
     await defer(interaction, kind);
-    const limitMs = sendsMessages ? SEND_LIMIT_MS : REQUEST_LIMITS.limitMs;
-    return withTimeLimit(rendering, remainingMs(limitMs, receipt));
+    return withTimeLimit(rendering, remainingMs(SEND_LIMIT_MS, receipt));
   }
 
   return {
@@ -164,6 +168,11 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await Promise.allSettled(running);
     },
   };
+}
+
+/** Who waits for the database. */
+function ownerOf({ user }: Interaction): string {
+  return `discord ${user.id}`;
 }
 
 /** What is left of a limit that counts from the receipt: the waits before a handler are part of it. */

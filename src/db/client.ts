@@ -1,8 +1,8 @@
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { errorCauses, errorCode, Unavailable } from '../domain/errors.ts';
+import { errorCauses, errorCode } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
-import { createSocketFactory, SILENCE } from './connection/socket.ts';
+import { createSocketFactory, type Silence } from './connection/socket.ts';
 
 /** A Drizzle handle on one server, or on a transaction. */
 export type Db = Pick<
@@ -17,26 +17,33 @@ export type Reads = Pick<Db, 'select' | 'selectDistinct'>;
 export type Connection = postgres.Sql;
 /** A {@link Connection} within a transaction. */
 export type Transaction = postgres.TransactionSql;
+/** A row of a {@link Connection}. */
+export type Row = postgres.Row;
 
 /** Suffix of the name of every session of this process, by which other processes identify them. */
 export const INSTANCE = crypto.randomUUID().slice(0, 8);
 /** PostgreSQL truncates longer names. */
 const MAX_NAME_LENGTH = 63;
 
-type ConnectOptions = {
+export type ConnectOptions = {
   max?: number;
   /** The purpose of the sessions; PostgreSQL shows it, followed by `owner`. */
   applicationName?: string;
   /** {@link INSTANCE} by default. */
   owner?: string;
+  /** 0: none. */
   statementTimeoutMs?: number;
+  /** SQL with which each connection begins. */
+  settings?: string;
   /** Never replaces a connection. By default the driver does so every half hour or so, and session locks are lost. */
   keepsSession?: boolean;
   /** Called whenever a connection was closed. */
   onClose?: () => void;
+  /** Called whenever the server sends something. */
+  onResponse?: () => void;
 };
 
-/** For statements of the service. Imports, exports, backups and the like have none. */
+/** For statements in the background. Imports, exports, backups and the like have none. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
 /** Opens a pool on one server, without Drizzle's parsers: dates come as `Date`, bigints as strings. */
@@ -47,19 +54,19 @@ export function connect(
     applicationName = 'community-api',
     owner = INSTANCE,
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    settings = '',
     keepsSession = false,
     onClose = () => {},
+    onResponse = () => {},
   }: ConnectOptions = {},
 ): Connection {
   const parameters: Record<string, string> = {
     application_name: `${applicationName.slice(0, MAX_NAME_LENGTH - owner.length - 1)} ${owner}`,
-    // As text, since the driver leaves out the number 0, and then a default of the database or its user would apply.
-    statement_timeout: String(statementTimeoutMs),
-    // A process that hangs must not block others. A snapshot that is read without a time limit may rest between reads.
-    idle_in_transaction_session_timeout: statementTimeoutMs === 0 ? '0' : '30s',
     // Dates are parsed from text; a database or its user may have another DateStyle as default.
     DateStyle: 'ISO',
   };
+  // A process that hangs must not block others. A snapshot that is read without a time limit may rest between reads.
+  const idleTimeout = statementTimeoutMs === 0 ? '0' : '30s';
   const options = {
     ...parsePostgresAddress(url, 'DATABASE_URL').options,
     max,
@@ -73,13 +80,21 @@ export function connect(
     onclose: onClose,
     ...(keepsSession && { max_lifetime: null }),
     connection: parameters,
+    // Not as parameters of the connection, which PgBouncer drops.
+    setup: `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = '${idleTimeout}'; ${settings}`,
     // Seconds without traffic until the system begins to probe an idle connection, ten times in ten seconds.
     keep_alive: 5,
-    // Without a time limit on statements, a silent connection may still be working.
-    socket: createSocketFactory(statementTimeoutMs === 0 ? undefined : SILENCE),
+    socket: createSocketFactory(silenceAfter(statementTimeoutMs), onResponse),
   };
-  // By reflection, because the driver's types lack its `socket` option and lists of ports.
+  // By reflection, because the driver's types lack its options `socket` and `setup`, and lists of ports.
   return Reflect.apply(postgres, undefined, [options]);
+}
+
+/** After which silence a connection is dead. Without a time limit on statements, a silent one may still be working. */
+export function silenceAfter(statementTimeoutMs: number): Silence | undefined {
+  if (statementTimeoutMs === 0) return undefined;
+  // An erasure raises the limit of its statements to ten seconds.
+  return { limitMs: Math.max(statementTimeoutMs, 12_000), lookEveryMs: 5000 };
 }
 
 /** Opens a single session for long work: it is never replaced, and its statements have no time limit. */
@@ -90,6 +105,9 @@ export function openSession(
 ): Connection {
   return connect(url, { max: 1, applicationName, keepsSession: true, statementTimeoutMs: 0, ...options });
 }
+
+/** query_canceled: the time limit on statements. */
+export const BUSY_CODE = '57014';
 
 /** Codes of the driver, the system and PostgreSQL for an outage. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OUTAGE_CODES = new Set([
@@ -112,7 +130,7 @@ const OUTAGE_CODES = new Set([
   '40001', // serialization_failure: on a replica, a conflict with what it replays
   '53100', // disk_full: reads still work
   '53300', // too_many_connections
-  '57014', // query_canceled: the time limit on statements
+  BUSY_CODE,
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -121,16 +139,32 @@ const OUTAGE_CODES = new Set([
 /** Codes of Node for a certificate that was not accepted, such as `ERR_TLS_CERT_ALTNAME_INVALID`. */
 export const CERTIFICATE_CODE = /^ERR_TLS_|CERT|^UNABLE_TO_/;
 
-/** Whether a query failed because the database is unavailable, not because the query is wrong. */
+/** A statement took too long, or waited too long for others: the database responds, but too much is asked of it. */
+export class DatabaseBusy extends Error {
+  override name = 'DatabaseBusy';
+  readonly code = BUSY_CODE;
+
+  /** @param load what runs, the slowest first, and how much waits for it. */
+  constructor(readonly load: { slow: readonly string[]; waiting: number }) {
+    super('the database is busy');
+  }
+}
+
+/** Why a query failed that is not wrong; undefined for other errors. */
+export function databaseTroubleOf(error: unknown): 'busy' | 'unreachable' | undefined {
+  const code = outageCodeOf(error);
+  if (code === undefined) return undefined;
+  return code === BUSY_CODE ? 'busy' : 'unreachable';
+}
+
+/** Whether a query failed because the database is busy or unreachable, not because the query is wrong. */
 export function isDatabaseOutage(error: unknown): boolean {
   return outageCodeOf(error) !== undefined;
 }
 
-/** The code of an outage: system, driver or SQLSTATE; `WAIT_LIMIT` for an exceeded wait limit; undefined for other errors. */
+/** The code of an outage: system, driver or SQLSTATE; undefined for other errors. */
 export function outageCodeOf(error: unknown): string | undefined {
   for (const cause of errorCauses(error)) {
-    // Thrown by a wait limit; Drizzle wraps it like other errors.
-    if (cause instanceof Unavailable) return 'WAIT_LIMIT';
     const code = errorCode(cause);
     // Of a Unix socket they are outages, of any other file they are not.
     const isOfFile = code === 'ENOENT' || code === 'EACCES';

@@ -1,14 +1,20 @@
-import { withTimeLimit } from '../runtime/time-limit.ts';
+import { currentRequest, type Request } from '../runtime/request.ts';
 import { type Connection, connect, type Db, openDrizzle, type Reads } from './client.ts';
 import { instrument, type OnQuery, type Run } from './connection/instrument.ts';
-import { createPool, type Pool, type PoolLoad, type Ticket, type Work } from './connection/pool.ts';
-import { createWaitLimit, REQUEST_LIMITS } from './connection/wait-limit.ts';
-import { openReplicas, type ReplicaState } from './replicas.ts';
+import {
+  createPool,
+  openProbe,
+  openRequestPools,
+  type PoolLoad,
+  type RequestPools,
+  type Work,
+} from './connection/pool.ts';
+import { openReplicas, READ_LIMIT_MS, type ReplicaState } from './replicas.ts';
 
 export type Database = {
   /** The primary, for whatever nobody waits for: reads, writes and what fills a cache. */
   db: Db;
-  /** The same for requests and interactions, each of whose queries waits at most four seconds. */
+  /** The same for requests and interactions, each of which waits at most four seconds in all and has a fair share. */
   requestDb: Db;
   /**
    * For lists and lookups of the API, which may be five seconds old: a read replica while there is a fresh one, otherwise
@@ -17,10 +23,11 @@ export type Database = {
   reads: Reads;
   /** The state of each read replica. */
   replicaStates: () => ReplicaState[];
-  /** The load of the pool on the primary. */
+  /** The load of all connections to the primary. */
   poolLoad: () => PoolLoad;
+  /** For notifications, which have a connection of their own. */
   connection: Connection;
-  /** Asks the primary for a response. */
+  /** Asks the primary for a response, on a connection that nothing else keeps busy. Rejects after a second. */
   ping: () => Promise<unknown>;
   /** The primary's address, for parts that need a separate connection. */
   url: string;
@@ -31,7 +38,7 @@ export type Database = {
 type OpenOptions = {
   /** Reads are spread over them in turn. */
   replicaUrls?: readonly string[];
-  /** Connections to each server; 6 by default. */
+  /** Connections of `db`; 2 by default. */
   max?: number;
   /** Called when a replica begins or stops being used, or is unusable from the start. */
   onReplicaChange?: (state: ReplicaState) => void;
@@ -40,62 +47,62 @@ type OpenOptions = {
   onQuery?: OnQuery;
 };
 
-/** How long a read may take on a replica: half of what a request waits. */
-const REPLICA_LIMIT_MS = 2000;
+/** Less than a request waits, so that a live server has responded by then. */
+const REQUEST_STATEMENT_MS = 3500;
 
 /** Opens the primary and its read replicas. The primary is not connected to before the first query. */
 export function openDatabase(
   url: string,
   {
     replicaUrls = [],
-    max = 6,
+    max = 2,
     onReplicaChange = () => {},
     onRepeatedRead = () => {},
     onQuery,
   }: OpenOptions = {},
 ): Database {
+  const background = createPool(url, { max });
+  const requests = openRequestPools(url, REQUEST_STATEMENT_MS);
+  const health = openProbe(url, 'health');
   const connection = connect(url, { max });
-  const primary = createPool(connection, max);
-  const replicas = openReplicas(url, replicaUrls, { max, onChange: onReplicaChange });
-  const limitWait = createWaitLimit(REQUEST_LIMITS);
+  const replicas = openReplicas(url, replicaUrls, onReplicaChange);
+  const pools = [background, requests.prepared, requests.others];
   const open = (run: Run) => openDrizzle(instrument(connection, { run, onQuery }));
 
-  /** For queries that a request waits for: those that wait for too long are canceled, or never sent. */
-  const runForRequest =
-    (pickReplica: () => Pool | undefined): Run =>
-    <T>(work: Work<T>) => {
-      let ticket: Ticket<T> | undefined;
-      const submitTo = (pool: Pool) => {
-        ticket = pool.submit(work);
-        return ticket.promise;
-      };
-      const giveUp = () => ticket?.giveUp();
-      const submit = async () => {
-        const replica = pickReplica();
-        if (!replica) return submitTo(primary);
-        try {
-          return await withTimeLimit(submitTo(replica), REPLICA_LIMIT_MS);
-        } catch {
-          giveUp();
-          onRepeatedRead();
-          return submitTo(primary);
-        }
-      };
-      return limitWait(submit, { onLate: giveUp });
-    };
+  const submit = <T>({ prepared, others }: RequestPools, work: Work<T>, request: Request) =>
+    (work.isPrepared ? prepared : others).submit(work, request);
+  const runOnReplica: Run = async (work) => {
+    const request = { ...currentRequest() };
+    const replica = replicas.pick();
+    if (!replica) return submit(requests, work, request);
+    const deadlineMs = Math.min(request.deadlineMs, performance.now() + READ_LIMIT_MS);
+    try {
+      return await submit(replica, work, { ...request, deadlineMs });
+    } catch {
+      onRepeatedRead();
+      return submit(requests, work, request);
+    }
+  };
 
-  const requestDb = open(runForRequest(() => undefined));
+  const requestDb = open((work) => submit(requests, work, currentRequest()));
   return {
-    db: open((work) => primary.submit(work).promise),
+    db: open((work) => background.submit(work, IN_BACKGROUND)),
     requestDb,
-    reads: replicaUrls.length > 0 ? open(runForRequest(replicas.pick)) : requestDb,
+    reads: replicaUrls.length > 0 ? open(runOnReplica) : requestDb,
     replicaStates: replicas.states,
-    poolLoad: primary.load,
+    poolLoad: () => {
+      const sum = (key: keyof PoolLoad) => pools.reduce((total, pool) => total + pool.load()[key], 0);
+      return { inUse: sum('inUse'), waiting: sum('waiting'), max: sum('max') };
+    },
     connection,
-    ping: () => connection`select 1`.execute(),
+    ping: () => health.ask('select 1'),
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {
-      await Promise.all([connection.end({ timeout: timeoutSeconds }), replicas.close(timeoutSeconds)]);
+      const closing = [...pools, health, replicas].map((part) => part.close(timeoutSeconds));
+      await Promise.all([...closing, connection.end({ timeout: timeoutSeconds })]);
     },
   };
 }
+
+/** Nobody waits for it. */
+const IN_BACKGROUND: Request = { owner: '', deadlineMs: Number.POSITIVE_INFINITY };

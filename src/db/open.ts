@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { errorCauses, errorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
-import { CERTIFICATE_CODE, outageCodeOf } from './client.ts';
+import { BUSY_CODE, CERTIFICATE_CODE, outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -110,5 +110,6 @@ export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";
   if (code === FULL) return 'The database accepts no more connections: try again';
+  if (code === BUSY_CODE) return 'The database is busy: try again';
   return code === undefined ? undefined : 'The database became unreachable: try again';
 }

@@ -1,7 +1,5 @@
 import { parsePostgresAddress } from '../runtime/database-address.ts';
-import { withTimeLimit } from '../runtime/time-limit.ts';
-import { type Connection, connect, openDrizzle } from './client.ts';
-import { createPool, type Pool } from './connection/pool.ts';
+import { openProbe, openRequestPools, type Probe, type RequestPools } from './connection/pool.ts';
 
 /** Why a replica is not read. */
 type ReplicaFault =
@@ -21,44 +19,45 @@ export type ReplicaState = {
   lagSeconds: number | undefined;
 };
 
-/** The read replicas of a primary. */
 type Replicas = {
-  /** A pool on a replica that may be read; undefined when there is none. */
-  pick: () => Pool | undefined;
+  /** The connections to a replica that may be read; undefined when there is none. */
+  pick: () => RequestPools | undefined;
   states: () => ReplicaState[];
   close: (timeoutSeconds: number) => Promise<void>;
 };
 
 /** The greatest age of a replica's data that may be read. */
 export const FRESH_MS = 5000;
-/** How often servers are asked for their position, and how long they may take. */
+/** How long a read may take: half of what a request waits. */
+export const READ_LIMIT_MS = 2000;
+/** How often servers are asked for their position. */
 const CHECK_MS = 1000;
+const PROBE_NAME = 'replica probe';
 
 /**
  * Connects to the replicas, which are read in turn. Once a second, each is asked how far it has replayed, and the primary
  * how far it has written: a replica that is cut off cannot know that it is behind.
- * @param max connections to each replica.
  * @param onChange called when reading a replica begins or ends, and when it cannot be read from the start.
  */
 export function openReplicas(
   primaryUrl: string,
   urls: readonly string[],
-  { max, onChange }: { max: number; onChange: (state: ReplicaState) => void },
+  onChange: (state: ReplicaState) => void,
 ): Replicas {
   const openedAtMs = performance.now();
-  const replicas = urls.map((url) => openReplica(url, max));
+  const replicas = urls.map(openReplica);
   // Equal names would be one line in the metrics, twice.
   for (const [index, replica] of replicas.entries()) {
     const isTaken = replicas.slice(0, index).some(({ name }) => name === replica.name);
     if (isTaken) replica.name += ` (${index + 1})`;
   }
-  const primary = urls.length > 0 ? openProbe(primaryUrl) : undefined;
+  const primary = urls.length > 0 ? openProbe(primaryUrl, PROBE_NAME) : undefined;
   /** Positions of the primary: everything committed by `atMs` is before `lsn`. */
   let marks: { lsn: bigint; atMs: number }[] = [];
   let isChecking = false;
   let next = 0;
 
-  async function check(probe: Connection): Promise<void> {
+  async function check(probe: Probe): Promise<void> {
     if (isChecking) return;
     isChecking = true;
     const atMs = performance.now();
@@ -90,15 +89,16 @@ export function openReplicas(
     pick: () => {
       const readable = replicas.filter((replica) => replica.fault === undefined && isFresh(replica));
       next += 1;
-      return readable[next % Math.max(readable.length, 1)]?.pool;
+      return readable[next % Math.max(readable.length, 1)]?.pools;
     },
     states: () => replicas.map(stateOf),
     close: async (timeoutSeconds) => {
       clearInterval(timer);
+      const pools = replicas.flatMap(({ pools: { prepared, others } }) => [prepared, others]);
       const probes = [primary, ...replicas.map(({ probe }) => probe)];
       await Promise.all([
-        ...probes.map((probe) => probe?.end({ timeout: 0 })),
-        ...replicas.map(({ connection }) => connection.end({ timeout: timeoutSeconds })),
+        ...pools.map((pool) => pool.close(timeoutSeconds)),
+        ...probes.map((probe) => probe?.close(0)),
       ]);
     },
   };
@@ -106,25 +106,19 @@ export function openReplicas(
 
 type Replica = {
   name: string;
-  connection: Connection;
-  pool: Pool;
-  probe: Connection;
+  pools: RequestPools;
+  probe: Probe;
   fault: ReplicaFault | undefined;
   /** It had everything that was committed by then; undefined when that is unknown or too long ago. */
   freshAsOfMs: number | undefined;
 };
 
-function openReplica(url: string, max: number): Replica {
+function openReplica(url: string): Replica {
   const { server, database } = parsePostgresAddress(url, 'DATABASE_REPLICA_URLS');
-  const connection = connect(url, { max });
-  // Sets the parsers, so that dates come as text as from the primary.
-  openDrizzle(connection);
-  const pool = createPool(connection, max);
   return {
     name: `${server}/${database}`,
-    connection,
-    pool,
-    probe: openProbe(url),
+    pools: openRequestPools(url, READ_LIMIT_MS),
+    probe: openProbe(url, PROBE_NAME),
     fault: 'not checked yet',
     freshAsOfMs: undefined,
   };
@@ -151,7 +145,6 @@ const stateOf = ({ name, fault, freshAsOfMs }: Replica): ReplicaState => ({
   lagSeconds: freshAsOfMs === undefined ? undefined : (performance.now() - freshAsOfMs) / 1000,
 });
 
-/** What a server reports about itself. */
 type Position = {
   isInRecovery: boolean;
   /** Of a primary the current WAL position, of a replica the last replayed one. */
@@ -160,19 +153,17 @@ type Position = {
   identity: string;
 };
 
-/** A separate connection, on which the check does not wait for other queries. */
-const openProbe = (url: string): Connection => connect(url, { max: 1, applicationName: 'replica probe' });
+const READ_POSITION = `
+  select pg_is_in_recovery() as "isInRecovery",
+    coalesce(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0')
+      - '0/0' as lsn,
+    concat_ws(' ', current_database(), case when has_function_privilege('pg_control_system()', 'execute')
+      then (select system_identifier from pg_control_system()) end) as identity`;
 
-/** @returns undefined for a server that does not respond within {@link CHECK_MS}. */
-async function tryReadPosition(probe: Connection): Promise<Position | undefined> {
-  const asking = probe`
-    select pg_is_in_recovery() as "isInRecovery",
-      coalesce(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0')
-        - '0/0' as lsn,
-      concat_ws(' ', current_database(), case when has_function_privilege('pg_control_system()', 'execute')
-        then (select system_identifier from pg_control_system()) end) as identity`;
+/** @returns undefined for a server that does not respond in time. */
+async function tryReadPosition(probe: Probe): Promise<Position | undefined> {
   try {
-    const [row] = await withTimeLimit(asking, CHECK_MS);
+    const [row] = await probe.ask(READ_POSITION);
     return row && { isInRecovery: row.isInRecovery, lsn: BigInt(row.lsn), identity: row.identity };
   } catch {
     return undefined;

@@ -31,7 +31,7 @@ type Options = ApiOptions & { tokens: TokenChecker; limits: Limits };
 export async function openPages(
   context: Context,
   { tokens, limits: { createLimiter }, demoPeople }: Options,
-): Promise<Omit<PagesDeps, 'log' | 'clientKey'>> {
+): Promise<Omit<PagesDeps, 'log' | 'logTrouble' | 'clientKey'>> {
   const { config, now, database, sounds, steamApi, metrics, onStopPart } = context;
   const { audience, maxSeconds, maxUploadBytes } = config.sound;
   const { requestDb } = database;

@@ -1,5 +1,4 @@
 import { t } from 'elysia';
-import { createWaitLimit, REQUEST_LIMITS } from '../../../src/db/connection/wait-limit.ts';
 import { LimitReached } from '../../../src/domain/errors.ts';
 import {
   EVENT_TYPES,
@@ -153,8 +152,6 @@ type StreamDeps = {
   locateEvent: (cursor: string | undefined) => Promise<number>;
 };
 
-const limitWait = createWaitLimit(REQUEST_LIMITS);
-
 export const streamEvents = protectedRoute({
   path: '/events',
   id: 'streamEvents',
@@ -163,9 +160,6 @@ export const streamEvents = protectedRoute({
   description: `Server-sent events. A client is disconnected when it has had 1 MB unread for five seconds, when its token is revoked or expires, or when the owner is blocked. A stream of nothing but ${PUBLIC_EVENT_TYPES.join(', ')} needs no token.`,
   isExtension: true,
   scope: 'events',
-  // Only the search for the event has a time limit: a stream that opens after its client has got 503 would count against
-  // the owner without being read.
-  hasOwnTimeLimit: true,
   parameters: { types: TYPES_PARAMETER, lastEventId: LAST_EVENT_ID_PARAMETER },
   // A proxy that compresses may hold the last events of a burst until more bytes follow.
   cacheControl: 'private, no-cache, no-transform',
@@ -181,13 +175,9 @@ export const streamEvents = protectedRoute({
     },
   },
   failures: [scopeMissing('servers'), CURSOR_GONE, TOO_MANY_STREAMS, TOO_MANY_GUEST_STREAMS],
-  handle: async (
-    { eventStreams, locateEvent }: StreamDeps,
-    { types, lastEventId },
-    { token, isHead, sinceMs },
-  ) => {
+  handle: async ({ eventStreams, locateEvent }: StreamDeps, { types, lastEventId }, { token, isHead }) => {
     const streamTypes = typesFor(token, types);
-    const afterId = await limitWait(() => locateEvent(lastEventId), { sinceMs });
+    const afterId = await locateEvent(lastEventId);
     if (isHead) return streamOf(unreadStream());
     const { id: tokenId, userId: owner } = token;
     if (eventStreams.countOf(owner) >= MAX_STREAMS.owner) throw TOO_MANY_STREAMS.error();

@@ -4,7 +4,7 @@ import { decodePathPart, type SteamId64, tryParseSteamId } from '../../../src/do
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { encodeJson } from '../../http/encoding.ts';
-import { DATABASE_OUTAGE } from '../../http/failures.ts';
+import { DATABASE_BUSY, DATABASE_OUTAGE } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
@@ -112,7 +112,7 @@ export const listRoundSounds = publicRoute({
       }),
     }),
   },
-  failures: [DATABASE_OUTAGE],
+  failures: [DATABASE_BUSY, DATABASE_OUTAGE],
   handle: async ({ listPublishedSounds, publicUrl, now }: BatchDeps, { players }) => {
     const publishedSounds = await listPublishedSounds(idsOf(players));
     const sounds = new Map(publishedSounds.map((sound) => [sound.steamId64, presentSound(sound, publicUrl)]));

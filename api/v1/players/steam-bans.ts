@@ -40,7 +40,6 @@ export const getSteamBans = protectedRoute({
     'At most a day old. When Steam cannot be asked, the response says so, after ten seconds at most; Steam is asked again after a minute.',
   isExtension: true,
   scope: 'lookup',
-  hasOwnTimeLimit: true,
   parameters: { steamId64: PLAYER_PARAMETER },
   success: {
     model: successModel('SteamBansResponse', { data: t.Union([KnownBansModel, UnknownBansModel]) }),

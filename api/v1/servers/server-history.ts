@@ -4,7 +4,7 @@ import { HISTORY_HOURS, type HistoryHours, type ReadHistory } from '../../../src
 import type { ServerList } from '../../../src/live/server-list.ts';
 import type { HistoryPoint } from '../../../src/queries/servers/samples.ts';
 import { encodeJson } from '../../http/encoding.ts';
-import { DATABASE_OUTAGE } from '../../http/failures.ts';
+import { DATABASE_BUSY, DATABASE_OUTAGE } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
 import { publicRoute } from '../../http/route.ts';
 import { count, namedObject, strictObject, successModel, TimestampModel } from '../models.ts';
@@ -62,7 +62,7 @@ export const getServerHistory = publicRoute({
   parameters: { slug: SLUG_PARAMETER, hours: HOURS_PARAMETER },
   success: { model: ServerHistoryModel },
   cacheControl: 'public, max-age=60, stale-while-revalidate=60',
-  failures: [SERVER_NOT_FOUND, DATABASE_OUTAGE],
+  failures: [SERVER_NOT_FOUND, DATABASE_BUSY, DATABASE_OUTAGE],
   handle: async ({ serverList, readHistory }: Deps, { slug, hours }) => {
     const status = serverList.findBySlug(slug);
     if (!status) throw SERVER_NOT_FOUND.error();

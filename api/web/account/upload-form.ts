@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { parseStart, parseStartMs, type SoundStart } from '../../../src/domain/round-sound.ts';
+import { restartDeadline } from '../../../src/runtime/request.ts';
 import { CSRF_FIELD } from '../request/forms/form.ts';
 import { PageError } from '../request/page-error.ts';
 
@@ -92,6 +93,7 @@ export async function readUploadForm(request: Request, options: Options): Promis
       throw error;
     }
     await arrival;
+    restartDeadline();
     requireToken(tokenField);
     readStart(values);
     // When no file is selected, browsers send a part with an empty file name.

@@ -3,15 +3,8 @@ import { connect as dial, type Socket } from 'node:net';
 /** The argument of the driver's `socket` option. */
 type Target = { host: readonly string[]; port: readonly number[]; path?: string | false; ssl?: unknown };
 
-type Silence = {
-  /** How long a response may take. */
-  limitMs: number;
-  /** How often each socket is looked at. */
-  lookEveryMs: number;
-};
-
-/** Both together exceed the time limit on statements, after which a live server responds. */
-export const SILENCE: Silence = { limitMs: 12_000, lookEveryMs: 5000 };
+/** How long a response may take, and how often each socket is looked at. */
+export type Silence = { limitMs: number; lookEveryMs: number };
 
 /**
  * Creates the driver's sockets, and ends those it would wait on for ever.
@@ -23,8 +16,12 @@ export const SILENCE: Silence = { limitMs: 12_000, lookEveryMs: 5000 };
  *
  * With TLS, the driver calls `onprotocol` with the socket that carries the protocol, which is watched instead.
  * @param silence when a connection is dead; undefined: never.
+ * @param onResponse called whenever the server sends something.
  */
-export function createSocketFactory(silence: Silence | undefined): (target: Target) => Promise<Socket> {
+export function createSocketFactory(
+  silence: Silence | undefined,
+  onResponse: () => void = () => {},
+): (target: Target) => Promise<Socket> {
   let next = 0;
   return async ({ host, port, path, ssl }) => {
     // A missing Unix socket is an error before the caller's promises continue: connect in their turn.
@@ -35,6 +32,7 @@ export function createSocketFactory(silence: Silence | undefined): (target: Targ
     failOnEarlyEnd(socket);
     const onprotocol = (watched: Socket) => {
       if (watched !== socket) failOnEarlyEnd(watched);
+      watched.on('data', onResponse);
       if (silence) endSilence(watched, silence);
     };
     if (!ssl) onprotocol(socket);

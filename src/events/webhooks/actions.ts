@@ -12,6 +12,7 @@ import {
   type SigningWebhook,
   typesOf,
 } from '../../queries/webhooks/webhooks.ts';
+import { restartDeadline } from '../../runtime/request.ts';
 import type { EndpointRules } from './endpoint.ts';
 import { eventMessage, type Message, type Sent, sendMessage, testMessage } from './message.ts';
 import type { Post } from './post.ts';
@@ -44,6 +45,7 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
   ): Promise<Sent> {
     await recordManualDelivery(db, webhook, { ...entry, messageId: message.id });
     const delivery = await sendMessage(post, webhook, message, { now });
+    restartDeadline();
     await saveDeliveries(db, webhook.id, [delivery]);
     return delivery;
   }

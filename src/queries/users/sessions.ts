@@ -1,5 +1,5 @@
-import { and, desc, eq, gt, inArray } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { and, desc, eq, gt, inArray, sql } from 'drizzle-orm';
+import { type Db, prepareOnce } from '../../db/client.ts';
 import { sessions, usedNonces, users } from '../../db/schema/accounts.ts';
 import { hasErrorCode, NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -43,14 +43,18 @@ export async function createSession(db: Db, { now, ...session }: NewSession): Pr
 
 /** A session that has not ended, with its user. */
 export async function findSession(db: Db, idHash: string, now: Date): Promise<Session | undefined> {
-  const [row] = await db
+  const [row] = await byIdHash(db).execute({ idHash });
+  if (!row || row.session.expiresAt <= now || lastEndOf(row.session) <= now) return undefined;
+  return { ...row.session, user: row.user };
+}
+
+const byIdHash = prepareOnce('session', (db) =>
+  db
     .select({ session: sessions, user: users })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(and(eq(sessions.idHash, idHash), gt(sessions.expiresAt, now)));
-  if (!row || lastEndOf(row.session) <= now) return undefined;
-  return { ...row.session, user: row.user };
-}
+    .where(eq(sessions.idHash, sql.placeholder('idHash'))),
+);
 
 /** The latest possible end of a session. */
 export function lastEndOf({ createdAt }: { createdAt: Date }): Date {

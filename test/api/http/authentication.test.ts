@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import pino from 'pino';
 import { createTokenChecker } from '../../../api/http/authentication.ts';
+import { createErrorMapper } from '../../../api/http/error-handler.ts';
 import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
 import { createPipeline } from '../../../api/http/pipeline.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
@@ -152,7 +153,7 @@ describe('made-up tokens with a right checksum', () => {
       check: async (key) => redis.then(() => memory.check(key)),
     };
     const { handleProtected } = createPipeline({
-      log: pino({ level: 'silent' }),
+      toErrorResponse: createErrorMapper(pino({ level: 'silent' })),
       tokens: createTokenChecker(db, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },
       clientKey: () => '127.0.0.1',

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { createErrorMapper, MethodNotAllowed } from '../../../api/http/error-handler.ts';
+import { createErrorMapper, createTroubleLog, MethodNotAllowed } from '../../../api/http/error-handler.ts';
+import { DatabaseBusy } from '../../../src/db/client.ts';
 import {
   Conflict,
   Forbidden,
@@ -47,16 +48,24 @@ test('any other error is a 500 without details, and is logged each time', () => 
   }
 });
 
-test('an unreachable database is 503 for each request, and a line every ten seconds', () => {
-  let nowMs = 0;
-  const toErrorResponse = createErrorMapper(log, { clockMs: () => nowMs });
-  lines.length = 0;
-  for (; nowMs < 30_000; nowMs += 10) {
-    expect(toErrorResponse(outage())).toEqual({
-      status: 503,
-      message: 'The database is unreachable: try again shortly',
-      headers: { 'Retry-After': '2' },
-    });
-  }
-  expect(lines.map(({ msg }) => msg)).toEqual(Array.from({ length: 3 }, () => 'the database is unreachable'));
-});
+test.each([
+  ['unreachable', outage(), 'The database is unreachable: try again shortly', {}],
+  [
+    'busy',
+    new DatabaseBusy({ slow: ['select penalties (3400 ms)'], waiting: 58 }),
+    'The service is busy: try again shortly',
+    { slow: ['select penalties (3400 ms)'], waiting: 58 },
+  ],
+] as const)(
+  'a database that is %s is 503 for each request, and a line every ten seconds',
+  (trouble, error, message, fields) => {
+    let nowMs = 0;
+    const toErrorResponse = createErrorMapper(log, createTroubleLog(log, { clockMs: () => nowMs }));
+    lines.length = 0;
+    for (; nowMs < 30_000; nowMs += 10) {
+      expect(toErrorResponse(error)).toEqual({ status: 503, message, headers: { 'Retry-After': '2' } });
+    }
+    const line = { ...fields, msg: `the database is ${trouble}` };
+    expect(lines).toMatchObject([line, line, line]);
+  },
+);

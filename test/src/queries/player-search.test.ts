@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../src/db/database.ts';
 import { searchPlayers } from '../../../src/queries/player-search.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
@@ -22,9 +23,9 @@ test('a rare text is found without reading the recent players, once there are st
   const find = async (text: string) =>
     (await searchPlayers(own.db, text, { limit: 25, now: NOW })).map(({ name }) => name);
   const hasReadRecent = async () => {
-    const prepared = await own.connection<
-      { statement: string }[]
-    >`select statement from pg_prepared_statements`;
+    const prepared = await own.db.execute<{ statement: string }>(
+      sql`select statement from pg_prepared_statements`,
+    );
     return prepared.some(({ statement }) => /^\s*with penalised /.test(statement));
   };
   try {

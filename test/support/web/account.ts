@@ -114,6 +114,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
       warn: (fields, message) => log.push({ level: 'warn', fields, message }),
       error: (fields, message) => log.push({ level: 'error', fields, message }),
     },
+    logTrouble: () => {},
     now: () => clock.now ?? new Date(),
     status: options.status ?? {
       serverList: {

@@ -847,6 +847,7 @@ export const en = {
       'This Discord account is already linked to another player. Unlink it there first, or ask an administrator.',
     'steam-unavailable': 'Steam is not responding right now. Please try again in a few minutes.',
     'discord-unavailable': 'Discord is not responding right now. Please try again in a few minutes.',
+    busy: 'The service is busy right now. Please try again in a few seconds.',
     unavailable: 'The service is not responding right now. Please try again in a minute.',
     'signed-out': 'You are not signed in, or your session has ended. Nothing has changed.',
     blocked: 'An administrator has blocked your account here. You cannot sign in or upload anything.',

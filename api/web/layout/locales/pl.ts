@@ -811,6 +811,7 @@ export const pl: Texts = {
       'To konto Discord jest już połączone z innym graczem. Najpierw odłącz je tam albo poproś administratora.',
     'steam-unavailable': 'Steam chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
     'discord-unavailable': 'Discord chwilowo nie odpowiada. Spróbuj ponownie za kilka minut.',
+    busy: 'Usługa jest teraz przeciążona. Spróbuj ponownie za kilka sekund.',
     unavailable: 'Usługa chwilowo nie odpowiada. Spróbuj ponownie za minutę.',
     'signed-out': 'Ta sesja wygasła. Zaloguj się ponownie. Nic się nie zmieniło.',
     blocked: 'Administrator zablokował tu Twoje konto. Nie możesz się zalogować ani niczego przesłać.',

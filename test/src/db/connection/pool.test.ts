@@ -1,18 +1,224 @@
-import { afterAll, expect, test } from 'bun:test';
-import { connect } from '../../../../src/db/client.ts';
-import { createPool } from '../../../../src/db/connection/pool.ts';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { type Db, databaseTroubleOf, silenceAfter } from '../../../../src/db/client.ts';
+import { createPool, openProbe } from '../../../../src/db/connection/pool.ts';
+import { openDatabase } from '../../../../src/db/database.ts';
+import { errorCauses } from '../../../../src/domain/errors.ts';
+import { findSession } from '../../../../src/queries/users/sessions.ts';
+import { asRequest, currentRequest } from '../../../../src/runtime/request.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { waitFor } from '../../../support/wait.ts';
 
-const { url } = await createTestDatabase();
-const connection = connect(url, { max: 1, applicationName: 'pool' });
-afterAll(() => connection.end({ timeout: 0 }));
+const { url, connection: admin } = await createTestDatabase();
+const proxy = await startDatabaseProxy(url);
+const database = openDatabase(proxy.url);
+const { requestDb, db } = database;
+afterAll(async () => {
+  await database.close({ timeoutSeconds: 0 });
+  await proxy.stop();
+});
 
-test('a connection whose first statement was given up while it opened serves the next ones', async () => {
-  const pool = createPool(connection, 1);
-  const first = pool.submit((driver) => driver`select 1`);
-  first.giveUp();
-  const second = pool.submit((driver) => driver`select 2 as number`);
-  expect([...(await second.promise)]).toEqual([{ number: 2 }]);
-  await first.promise.catch(() => {});
-  expect(pool.load()).toEqual({ inUse: 0, waiting: 0, max: 1 });
+const LOCK = 4211;
+/** A statement that runs until nobody else holds the lock. */
+const waitForLock = async (handle: Db) =>
+  await handle.execute(sql`select pg_advisory_xact_lock_shared(${LOCK}::bigint), ${'x'}::text`);
+const lookUp = () => findSession(requestDb, 'none', new Date());
+const troubleOf = (work: Promise<unknown>) => work.then(() => 'none', databaseTroubleOf);
+
+/** Runs the test while statements with {@link waitForLock} wait. */
+async function whileLocked(run: () => Promise<void>): Promise<void> {
+  await admin.begin(async (transaction) => {
+    await transaction`select pg_advisory_xact_lock(${LOCK})`;
+    await run();
+  });
+}
+
+const countWaiting = async () =>
+  (
+    await admin`select count(*)::integer as count from pg_locks where locktype = 'advisory' and not granted`
+  )[0]?.count;
+const isIdle = () => database.poolLoad().inUse === 0;
+
+describe('a pool for requests', () => {
+  test('runs prepared statements while sixty slow ones of one owner wait, two of which run', async () => {
+    let slow: Promise<unknown>[] = [];
+    await whileLocked(async () => {
+      slow = Array.from({ length: 60 }, () => asRequest('user 1', () => waitForLock(requestDb)));
+      await waitFor(async () => (await countWaiting()) === 2);
+      await Promise.all(Array.from({ length: 20 }, lookUp));
+      expect(await countWaiting()).toBe(2);
+      expect(database.poolLoad()).toMatchObject({ inUse: 2, waiting: 58 });
+    });
+    await Promise.all(slow);
+  });
+
+  test('refuses what waits and what runs at its deadline, and names what is slow', async () => {
+    await whileLocked(async () => {
+      const late = Array.from({ length: 3 }, () =>
+        asRequest('user 1', () => waitForLock(requestDb), { limitMs: 200 }),
+      );
+      const errors = (await Promise.allSettled(late)).map((result) => 'reason' in result && result.reason);
+      expect(errors.map(databaseTroubleOf)).toEqual(['busy', 'busy', 'busy']);
+      expect(errors[0].cause.load).toMatchObject({ slow: [/^select/, /^select/].map(expect.stringMatching) });
+      // The places are taken for as long as the statements run.
+      expect(database.poolLoad()).toMatchObject({ inUse: 2, waiting: 0 });
+    });
+    await waitFor(isIdle);
+  });
+
+  test('never begins a transaction that was refused', async () => {
+    const bodies: string[] = [];
+    let slow: Promise<unknown>[] = [];
+    const begin = (limitMs: number) =>
+      asRequest('user 1', () => requestDb.transaction(async () => void bodies.push('begun')), { limitMs });
+    await whileLocked(async () => {
+      slow = [1, 2].map(() => waitForLock(requestDb));
+      await waitFor(async () => (await countWaiting()) === 2);
+      expect(await troubleOf(begin(200))).toBe('busy');
+    });
+    await Promise.all(slow);
+    await waitFor(isIdle);
+    expect(bodies).toEqual([]);
+    await begin(4000);
+    expect(bodies).toEqual(['begun']);
+  });
+
+  test('waits for a transaction that has begun, however long it takes', async () => {
+    const result = asRequest(
+      'user 1',
+      () =>
+        requestDb.transaction(async (tx) => {
+          await tx.execute(sql`select pg_sleep(0.3)`);
+          return 'committed' as const;
+        }),
+      { limitMs: 200 },
+    );
+    expect(await result.catch(databaseTroubleOf)).toBe('committed');
+    expect(await asRequest('user 1', () => troubleOf(lookUp()), { limitMs: 0 })).toBe('busy');
+  });
+
+  test('refuses a statement outside of the open transaction', async () => {
+    for (const outer of [requestDb, db]) {
+      for (const inner of [requestDb, db]) {
+        const nested = asRequest('user 1', () =>
+          outer.transaction(async () => await inner.execute(sql`select 1`)),
+        );
+        const error = await nested.catch((reason: unknown) => reason);
+        expect(errorCauses(error).at(-1)?.message).toBe('use the handle of the open transaction');
+      }
+    }
+    await requestDb.transaction((tx) => tx.transaction((nested) => nested.execute(sql`select 1`)));
+  });
+
+  test('runs a transaction as part of the request that asked for it, whoever made room for it', async () => {
+    let all: Promise<unknown>[] = [];
+    await whileLocked(async () => {
+      all = ['user 1', 'user 2', 'user 3', 'user 4'].map((owner) =>
+        asRequest(owner, async () => {
+          const read = async (tx: Db) => {
+            await waitForLock(tx);
+            return currentRequest().owner;
+          };
+          expect(await requestDb.transaction(read)).toBe(owner);
+        }),
+      );
+      await waitFor(async () => (await countWaiting()) === 2);
+    });
+    await Promise.all(all);
+  });
+
+  test('gives its connections their limits with a statement, which a pooler passes on', async () => {
+    const names = [
+      'statement_timeout',
+      'max_parallel_workers_per_gather',
+      'idle_in_transaction_session_timeout',
+    ];
+    const read = (handle: Db) =>
+      handle.execute(
+        sql`select name, setting, source from pg_settings where name in (${sql.join(
+          names.map((name) => sql`${name}`),
+          sql`, `,
+        )}) order by name`,
+      );
+    const [idle, parallel, statement] = await read(requestDb);
+    expect([idle?.setting, idle?.source]).toEqual(['30000', 'session']);
+    expect([parallel?.setting, parallel?.source]).toEqual(['0', 'session']);
+    expect([statement?.setting, statement?.source]).toEqual(['3500', 'session']);
+    expect((await read(db))[2]).toMatchObject({ setting: '15000', source: 'session' });
+  });
+
+  test('says that a server is unreachable which has been silent for as long as a request waits', async () => {
+    await lookUp();
+    proxy.freeze();
+    expect(await troubleOf(lookUp())).toBe('unreachable');
+    proxy.cut();
+    proxy.restore();
+    await waitFor(async () => (await troubleOf(lookUp())) === 'none');
+  });
+});
+
+describe('a pool', () => {
+  test('serves owners in turn', async () => {
+    const pool = createPool(url, { max: 1 });
+    const order: string[] = [];
+    const submit = (owner: string, name: string) =>
+      pool.submit(
+        {
+          name,
+          isPrepared: false,
+          run: (connection) =>
+            connection`select pg_advisory_xact_lock_shared(${LOCK})`.then(() => order.push(name)),
+        },
+        { owner, deadlineMs: Number.POSITIVE_INFINITY },
+      );
+    let all: Promise<unknown>[] = [];
+    await whileLocked(async () => {
+      const tasks = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'];
+      all = tasks.map((name) => submit(name.slice(0, 1), name));
+    });
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+    await pool.close(1);
+  });
+
+  test('sends nothing later that was refused while its connection opened', async () => {
+    const pool = createPool(url, { max: 1 });
+    const select = (number: number, deadlineMs: number) =>
+      pool.submit(
+        {
+          name: 'select',
+          isPrepared: false,
+          run: (connection) => connection`select ${number}::integer as number`,
+        },
+        { owner: '', deadlineMs },
+      );
+    const late = troubleOf(select(1, 0));
+    expect([...(await select(2, Number.POSITIVE_INFINITY))]).toEqual([{ number: 2 }]);
+    expect(await late).toBe('unreachable');
+    expect(pool.load()).toEqual({ inUse: 0, waiting: 0, max: 1 });
+    await pool.close(1);
+  });
+
+  test('does not count a server as silent that may still be working', () => {
+    for (const timeoutMs of [3500, 15_000, 60_000])
+      expect(silenceAfter(timeoutMs)?.limitMs).toBeGreaterThanOrEqual(timeoutMs);
+  });
+});
+
+test('a probe asks a server that hangs one question, not one more each second', async () => {
+  await admin`create sequence questions`;
+  const probe = openProbe(proxy.url, 'probe');
+  const ask = () => probe.ask("select nextval('questions') as count");
+  await ask();
+  proxy.freeze();
+  expect(await Promise.all([1, 2, 3].map(() => troubleOf(ask())))).not.toContain('none');
+  proxy.restore();
+  proxy.cut();
+  proxy.restore();
+  await waitFor(async () => (await troubleOf(ask())) === 'none');
+  const [row] = await admin`select last_value::integer as count from questions`;
+  // The first, the last, and at most one that was sent while it hung.
+  expect(row?.count).toBeLessThanOrEqual(3);
+  await probe.close(1);
 });
