@@ -44,6 +44,8 @@ export async function startBrowserSite(
     DISCORD_CLIENT_SECRET: discord.clientSecret,
     RATE_LIMIT_PUBLIC: '1000000',
     ROLES: 'api',
+    // Nothing polls here: what a test has saved does not become old.
+    POLL_INTERVAL_SECONDS: '3600',
     ...settings,
   };
   const services: Service[] = [];
