@@ -17,6 +17,7 @@ import { invitationTo } from './invitation.ts';
 import { createLiveStatus } from './live-status/live-status.ts';
 import { localizationIn, localizationOf } from './locales/localization.ts';
 import { createModeratorRule } from './moderators.ts';
+import { createNotifications } from './notifications.ts';
 import type { BotParts } from './parts.ts';
 import { createPresence } from './presence.ts';
 import { createCommandRegistration } from './register.ts';
@@ -92,6 +93,7 @@ export function createBot(deps: BotDeps): Bot {
   const liveStatus = createLiveStatus(parts);
   const moderators = createModeratorRule(parts);
   const feeds = createFeeds({ ...parts, moderators });
+  const notifications = createNotifications(parts);
   const dispatcher = createDispatcher({
     ...parts,
     commandDeps: {
@@ -122,6 +124,7 @@ export function createBot(deps: BotDeps): Bot {
       liveStatus.start();
       moderators.start();
       feeds.start();
+      notifications.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
       registration.start(guildIds);
@@ -139,6 +142,7 @@ export function createBot(deps: BotDeps): Bot {
         dispatcher.drain(),
         liveStatus.stop(),
         feeds.stop(),
+        notifications.stop(),
         runningRoles,
         registration.stop(),
       ]);

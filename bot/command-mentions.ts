@@ -5,7 +5,7 @@ import type { Texts } from './locales/en.ts';
 export type CommandIds = Readonly<Record<string, string>>;
 
 /** The commands that messages mention. */
-type MentionedCommand = 'ban-check' | 'feed start' | 'feed stop';
+type MentionedCommand = 'ban-check' | 'feed start' | 'feed stop' | 'notify off';
 
 /**
  * Formats a command in a message: as a clickable mention, which Discord shows in each reader's language, or as plain

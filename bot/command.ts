@@ -57,6 +57,8 @@ export type Invoker = {
   canMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
+  /** Discord's code of it. */
+  locale: string;
   /** What everybody in the guild reads; in a direct message their own. */
   guildLocalization: Localization;
   /** Discord's code of the guild's language, in a direct message of their own. */

@@ -62,17 +62,23 @@ export async function editMessage(
   }
 }
 
+/** The channel of direct messages to a user. */
+export async function openDirectChannel({ rest, signal }: Messenger, userId: string): Promise<string> {
+  const body = { recipient_id: userId };
+  return readId(await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) }));
+}
+
 /** Sends a short text to a user. Logs it when that fails, such as when they accept no messages from the bot. */
 export async function sendDirectMessage(
   messenger: Messenger & Pick<BotParts, 'log'>,
   userId: string,
   text: string,
 ): Promise<void> {
-  const { rest, signal, log } = messenger;
-  const body = { recipient_id: userId };
+  const { signal, log } = messenger;
   try {
-    const channel = await rest.post(Routes.userChannels(), { body, ...(signal && { signal }) });
-    await postMessage(messenger, readId(channel), { message: noticeMessage(text) });
+    await postMessage(messenger, await openDirectChannel(messenger, userId), {
+      message: noticeMessage(text),
+    });
   } catch (error) {
     if (signal?.aborted) return;
     log.warn({ text, err: error }, 'a user could not be notified by direct message');

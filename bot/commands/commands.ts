@@ -2,6 +2,7 @@ import type { Command } from '../command.ts';
 import { banCheckCommand, checkBansCommand } from './ban-check.ts';
 import { feedCommand } from './feed.ts';
 import { lookupCommand } from './lookup.ts';
+import { notifyCommand } from './notify.ts';
 import { serverCommand } from './server.ts';
 
 /** Every command of the bot. */
@@ -11,4 +12,5 @@ export const COMMANDS: readonly Command[] = [
   lookupCommand,
   checkBansCommand,
   feedCommand,
+  notifyCommand,
 ];

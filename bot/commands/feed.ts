@@ -33,10 +33,8 @@ import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.t
 import { isPostingForbidden, postMessage } from '../messages.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../text.ts';
-import { completeServer, findServer } from './server.ts';
+import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
-/** A2S_INFO has one byte for the number of slots. */
-const MAX_PLAYERS = 255;
 const MAX_AFTER_MINUTES = 60;
 /** The value of `types` and `server` that removes their limit. */
 const ALL = '*';

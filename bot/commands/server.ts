@@ -19,6 +19,9 @@ import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
 import { escapeText } from '../text.ts';
 
+/** A2S_INFO has one byte for the number of slots. */
+export const MAX_PLAYERS = 255;
+
 /** `/server name?`: the list of all servers, or the card of one. Everything but the chart is in memory. */
 export const serverCommand: Command = {
   define: () =>

@@ -173,6 +173,12 @@ function feedServers(
   };
 }
 
+/** What is posted when a server has as many players as somebody wants. */
+export function playersReached(server: ServerView, options: Omit<Options, 'roleId'>): MessageView {
+  const { content, embeds, components } = feedServers('players', [server], { ...options, roleId: null });
+  return { ...(content !== undefined && { content }), embeds, components };
+}
+
 /** The first server of the list, as if it had just gone offline. @throws {Refusal} when there is none. */
 export function exampleServer({ servers, pages, now }: BotParts, texts: Texts): MessageView {
   const [status] = servers.current();

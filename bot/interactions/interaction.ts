@@ -47,6 +47,7 @@ export function toInvoker(
     canMentionRoles: memberPermissions?.has(PermissionFlagsBits.MentionEveryone) === true,
     botCanMentionRoles: appPermissions.has(PermissionFlagsBits.MentionEveryone),
     localization: localizationOf(locale),
+    locale,
     guildLocalization: guildLocale ? localizeGuild(guildLocale) : localizationOf(locale),
     guildLocale: guildLocale ?? locale,
   };

@@ -114,6 +114,23 @@ export const en = {
         options: { what: { name: 'what', description: 'An example of what' } },
       },
     },
+    notify: {
+      name: 'notify',
+      description: 'Get a direct message when a server has enough players',
+      on: {
+        name: 'on',
+        description: 'Get a direct message when a server has that many players, once an hour at most',
+        options: {
+          server: { name: 'server', description: 'Server' },
+          players: { name: 'players', description: 'How many players it takes' },
+        },
+      },
+      off: {
+        name: 'off',
+        description: 'Get no more of these messages',
+        options: { server: { name: 'server', description: 'Server; leave empty for all of them' } },
+      },
+    },
   },
 
   server: {
@@ -308,7 +325,18 @@ export const en = {
     pausedSince: (when: string, start: string) => `⏸️ paused ${when}, ${start} resumes it`,
   },
 
+  /** What `/notify` responds. */
+  notify: {
+    on: ({ server, players, off }: { server: string; players: number; off: string }) =>
+      `Done. I’ll message you when ${server} has ${count(players, 'player')} or more, once an hour at most. ${off} ends it.`,
+    reachedAlready: 'It has that many right now, so it has to get emptier first.',
+    off: (servers: number) => `Done. You get no more messages about ${count(servers, 'server')}.`,
+    none: 'You weren’t getting any of these messages.',
+    tooMany: (most: number) => `You can be notified of ${count(most, 'server')} at most. End one first.`,
+  },
+
   buttons: {
+    notifyOff: 'No more of these',
     refresh: 'Refresh',
     players: 'Players',
     connect: 'Connect',

@@ -21,7 +21,7 @@ const NOUNS = {
   server: { one: 'serwer', few: 'serwery', other: 'serwerów' },
   /** After "of": `z 1 serwera`, `z 5 serwerów`. */
   ofServer: { one: 'serwera', other: 'serwerów' },
-  /** After "on": `na 1 serwerze`, `na 5 serwerach`. */
+  /** After "on" and "about": `na 1 serwerze`, `o 5 serwerach`. */
   onServer: { one: 'serwerze', other: 'serwerach' },
 } as const satisfies Record<string, NounForms>;
 
@@ -125,6 +125,23 @@ export const pl: Texts = {
         name: 'wypróbuj',
         description: 'Wyślij przykład na ten kanał',
         options: { what: { name: 'co', description: 'Przykład których powiadomień' } },
+      },
+    },
+    notify: {
+      name: 'powiadom',
+      description: 'Wiadomość prywatna, gdy na serwerze jest dość graczy',
+      on: {
+        name: 'włącz',
+        description: 'Dostań wiadomość prywatną, gdy na serwerze jest tylu graczy, najwyżej raz na godzinę',
+        options: {
+          server: { name: 'serwer', description: 'Serwer' },
+          players: { name: 'gracze', description: 'Od ilu graczy' },
+        },
+      },
+      off: {
+        name: 'wyłącz',
+        description: 'Wyłącz te wiadomości',
+        options: { server: { name: 'serwer', description: 'Serwer; puste pole oznacza wszystkie' } },
       },
     },
   },
@@ -309,7 +326,18 @@ export const pl: Texts = {
     pausedSince: (when, start) => `⏸️ wstrzymane ${when}, wznowisz je poleceniem ${start}`,
   },
 
+  notify: {
+    on: ({ server, players, off }) =>
+      `Gotowe. Napiszę do Ciebie, gdy na ${server} będzie co najmniej ${count(players, 'player')}, najwyżej raz na godzinę. Wyłączysz to poleceniem ${off}.`,
+    reachedAlready: 'Teraz już tylu tam jest, więc najpierw ktoś musi wyjść.',
+    off: (servers) => `Gotowe. Nie dostaniesz już wiadomości o ${count(servers, 'onServer')}.`,
+    none: 'Te wiadomości nie były włączone.',
+    tooMany: (most) =>
+      `Możesz dostawać wiadomości najwyżej o ${count(most, 'onServer')}. Najpierw wyłącz któreś.`,
+  },
+
   buttons: {
+    notifyOff: 'Wyłącz te wiadomości',
     refresh: 'Odśwież',
     players: 'Gracze',
     connect: 'Dołącz',

@@ -23,6 +23,8 @@ export const LOCKS = {
   erasure: 727_009,
   /** Held while the demo creates its data: two demos that start together create it once. */
   demoCommunity: 727_008,
+  /** With the hash of a Discord id: held while a notification is added, so that there are never more than allowed. */
+  notifications: 727_015,
   /** Held while a webhook is added, so that there are never more than allowed. */
   newWebhook: 727_012,
   /** With the id of a user: their export of penalties. */

@@ -64,6 +64,7 @@ test('registers four slash commands and one menu entry at the first start', () =
     [1, 'lookup'],
     [2, 'Check bans'],
     [1, 'feed'],
+    [1, 'notify'],
   ]);
 });
 
@@ -135,7 +136,7 @@ test('a linked account gets its flag and role as soon as the database says so', 
 test('`bun run cli bot register` registers the commands again, beside the running service', async () => {
   fake.commands.clear();
   const register = (more: Record<string, string>) => runCli(['bot', 'register'], { ...env, ...more });
-  expect(await register({})).toMatchObject({ code: 0, stdout: 'Registered 5 commands globally\n' });
+  expect(await register({})).toMatchObject({ code: 0, stdout: 'Registered 6 commands globally\n' });
   expect(fake.commands.get('global')).toHaveLength(5);
   const without = await register({ DISCORD_TOKEN: '' });
   expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('DISCORD_TOKEN is not set')]);

@@ -25,9 +25,9 @@ beforeEach(async () => {
 test('registers all commands in one request, once, and again only when forced', async () => {
   const first = await registerCommands({ rest: rest(), db, guildId: undefined });
   const ids = Object.fromEntries(
-    ['server', 'ban-check', 'lookup', 'feed'].map((name) => [name, fake.commandId(name)]),
+    ['server', 'ban-check', 'lookup', 'feed', 'notify'].map((name) => [name, fake.commandId(name)]),
   );
-  expect(first).toEqual({ isChanged: true, commands: 5, scope: 'global', ids } as Registration);
+  expect(first).toEqual({ isChanged: true, commands: 6, scope: 'global', ids } as Registration);
   expect(await registerCommands({ rest: rest(), db, guildId: undefined })).toEqual({
     ...first,
     isChanged: false,
@@ -101,6 +101,16 @@ test('names, options and descriptions are localised; permissions are a default o
       permissions: '32',
       contexts: [0],
     },
+    {
+      name: 'notify',
+      pl: 'powiadom',
+      options: [
+        ['on', 1, 'włącz'],
+        ['off', 1, 'wyłącz'],
+      ],
+      permissions: undefined,
+      contexts: [0, 1],
+    },
   ]);
   const start = commands[4]?.options?.[0];
   expect(
@@ -153,7 +163,7 @@ test.each([
   ] as const) {
     await changeDatabase();
     await registerCommands({ rest: rest(), db, guildId });
-    expect(fake.commands.get(here)).toHaveLength(5);
+    expect(fake.commands.get(here)).toHaveLength(6);
     expect(fake.commands.get(there)).toEqual([]);
   }
 });
@@ -176,7 +186,7 @@ test('keeps the commands where they are when Discord refuses them in another gui
   await expect(registerCommands({ rest: rest(), db, guildId: GUILD })).rejects.toThrow('Missing Access');
   const again = await registerCommands({ rest: rest(), db, guildId: undefined });
   expect(again.ids).toEqual(ids);
-  expect(fake.commands.get('global')).toHaveLength(5);
+  expect(fake.commands.get('global')).toHaveLength(6);
 });
 
 test('logs the reason when Discord refuses, and when it is unreachable', async () => {
@@ -226,7 +236,7 @@ describe('a running bot', () => {
     stops.push(registration.stop);
     return { ...registration, ids: () => ids };
   }
-  const isRegistered = () => fake.commands.get(GUILD)?.length === 5;
+  const isRegistered = () => fake.commands.get(GUILD)?.length === 6;
   const listings = () =>
     fake.requests.filter(({ method, path }) => method === 'GET' && path.endsWith('/commands'));
 

@@ -92,6 +92,26 @@ export const discordFeedServers = pgTable(
   (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],
 );
 
+/** Who gets a direct message when a server has so many players. */
+export const discordNotifications = pgTable(
+  'discord_notifications',
+  {
+    discordId: snowflake('discord_id').notNull(),
+    serverId: integer('server_id')
+      .notNull()
+      .references(() => servers.id, { onDelete: 'cascade' }),
+    playersAtLeast: smallint('players_at_least').notNull(),
+    /** Of the person, when they asked for it. */
+    locale: text('locale').notNull(),
+    /** The server has had fewer players since the last message. */
+    isArmed: boolean('is_armed').notNull(),
+    /** When the last message was sent; null: none was. */
+    notifiedAt: instant('notified_at'),
+    createdAt: instant('created_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.discordId, table.serverId] })],
+);
+
 /**
  * Discord messages that the bot keeps up to date. `serverId` null: the list of all servers; it may name a server that was
  * removed, until the bot has said so in the message.

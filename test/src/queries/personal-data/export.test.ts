@@ -12,7 +12,7 @@ import {
   users,
 } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
-import { discordFeeds, discordMembers } from '../../../../src/db/schema/discord.ts';
+import { discordFeeds, discordMembers, discordNotifications } from '../../../../src/db/schema/discord.ts';
 import {
   penalties,
   penaltyEvents,
@@ -27,6 +27,7 @@ import {
   aSteamId,
   insertPenalties,
   insertReadySound,
+  insertServer,
   insertUser,
 } from '../../../support/database/builders.ts';
 import { createTestDatabase, urlOf } from '../../../support/database/database.ts';
@@ -55,6 +56,7 @@ const PARTS = {
   userFlags,
   discordFeeds,
   discordMembers,
+  discordNotifications,
   auditLog,
   erasure: erasedPeople,
 } as const satisfies Record<string, PgTable>;
@@ -120,6 +122,10 @@ const [appeal] = await db
 await db
   .insert(appealMessages)
   .values({ appealId: appeal?.id ?? 0, kind: 'opened', text: 'by me', createdAt: now });
+await db.insert(discordNotifications).values({
+  ...{ discordId: '80351110224678912', serverId: (await insertServer(db)).id, playersAtLeast: 10 },
+  ...{ locale: 'en-US', isArmed: true },
+});
 await db.insert(discordFeeds).values({
   subject: 'penalties',
   channelId: '1',

@@ -1,0 +1,104 @@
+import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes } from 'discord.js';
+import {
+  type DiscordNotification,
+  finishNotification,
+  listDueNotifications,
+  removeNotifications,
+} from '../src/queries/discord-notifications.ts';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createAttempts } from './attempts.ts';
+import { button, type MessageView, row } from './embeds/message.ts';
+import { playersReached } from './feeds/server-feed.ts';
+import { toCustomId } from './interactions/custom-id.ts';
+import { localizationOf } from './locales/localization.ts';
+import { openDirectChannel, postMessage, toNonce } from './messages.ts';
+import type { BotParts } from './parts.ts';
+import { isDiscordError } from './rest.ts';
+
+/** Changes within this time cause one check. */
+const GATHER_MS = 50;
+/** How many people are notified at the same time. */
+const AT_ONCE = 10;
+
+/** Direct messages to people who want to know when a server has so many players (`/notify`). */
+export type Notifications = {
+  /** Called whenever the bot has logged in; the first call counts. */
+  start: () => void;
+  /** Aborts requests to Discord; who is still to be notified is notified by the next leader. */
+  stop: () => Promise<void>;
+};
+
+/** Creates them; nothing is read or sent before `start`. */
+export function createNotifications(parts: BotParts): Notifications {
+  const { db, rest, servers, pages, log, now, timings } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const messenger = { rest, signal };
+  /** By Discord id. */
+  const attempts = createAttempts<string>({ firstMs: 2 * timings.feedIntervalMs });
+  let loop: Loop | undefined;
+
+  async function check(): Promise<void> {
+    const counts = servers
+      .listViews()
+      .filter(({ updatedAt, uncheckedSince }) => updatedAt && !uncheckedSince)
+      .map(({ id, playersCount }) => ({ serverId: id, players: playersCount }));
+    const due = (await listDueNotifications(db, counts, now())).filter(
+      ({ discordId }) => !attempts.isBackingOff(discordId),
+    );
+    while (due.length > 0 && !signal.aborted) await Promise.all(due.splice(0, AT_ONCE).map(notify));
+  }
+
+  /** Sends one message; after a crash the next leader sends it again under the same nonce. Never rejects. */
+  async function notify(notification: DiscordNotification): Promise<void> {
+    const { discordId, serverId, notifiedAt, locale } = notification;
+    const status = servers.findById(serverId);
+    if (!status) return;
+    const { texts } = localizationOf(locale);
+    const reached = playersReached(servers.toView(status), { texts, pages });
+    const off = button(texts.buttons.notifyOff, toCustomId('notify.off', serverId), { emoji: '🔕' });
+    const message: MessageView = { ...reached, components: [...reached.components, row(off)] };
+    try {
+      const channelId = await openDirectChannel(messenger, discordId);
+      const nonce = toNonce('notify', discordId, serverId, notifiedAt?.getTime() ?? 0);
+      await postMessage(messenger, channelId, { message, nonce });
+      attempts.succeeded(discordId);
+      await finishNotification(db, notification, now());
+    } catch (error) {
+      if (!signal.aborted) await handleFailure(discordId, error);
+    }
+  }
+
+  async function handleFailure(discordId: string, error: unknown): Promise<void> {
+    if (isDiscordError(error, ...INBOX_CLOSED)) {
+      await removeNotifications(db, discordId).catch(() => undefined);
+      return;
+    }
+    const { isFirst } = attempts.failed(discordId, error);
+    // The error names the person's channel only.
+    if (isFirst) log.warn({ err: error }, 'somebody could not be notified of a server: retrying');
+  }
+
+  const stopListening = servers.onChange(() => void loop?.wake());
+
+  return {
+    start: () => {
+      loop ??= startLoop({
+        name: 'notifying people of servers',
+        everyMs: timings.feedIntervalMs,
+        gatherMs: GATHER_MS,
+        work: check,
+        log,
+      });
+    },
+    stop: async () => {
+      stopping.abort();
+      stopListening();
+      loop?.stop();
+      await loop?.ended;
+    },
+  };
+}
+
+/** Discord's codes for people whom the bot can never reach. */
+const INBOX_CLOSED = [...CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes.UnknownUser];
