@@ -28,9 +28,9 @@ export type Leaders = {
   /**
    * Runs a part whenever this process has its lock. Another process takes over within two seconds when this one stops or
    * crashes, and within 15 seconds when it hangs or loses the database.
-   * @param options.outageMs how long the work continues without the database; 5 seconds by default.
+   * @param options.outlastsDatabase continues without the database until another process leads, instead of 5 seconds.
    */
-  run: (part: Part, lead: Lead, options?: { outageMs?: number }) => Leadership;
+  run: (part: Part, lead: Lead, options?: { outlastsDatabase?: boolean }) => Leadership;
   /** The parts of this process, and whether it leads them. */
   states: () => { part: Part; isLeader: boolean }[];
 };
@@ -38,7 +38,7 @@ export type Leaders = {
 type Candidate = {
   part: Part;
   lead: Lead;
-  outageMs: number;
+  outlastsDatabase: boolean;
   isStopping: boolean;
   /** Whether the log says that another process runs the part. */
   isWaiting: boolean;
@@ -116,8 +116,9 @@ export function openLeaders(
   function tick(): void {
     const nowMs = clockMs();
     for (const candidate of candidates) {
-      if (nowMs - (doubtSinceMs ?? nowMs) >= candidate.outageMs)
+      if (!candidate.outlastsDatabase && nowMs - (doubtSinceMs ?? nowMs) >= OUTAGE_MS) {
         lose(candidate, 'the database does not respond');
+      }
     }
     if (isAsking && nowMs - askedAtMs >= OUTAGE_MS) void closeSession();
     void ask();
@@ -189,10 +190,10 @@ export function openLeaders(
   }
 
   return {
-    run: (part, lead, { outageMs = OUTAGE_MS } = {}) => {
+    run: (part, lead, { outlastsDatabase = false } = {}) => {
       const work = Promise.resolve();
       const state = { isStopping: false, isWaiting: false, term: undefined };
-      const candidate: Candidate = { part, lead, outageMs, work, ...state };
+      const candidate: Candidate = { part, lead, outlastsDatabase, work, ...state };
       candidates.add(candidate);
       timer ??= setInterval(tick, everyMs);
       void ask();

@@ -16,7 +16,7 @@ const MAX_TEXT_LENGTH = 256;
 /**
  * Queries a game server for its state and players over A2S.
  * A server that responds only to A2S_INFO has responded, without players.
- * @param address `host:port`; a host name is resolved at each call, IPv4 first.
+ * @param address `host:port`; a host name is looked up, IPv4 first.
  * @param timeoutMs for everything together, resolving included.
  * @param signal aborts the query; the poll is then missed.
  */

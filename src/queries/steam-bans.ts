@@ -64,7 +64,7 @@ export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise
   });
 }
 
-/** The maximum for one key by Steam's terms. */
+/** What Steam's terms allow a key in a day. */
 const CALLS_A_DAY = 100_000;
 
 /**

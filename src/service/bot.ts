@@ -5,9 +5,6 @@ import { listPanels } from '../domain/panel.ts';
 import { createVanityNames } from '../steam/vanity-names.ts';
 import type { Context } from './context.ts';
 
-/** The bot stays connected without the database, and says so: a login takes longer than most outages. */
-const OUTAGE_MS = 60_000;
-
 /** Role `bot`: Discord, in one process at a time. Its failures do not affect the API. */
 export async function startBot(context: Context): Promise<void> {
   const { config, log, steamApi, metrics, health } = context;
@@ -58,7 +55,8 @@ export async function startBot(context: Context): Promise<void> {
     await bot.stop();
     bot = undefined;
   };
-  context.onStopPart('bot', context.leaders.run('bot', lead, { outageMs: OUTAGE_MS }).stop);
+  // Without the database it answers from memory, and nobody else could lead.
+  context.onStopPart('bot', context.leaders.run('bot', lead, { outlastsDatabase: true }).stop);
   health.set('bot', () => {
     if (!bot) return { state: 'standby' };
     const { state, reason, since, moderators } = bot.health();
