@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listSamples } from '../../../../api/web/guide/page.tsx';
 import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
@@ -7,9 +6,10 @@ import { sendMessage } from '../../../../src/events/webhooks/message.ts';
 import { createPost } from '../../../../src/events/webhooks/post.ts';
 import { insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { startSample } from '../../../support/docs/samples.ts';
 import { sendRaw } from '../../../support/http/raw-http.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
-import { createTestFolder, startProgram } from '../../../support/service/program.ts';
+import { createTestFolder } from '../../../support/service/program.ts';
 import { aToken, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
@@ -98,39 +98,9 @@ test('pasted, the samples in TypeScript work', async () => {
   expect(await run('token-typescript')).toBe('2 active bans\n');
 });
 
-/** Starts the server of a sample, inside the project, where its packages are found. */
-async function startSample(id: string, env: Record<string, string>) {
-  const file = `test/artifacts/${id}-${process.pid}.ts`;
-  await Bun.write(file, `${samples.find((sample) => sample.id === id)?.code}`);
-  const port = findFreePort();
-  const program = startProgram(file, { ...env, PORT: String(port) });
-  const address = `http://127.0.0.1:${port}/`;
-  return {
-    address,
-    stdout: program.stdout,
-    [Symbol.asyncDispose]: async () => {
-      program.kill('SIGKILL');
-      await program.exited;
-      await rm(file);
-    },
-  };
-}
-
-test('the ban list filters, says what is wrong with a filter, and asks once in 30 seconds', async () => {
-  await using list = await startSample('bans-typescript', { API_TOKEN: token });
-  const read = async (query: string) => (await fetch(list.address + query)).text();
-  await waitFor(() => read('').catch(() => undefined));
-  expect(await read('?status=ACTIVE')).toContain('<p>2 bans</p>');
-  expect(await read('?steamid=[U:1:1]')).toContain('<p>0 bans</p>');
-  expect(await read('?steamid=<b>')).toContain('value="&#60;b&#62;"');
-  expect(await read('?steamid=<b>')).toContain('is not a SteamID');
-  await insertPenalties(database.db, [{ type: 'ban' }]);
-  expect(await read('?status=ACTIVE')).toContain('<p>2 bans</p>');
-});
-
 test('the receiver accepts messages that are signed with its secret, and no others', async () => {
   const secret = generateWebhookSecret();
-  await using receiver = await startSample('webhook-typescript', { WEBHOOK_SECRET: secret });
+  await using receiver = await startSample(samples, 'webhook-typescript', { WEBHOOK_SECRET: secret });
   const post = createPost({ mayConnect: () => true });
   const message = {
     id: 'msg_1_5f0c9a1b-7',
