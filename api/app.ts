@@ -26,6 +26,7 @@ type ApiDeps = Omit<PipelineDeps, 'toErrorResponse'> &
   Omit<EndpointDeps, 'baseUrl'> & {
     log: Logger;
     version: string;
+    isPublicUrlSet: boolean;
     /** The limits that the OpenAPI document states, in requests a minute. */
     limits: RateLimits;
     health: HealthDeps;
@@ -70,7 +71,14 @@ export function createApi(deps: ApiDeps): { app: App; hotRoutes: HotRoutes } {
   const app = createApp(toErrorResponse)
     .use(health(deps.health))
     .use(siteFiles(deps))
-    .use(openApi({ ...deps, base: BASES[0], operations: ROUTES }))
+    .use(
+      openApi({
+        ...deps,
+        publicUrl: deps.isPublicUrlSet ? deps.publicUrl : undefined,
+        base: BASES[0],
+        operations: ROUTES,
+      }),
+    )
     .use(openApiPage(deps, web))
     .use(web.app)
     .use(storage(deps.storage))

@@ -22,7 +22,7 @@ export function defineFailure(name: string, description: string, error: () => Er
 
 export const TOKEN_REQUIRED = defineFailure(
   'TokenRequired',
-  'No token was given.',
+  'No token was given: create one on the account page, under API tokens.',
   () => new Unauthorized('An API token is required'),
 );
 export const TOKEN_INVALID = defineFailure(
@@ -38,7 +38,7 @@ export function scopeMissing(scope: TokenScope): ThrownFailure {
 
 export const TOO_MANY_REQUESTS = defineFailure(
   'TooManyRequests',
-  'The rate limit is exceeded.',
+  'The rate limit is exceeded: try again after as many seconds as Retry-After says.',
   () => new LimitReached('Too many requests', 12),
 );
 export const INTERNAL_FAILURE = defineFailure(

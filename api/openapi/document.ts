@@ -6,7 +6,8 @@ import { describeOperation, ErrorModel, type RateLimits } from './operation.ts';
 import { collectSchemas } from './schemas.ts';
 
 type Deps = {
-  publicUrl: string;
+  /** Undefined while the service does not know its address: the document is then relative to its own. */
+  publicUrl: string | undefined;
   version: string;
   limits: RateLimits;
   operations: readonly Operation[];
@@ -58,14 +59,14 @@ async function buildDocument(
         title: 'Community API',
         version,
         license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
-        contact: { name: 'The operators of this site', url: publicUrl },
+        ...(publicUrl && { contact: { name: 'The operators of this site', url: publicUrl } }),
         description:
           'Live CS2 server status, penalties, user lookup and round-end sounds. ' +
           'Every path works under `/index.php/api/v1` too, and HEAD wherever GET does.',
       },
       servers: [
-        { url: publicUrl },
-        { url: `${publicUrl}/index.php`, description: 'The second form of the base address.' },
+        { url: publicUrl ?? '/' },
+        { url: `${publicUrl ?? ''}/index.php`, description: 'The second form of the base address.' },
       ],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       // Converted to JSON and back, which drops TypeBox's symbols: the plugin's types accept plain schemas only.

@@ -69,6 +69,7 @@ export async function startApi(context: Context, { demoPeople }: ApiOptions = {}
     },
     recordRequest: createRequestRecorder(metrics),
     publicUrl: config.publicUrl,
+    isPublicUrlSet: config.isPublicUrlSet,
     securityContact: config.securityContact,
     version: packageJson.version,
     serverList,

@@ -98,7 +98,7 @@ const NOBODY_NAMED = defineFailure(
 );
 const USER_NOT_FOUND = defineFailure(
   'UserNotFound',
-  'There is no such user.',
+  'There is no such user: for a player who never signed in here, ask `/penalties?steamid=`.',
   () => new NotFound('User not found'),
 );
 

@@ -85,6 +85,14 @@ test('the document has both bases as servers', () => {
   ]);
 });
 
+test('is relative to its own address where PUBLIC_URL is not set', async () => {
+  const unnamed = await startTestService({ databaseUrl: database.url, env: { PUBLIC_URL: '' } });
+  const { text: relative } = await unnamed.ask('/swagger/json');
+  expect(JSON.parse(relative).servers.map(({ url }: { url: string }) => url)).toEqual(['/', '/index.php']);
+  expect(relative).not.toContain('localhost');
+  await unnamed.stop();
+});
+
 test('refers to no document that its reader does not have', () => {
   for (const [, prose] of text.matchAll(/"(?:description|summary)":"((?:[^"\\]|\\.)*)"/g)) {
     expect(prose).not.toMatch(/contract|section|specification (?!of version 1)|§|\b\d\.\d\b|README|\.md\b/i);
