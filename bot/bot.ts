@@ -28,7 +28,7 @@ import { TIMINGS, type Timings } from './timings.ts';
 
 export type BotDeps = Pick<
   CommandDeps,
-  'guildId' | 'servers' | 'log' | 'vanityNames' | 'appealUrl' | 'panels' | 'lookUpSteamBans'
+  'guildId' | 'servers' | 'log' | 'vanityNames' | 'appealUrl' | 'takesAppeals' | 'panels' | 'lookUpSteamBans'
 > & {
   token: string;
   /** Base of Discord's REST API, which also gives the gateway's address. */

@@ -13,6 +13,8 @@ export type CommandDeps = BotParts & {
   vanityNames: VanityNames;
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;
+  /** Whether players appeal on this site. */
+  takesAppeals: boolean;
   /** The panels of the systems that penalties come from, for moderators. */
   panels: readonly Panel[];
   /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */

@@ -11,6 +11,7 @@ export type SitePages = {
   /** Discord refuses `steam://` in buttons, so they lead to this page, which has such a link. */
   connect: (slug: string) => string;
   penalty: (id: number) => string;
+  appeal: (id: number, reader: 'player' | 'moderators') => string;
   player: (steamId: SteamId64, reader: LinkReader) => string;
 };
 
@@ -23,16 +24,18 @@ export function createSitePages({
   arePenaltiesPublic: boolean;
 }): SitePages {
   const account = `${publicUrl}/account`;
+  const moderation = `${account}/moderation`;
   return {
     home: `${publicUrl}/`,
     account,
     server: (slug) => `${publicUrl}/servers/${encodeURIComponent(slug)}`,
     connect: (slug) => `${publicUrl}/connect/${encodeURIComponent(slug)}`,
-    penalty: (id) => `${account}/moderation/penalties/${id}`,
+    penalty: (id) => `${moderation}/penalties/${id}`,
+    appeal: (id, reader) => `${reader === 'player' ? account : moderation}/appeals/${id}`,
     player: (steamId, reader) => {
       if (reader === 'player') return account;
       const isPublic = reader === 'everyone' && arePenaltiesPublic;
-      return isPublic ? `${publicUrl}/penalties?q=${steamId}` : `${account}/moderation/users/${steamId}`;
+      return isPublic ? `${publicUrl}/penalties?q=${steamId}` : `${moderation}/users/${steamId}`;
     },
   };
 }

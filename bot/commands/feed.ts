@@ -148,6 +148,11 @@ async function start(
   { types, server, players, after, role }: CommandOptions,
 ): Promise<MessageView> {
   const { guildId, channelId, discordId, botLacks } = manager;
+  if (subject === 'appeals') {
+    if (!deps.takesAppeals) throw new Refusal(({ feed }) => feed.appealsAreOff);
+    const isAnySet = [types, server, players, after, role].some((option) => option !== undefined);
+    if (isAnySet) throw new Refusal(({ feed }) => feed.appealsHaveNoOptions);
+  }
   if (subject !== 'penalties' && types !== undefined) throw new Refusal(({ feed }) => feed.forPenaltiesOnly);
   if (subject !== 'servers' && (players !== undefined || after !== undefined || role)) {
     throw new Refusal(({ feed }) => feed.forServersOnly);
@@ -295,12 +300,14 @@ function feedSettings(feed: ListedFeed, { feed: words, record }: Texts): string 
     ...(subject === 'penalties'
       ? [penaltyTypes?.map((type) => record.types[type]).join(', ') ?? words.allTypes]
       : []),
-    serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 }),
+    ...(subject === 'appeals'
+      ? []
+      : [serverName === undefined ? record.allServers : escapeText(serverName, { max: 64 })]),
     ...(subject === 'servers' ? [words.downAfter(afterMinutes)] : []),
     ...(playersAtLeast === null ? [] : [words.playersAtLeast(playersAtLeast)]),
     ...(roleId === null ? [] : [roleMention(roleId)]),
   ];
-  return `**${words.subjects[subject]}**: ${details.join(' · ')}`;
+  return [`**${words.subjects[subject]}**`, details.join(' · ')].filter(Boolean).join(': ');
 }
 
 /**

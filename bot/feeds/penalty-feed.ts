@@ -10,9 +10,7 @@ import {
   finishEdit,
   forgetFeedPost,
   passFeedEvents,
-  restartDiscordFeed,
 } from '../../src/queries/discord-feeds/penalty-posts.ts';
-import { readEventLog } from '../../src/queries/penalties/events.ts';
 import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message.ts';
 import {
@@ -35,6 +33,7 @@ import {
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
+import { followEventLog } from './event-log.ts';
 
 /** More new penalties than this become one message. */
 const SHOWN_ONE_BY_ONE = 20;
@@ -44,21 +43,13 @@ const SHOWN_ONE_BY_ONE = 20;
  * @returns whether there may be more to do.
  */
 export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, log } = deps;
-  const eventLog = await readEventLog(db);
-  if (feed.epoch !== eventLog.epoch || feed.cursor > eventLog.newestId) {
-    log.warn(
-      { feed: feed.id },
-      'a feed continues with new events only: its position is from another database',
-    );
-    await restartDiscordFeed(db, feed, eventLog);
-    return true;
-  }
+  const { db } = deps;
+  const newestId = await followEventLog(deps, feed);
+  if (newestId === undefined) return true;
   if (feed.postingUpTo !== null) {
     await post(deps, feed, feed.postingUpTo);
     return true;
   }
-  const { newestId } = eventLog;
   if (feed.cursor === newestId) return editOne(deps, feed);
   const { first, amount } = await countWaitingPenalties(db, feed, newestId);
   if (!first) {

@@ -4,6 +4,7 @@ import type { MessageView } from '../embeds/message.ts';
 import type { Texts } from '../locales/en.ts';
 import type { Messenger } from '../messages.ts';
 import type { BotParts } from '../parts.ts';
+import { exampleAppeal, stepAppealFeed } from './appeal-feed.ts';
 import { examplePenalty, stepPenaltyFeed } from './penalty-feed.ts';
 import { exampleServer, stepServerFeed } from './server-feed.ts';
 
@@ -19,4 +20,5 @@ type Subject = {
 export const SUBJECTS: Record<FeedSubject, Subject> = {
   penalties: { step: stepPenaltyFeed, example: examplePenalty },
   servers: { step: stepServerFeed, example: exampleServer },
+  appeals: { step: stepAppealFeed, example: exampleAppeal },
 };

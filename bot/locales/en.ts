@@ -1,3 +1,4 @@
+import type { AppealNews, AppealState } from '../../src/domain/appeal.ts';
 import type { FeedChange, FeedSubject } from '../../src/domain/discord-feed.ts';
 import type { PenaltyStatus, PenaltyType } from '../../src/domain/penalty.ts';
 import { durationInWords } from '../../src/domain/text/duration.ts';
@@ -10,6 +11,7 @@ const NOUNS = {
   silence: { one: 'silence', other: 'silences' },
   warn: { one: 'warning', other: 'warnings' },
   penalty: { one: 'penalty', other: 'penalties' },
+  message: { one: 'message', other: 'messages' },
   newPenalty: { one: 'new penalty', other: 'new penalties' },
   player: { one: 'player', other: 'players' },
   server: { one: 'server', other: 'servers' },
@@ -34,7 +36,11 @@ const inForce = (participle: string) => ({
   permanently: `${participle} permanently`,
 });
 /** Before the word "feed". */
-const feedName: Record<FeedSubject, string> = { penalties: 'penalty', servers: 'server' };
+const feedName: Record<FeedSubject, string> = {
+  penalties: 'penalty',
+  servers: 'server',
+  appeals: 'appeal',
+};
 const permissions = {
   viewChannel: 'View Channel',
   sendMessages: 'Send Messages',
@@ -263,7 +269,10 @@ export const en = {
 
   /** What feeds post, and what `/feed` responds. */
   feed: {
-    subjects: { penalties: 'Penalties', servers: 'Servers' } as Record<FeedSubject, string>,
+    subjects: { penalties: 'Penalties', servers: 'Servers', appeals: 'Appeals' } as Record<
+      FeedSubject,
+      string
+    >,
     player: 'Player',
     unknownPlayer: 'unknown player',
     summaryTitle: (amount: number) => count(amount, 'newPenalty'),
@@ -315,6 +324,8 @@ export const en = {
     forPenaltiesOnly: 'The option `types` is for penalties. Leave it out, or choose penalties.',
     forServersOnly:
       'The options `players`, `role` and `after` are for servers. Leave them out, or choose servers.',
+    appealsHaveNoOptions: 'Feeds of appeals have no options. Leave them out.',
+    appealsAreOff: 'Nobody can appeal on this site: its operator has to set `APPEALS=1` first.',
     roleNeedsPlayers: 'The option `role` needs `players`: how many players it takes to mention it.',
     noSuchFeed: (subject: FeedSubject) => `This channel has no ${feedName[subject]} feed.`,
 
@@ -333,6 +344,28 @@ export const en = {
     off: (servers: number) => `Done. You get no more messages about ${count(servers, 'server')}.`,
     none: 'You weren’t getting any of these messages.',
     tooMany: (most: number) => `You can be notified of ${count(most, 'server')} at most. End one first.`,
+  },
+
+  appeal: {
+    title: ({ entry, state }: { entry: string; state: string }) => `Appeal against ${entry}: ${state}`,
+    states: {
+      undecided: 'undecided',
+      accepted: 'accepted',
+      denied: 'denied',
+      closed: 'closed',
+    } as Record<AppealState, string>,
+    carriedOut: 'accepted, carried out',
+    /** Instead of an appeal that was deleted. */
+    deleted: 'This appeal has been deleted.',
+    messages: (amount: number) => count(amount, 'message'),
+    open: 'Open the appeal',
+    /** A direct message to the player. */
+    news: {
+      asked: (link: string) => `There is a question about your appeal: ${link}`,
+      accepted: (link: string) => `Your appeal was accepted: ${link}`,
+      denied: (link: string) => `Your appeal was denied: ${link}`,
+      closed: (link: string) => `Your appeal was closed, because the penalty is over: ${link}`,
+    } as Record<AppealNews, (link: string) => string>,
   },
 
   buttons: {

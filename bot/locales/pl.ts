@@ -12,6 +12,7 @@ const NOUNS = {
   silence: { one: 'pełne wyciszenie', few: 'pełne wyciszenia', other: 'pełnych wyciszeń' },
   warn: { one: 'ostrzeżenie', few: 'ostrzeżenia', other: 'ostrzeżeń' },
   penalty: { one: 'kara', few: 'kary', other: 'kar' },
+  message: { one: 'wiadomość', few: 'wiadomości', other: 'wiadomości' },
   newPenalty: { one: 'nowa kara', few: 'nowe kary', other: 'nowych kar' },
   player: { one: 'gracz', other: 'graczy' },
   vacBan: { one: 'ban VAC', few: 'bany VAC', other: 'banów VAC' },
@@ -47,7 +48,11 @@ const inForce = (type: PenaltyType) => ({
   permanently: `${penaltyTypes[type]} na stałe`,
 });
 /** After "about": `o karach`. */
-const about: Record<FeedSubject, string> = { penalties: 'karach', servers: 'serwerach' };
+const about: Record<FeedSubject, string> = {
+  penalties: 'karach',
+  servers: 'serwerach',
+  appeals: 'odwołaniach',
+};
 const permissions: Record<BotPermission, string> = {
   viewChannel: 'Wyświetlanie kanału',
   sendMessages: 'Wysyłanie wiadomości',
@@ -270,7 +275,7 @@ export const pl: Texts = {
   },
 
   feed: {
-    subjects: { penalties: 'Kary', servers: 'Serwery' },
+    subjects: { penalties: 'Kary', servers: 'Serwery', appeals: 'Odwołania' },
     player: 'Gracz',
     unknownPlayer: 'nieznany gracz',
     summaryTitle: (amount) => count(amount, 'newPenalty'),
@@ -316,6 +321,8 @@ export const pl: Texts = {
     unknownType: ({ text, allowed }) => `**${text}** to nie rodzaj kary. Dostępne: ${allowed}.`,
     forPenaltiesOnly: 'Opcja `rodzaje` dotyczy kar. Pomiń ją albo wybierz kary.',
     forServersOnly: 'Opcje `gracze`, `rola` i `po` dotyczą serwerów. Pomiń je albo wybierz serwery.',
+    appealsHaveNoOptions: 'Powiadomienia o odwołaniach nie mają opcji. Pomiń je.',
+    appealsAreOff: 'Na tej stronie nie można się odwoływać: jej operator musi najpierw ustawić `APPEALS=1`.',
     roleNeedsPlayers: 'Opcja `rola` wymaga opcji `gracze`: liczby graczy, przy której oznaczyć rolę.',
     noSuchFeed: (subject) => `Ten kanał nie dostaje powiadomień o ${about[subject]}.`,
 
@@ -334,6 +341,26 @@ export const pl: Texts = {
     none: 'Te wiadomości nie były włączone.',
     tooMany: (most) =>
       `Możesz dostawać wiadomości najwyżej o ${count(most, 'onServer')}. Najpierw wyłącz któreś.`,
+  },
+
+  appeal: {
+    title: ({ entry, state }) => `Odwołanie od kary ${entry}: ${state}`,
+    states: {
+      undecided: 'nierozpatrzone',
+      accepted: 'uwzględnione',
+      denied: 'odrzucone',
+      closed: 'zamknięte',
+    },
+    carriedOut: 'uwzględnione, kara zdjęta',
+    deleted: 'To odwołanie zostało usunięte.',
+    messages: (amount) => count(amount, 'message'),
+    open: 'Otwórz odwołanie',
+    news: {
+      asked: (link) => `Jest pytanie do Twojego odwołania: ${link}`,
+      accepted: (link) => `Twoje odwołanie zostało uwzględnione: ${link}`,
+      denied: (link) => `Twoje odwołanie zostało odrzucone: ${link}`,
+      closed: (link) => `Twoje odwołanie zostało zamknięte, bo kara już nie obowiązuje: ${link}`,
+    },
   },
 
   buttons: {

@@ -1,5 +1,5 @@
 /** What a feed in a Discord channel is about. */
-export const FEED_SUBJECTS = ['penalties', 'servers'] as const;
+export const FEED_SUBJECTS = ['penalties', 'servers', 'appeals'] as const;
 export type FeedSubject = (typeof FEED_SUBJECTS)[number];
 
 /** What a feed posts about a server, in this order. `players`: the chosen number of players is reached. */

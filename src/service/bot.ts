@@ -38,6 +38,7 @@ export async function startBot(context: Context): Promise<void> {
       publicUrl: config.publicUrl,
       arePenaltiesPublic: config.arePenaltiesPublic,
       appealUrl: config.appealUrl ?? (config.appeals && `${config.publicUrl}/account#penalties`),
+      takesAppeals: config.appeals !== undefined,
       panels: listPanels(config.sources),
       database: context.database,
       servers: context.serverList,

@@ -16,7 +16,7 @@ import { instant, snowflake } from './columns.ts';
 import { penaltyType } from './penalties.ts';
 import { servers } from './servers.ts';
 
-/** Discord channels in which changes of penalties or servers are posted; one feed of each subject in a channel. */
+/** Discord channels in which changes of penalties, servers or appeals are posted; one feed of each subject in a channel. */
 export const discordFeeds = pgTable(
   'discord_feeds',
   {
@@ -67,6 +67,22 @@ export const discordFeedPosts = pgTable(
     primaryKey({ columns: [table.feedId, table.penaltyId] }),
     index('discord_feed_posts_due').on(table.feedId, table.editEventId).where(sql`edit_event_id is not null`),
   ],
+);
+
+/** The message of a feed that shows an appeal. */
+export const discordAppealPosts = pgTable(
+  'discord_appeal_posts',
+  {
+    feedId: integer('feed_id')
+      .notNull()
+      .references(() => discordFeeds.id, { onDelete: 'cascade' }),
+    /** Not a foreign key: the message is changed after an appeal was deleted. */
+    appealId: integer('appeal_id').notNull(),
+    messageId: snowflake('message_id').notNull(),
+    /** What the message shows: state, whether it is carried out, number of messages. */
+    shown: text('shown').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.feedId, table.appealId] })],
 );
 
 /** What a feed has posted about each server. */

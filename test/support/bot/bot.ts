@@ -13,7 +13,7 @@ import { createTestDatabase } from '../database/database.ts';
 import { type FakeDiscord, startFakeDiscord } from '../discord/fake-discord.ts';
 import { waitFor } from '../wait.ts';
 
-const PUBLIC_URL = 'https://play.example.org';
+export const PUBLIC_URL = 'https://play.example.org';
 
 export type TestBot = Awaited<ReturnType<typeof startTestBot>>;
 
@@ -73,6 +73,7 @@ export async function startTestBot({
     },
     vanityNames: { resolve: async () => undefined, isNameOf: async () => false },
     appealUrl: undefined,
+    takesAppeals: true,
     panels: [],
     showsPresence: false,
     language: undefined,

@@ -1,0 +1,125 @@
+import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
+import {
+  findNextAppeal,
+  findOutdatedPost,
+  passAppealEvents,
+  type ShownAppeal,
+  saveShownAppeal,
+} from '../../src/queries/discord-feeds/appeal-posts.ts';
+import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import { COLOURS, linkButton, type MessageView, row } from '../embeds/message.ts';
+import type { Texts } from '../locales/en.ts';
+import {
+  editMessage,
+  isMessageGone,
+  isMessageRefused,
+  type Messenger,
+  postMessage,
+  toNonce,
+} from '../messages.ts';
+import type { BotParts } from '../parts.ts';
+import type { SitePages } from '../site-pages.ts';
+import { code, escapeText } from '../text.ts';
+import { followEventLog } from './event-log.ts';
+
+/**
+ * Posts or edits one message of a feed of appeals: new appeals come first, then messages that no longer show what is.
+ * @returns whether there may be more to do.
+ */
+export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
+  const { db, pages } = deps;
+  const newestId = await followEventLog(deps, feed);
+  if (newestId === undefined) return true;
+  if (feed.cursor === newestId) return editOne(deps, feed);
+  const next = await findNextAppeal(db, feed, newestId);
+  if (!next) {
+    await passAppealEvents(db, feed, { upTo: newestId });
+    return true;
+  }
+  const { texts } = deps.localizeGuild(feed.locale);
+  const messageId = await postMessage(deps, feed.channelId, {
+    message: appealMessage(next, { texts, pages }),
+    nonce: toNonce(feed.epoch, feed.id, next.eventId),
+  }).catch((error) => {
+    if (!isMessageRefused(error)) throw error;
+    deps.log.error(
+      { err: error, feed: feed.id, appeal: next.appeal.id },
+      'Discord refused a message of a feed',
+    );
+    return undefined;
+  });
+  await passAppealEvents(db, feed, {
+    upTo: next.eventId,
+    ...(messageId !== undefined && { posted: { appealId: next.appeal.id, messageId, shown: next.shown } }),
+  });
+  return true;
+}
+
+async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
+  const { db, pages, log } = deps;
+  const post = await findOutdatedPost(db, feed.id);
+  if (!post) return false;
+  const { appealId, messageId, current } = post;
+  const { texts } = deps.localizeGuild(feed.locale);
+  const view = current ? appealMessage(current, { texts, pages }) : deletedMessage(texts);
+  let isThere = true;
+  try {
+    await editMessage(deps, { channelId: feed.channelId, messageId }, view);
+  } catch (error) {
+    if (isMessageGone(error)) isThere = false;
+    else if (!isMessageRefused(error)) throw error;
+    else log.error({ err: error, feed: feed.id, appeal: appealId }, 'Discord refused an edit of a feed');
+  }
+  await saveShownAppeal(db, feed.id, { appealId, shown: isThere ? current?.shown : undefined });
+  return true;
+}
+
+/** An appeal without what was written in it. */
+function appealMessage(
+  { appeal, penalty, messages }: ShownAppeal,
+  { texts, pages }: { texts: Texts; pages: Pick<SitePages, 'appeal'> },
+): MessageView {
+  const { appeal: words, record, feed } = texts;
+  const entry = penalty ? record.entry({ type: penalty.type, id: appeal.penaltyId }) : `#${appeal.penaltyId}`;
+  const name = escapeText(penalty?.playerName ?? '', { max: 64, fallback: feed.unknownPlayer });
+  const id = appeal.playerSteamId === UNKNOWN_STEAM_ID ? '' : `\n${code(appeal.playerSteamId)}`;
+  const title = words.title({
+    entry,
+    state: appeal.carriedOutAt ? words.carriedOut : words.states[appeal.state],
+  });
+  return {
+    content: `⚖️ ${name} · ${entry}`,
+    embeds: [
+      {
+        title,
+        color: appeal.state === 'undecided' ? COLOURS.warning : COLOURS.neutral,
+        description: words.messages(messages),
+        fields: [{ name: feed.player, value: `${name}${id}`, inline: true }],
+      },
+    ],
+    components: [row(linkButton(words.open, pages.appeal(appeal.id, 'moderators')))],
+  };
+}
+
+/** Replaces an appeal whose player was erased, or that was kept long enough. */
+function deletedMessage({ appeal }: Texts): MessageView {
+  return { content: '', embeds: [{ description: appeal.deleted, color: COLOURS.offline }], components: [] };
+}
+
+/** A made-up appeal. */
+export function exampleAppeal({ pages }: BotParts, texts: Texts): MessageView {
+  return appealMessage(
+    {
+      appeal: {
+        id: 0,
+        state: 'undecided',
+        carriedOutAt: null,
+        penaltyId: 0,
+        playerSteamId: UNKNOWN_STEAM_ID,
+      },
+      penalty: { type: 'ban', playerName: texts.feed.examplePlayer },
+      messages: 1,
+    },
+    { texts, pages },
+  );
+}
