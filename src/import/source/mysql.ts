@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
 import type { RowDataPacket, SslOptions } from 'mysql2/promise';
 import { errorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
 import { withTimeLimit } from '../../runtime/time-limit.ts';
@@ -9,6 +10,9 @@ import type { SourceDatabase, SourceRow } from './tables.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 60_000;
 const CLOSE_LIMIT_MS = 500;
+/** Of one query. A page has some thousands of rows; a source that sends without end must not fill the memory. */
+const MAX_RESPONSE_BYTES = 67_108_864;
+const SIZE_CHECK_MS = 20;
 
 /**
  * Opens a MySQL or MariaDB database whose session can only read. The session's time zone stays the server's own, so
@@ -22,15 +26,18 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
   const ssl = tls && (await toTlsOptions(tls));
   // The driver is only loaded when needed.
   const { createConnection } = await import('mysql2/promise');
-  const connection = await createConnection({
-    ...address,
-    ...(ssl && { ssl }),
-    charset: 'utf8mb4',
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    enableKeepAlive: true,
-    // Every value as text: dates have no zone, and ids may exceed 2^53. The driver would take binary columns for Latin-1.
-    typeCast: (field) => field.string('utf8'),
-  }).catch((error: unknown) => {
+  const socket = connect({ host: address.host, port: address.port, keepAlive: true, noDelay: true });
+  const connection = await limitResponse(socket, () =>
+    createConnection({
+      ...address,
+      stream: () => socket,
+      ...(ssl && { ssl }),
+      charset: 'utf8mb4',
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      // Every value as text: dates have no zone, and ids may exceed 2^53. The driver would take binary columns for Latin-1.
+      typeCast: (field) => field.string('utf8'),
+    }),
+  ).catch((error: unknown) => {
     throw outage(address, error);
   });
   // A connection that breaks between two queries fails the next one; the event itself must not end the process.
@@ -62,15 +69,25 @@ export async function openMysqlSource(url: string): Promise<SourceDatabase> {
     parameters: readonly (string | number)[] = [],
   ): Promise<SourceRow[]> {
     try {
-      const [rows] = await connection.query<RowDataPacket[]>({
-        sql: statement,
-        values: [...parameters],
-        timeout: QUERY_TIMEOUT_MS,
-      });
+      const query = { sql: statement, values: [...parameters], timeout: QUERY_TIMEOUT_MS };
+      const [rows] = await limitResponse(socket, () => connection.query<RowDataPacket[]>(query));
       return rows;
     } catch (error) {
       throw outage(address, error);
     }
+  }
+}
+
+/** Ends the connection, and thus the work, when it receives too much meanwhile. */
+async function limitResponse<T>(socket: Socket, work: () => Promise<T>): Promise<T> {
+  const maxRead = socket.bytesRead + MAX_RESPONSE_BYTES;
+  const timer = setInterval(() => {
+    if (socket.bytesRead > maxRead) socket.destroy(new Error('its response is larger than 64 MB'));
+  }, SIZE_CHECK_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
   }
 }
 
