@@ -123,15 +123,14 @@ export const penalties = pgTable(
 );
 
 /**
- * The scope of a tally, written by triggers and the recount (`0001_tallies.sql`), read by `queries/penalties/tallies.ts`.
- * Scope 4, of unknown players, is written but never read, since no filter names such players.
+ * The scope of a tally, written by triggers and the recount (`0016_tallies.sql`), read by `queries/penalties/tallies.ts`.
  */
 export const TALLY_SCOPES = { all: 0, server: 1, admin: 2, serverAndAdmin: 3 } as const;
 export const TALLY_PERIODS = { ever: 0, month: 1, day: 2 } as const;
 
 /**
  * The number of penalties by type and stored status, updated by triggers in the transaction that changes the rows:
- * of all penalties, per server, per admin, per server and admin (not by day), and of unknown players;
+ * of all penalties, per server, per admin, and per server and admin (not by day);
  * in total, by month and by day of `created_at` in UTC.
  */
 export const penaltyTallies = pgTable(

@@ -10,9 +10,7 @@ export async function tallyDifferences(connection: Connection) {
       lateral (values (0,0,0::bigint,0,date '1970-01-01'), (0,0,0,1,month), (0,0,0,2,day),
         (1,p.server_id,0,0,'1970-01-01'), (1,p.server_id,0,1,month), (1,p.server_id,0,2,day),
         (2,0,p.admin_steamid,0,'1970-01-01'), (2,0,p.admin_steamid,1,month), (2,0,p.admin_steamid,2,day),
-        (3,p.server_id,p.admin_steamid,0,'1970-01-01'), (3,p.server_id,p.admin_steamid,1,month),
-        (4,0,0,0,'1970-01-01'), (4,0,0,1,month), (4,0,0,2,day)) t(scope, server_id, admin_steamid, period, bucket)
-      where t.scope <> 4 or p.player_steamid = 0
+        (3,p.server_id,p.admin_steamid,0,'1970-01-01'), (3,p.server_id,p.admin_steamid,1,month)) t(scope, server_id, admin_steamid, period, bucket)
       group by 1,2,3,4,5,6,7
     ), told as (
       select scope, server_id, admin_steamid, period, bucket,
