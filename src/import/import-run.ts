@@ -6,6 +6,7 @@ import type { Actor } from '../domain/rights/actor.ts';
 import { isSudden, type Loss } from '../queries/held-removals.ts';
 import { loadExpiryMark } from '../queries/penalties/expiry.ts';
 import {
+  analyzePenalties,
   deleteImportedPenalties,
   findLostPenalties,
   type ImportedPenalty,
@@ -112,6 +113,7 @@ export async function runImport(
     await importAll({ ...deps, source, holdLosses, replaced, isDryRun, session, summary, listener, signal });
     if (isDryRun) return summary;
     const { read, added, changed, gone, held, setAside, serversAdded } = summary;
+    await analyzePenalties(session, added + changed + gone);
     const details = { read, added, changed, gone, ...(held > 0 && { held }), setAside, serversAdded };
     await completePenaltySource(deps.db, name, { actor: deps.actor, details });
     return summary;
@@ -202,8 +204,7 @@ export async function removeLost(
     }
   }
   summary.added += again.summary.added;
-  const gone = await markGonePenalties(session, others, { now, isDryRun });
-  summary.gone = isDryRun ? gone - again.summary.added : gone;
+  summary.gone = await markGonePenalties(session, others, { now, isDryRun });
 }
 
 /** Reports something odd about an item that is imported. */

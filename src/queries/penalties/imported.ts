@@ -303,7 +303,10 @@ export async function markGonePenalties(
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
   const lost = sql`from import_lost where ${isOfTables(sourceTables)}`;
-  const [row] = await session.execute<{ amount: number }>(sql`select count(*)::integer as amount ${lost}`);
+  const willBeSeen = sql`exists (select from import_waiting join penalties using (source_table, source_id)
+    where penalties.id = import_lost.id)`;
+  const [row] = await session.execute<{ amount: number }>(sql`
+    select count(*)::integer as amount ${lost} and not (${isDryRun} and ${willBeSeen})`);
   const amount = row?.amount ?? 0;
   if (isDryRun) return amount;
   let goneCount = 0;
@@ -319,6 +322,21 @@ export async function markGonePenalties(
     });
   }
   return goneCount;
+}
+
+/** As autovacuum does it, but not within a minute. */
+const ANALYZED_SHARE = 0.1;
+
+/**
+ * Updates the statistics of penalties and of their players' names after an import that changed a good part of them: lists and
+ * searches would be slow until autovacuum does it.
+ */
+export async function analyzePenalties(session: Db, changedRows: number): Promise<void> {
+  const [row] = await session.execute<{ rows: number }>(
+    sql`select reltuples as rows from pg_class where oid = 'penalties'::regclass`,
+  );
+  if (changedRows === 0 || changedRows < (row?.rows ?? 0) * ANALYZED_SHARE) return;
+  await session.execute(sql`analyze penalties, player_names`);
 }
 
 function isOfTables(sourceTables: readonly string[]): SQL {

@@ -308,3 +308,22 @@ test.each([
   await expect(importNdjson(deps, { chunks: inPieces(bytes) })).rejects.toThrow(command);
   expect(await storedPenalties(database.db)).toEqual([]);
 });
+
+test('leaves statistics of what it imported, and no new ones after a small change', async () => {
+  const { connection } = database;
+  const countTuples = async () =>
+    (
+      await connection`select reltuples::integer as rows from pg_class
+      where oid in ('penalties'::regclass, 'player_names'::regclass) order by relname`
+    ).map(({ rows }) => rows);
+  await connection`truncate player_names`;
+  const lines = Array.from({ length: 100 }, (_, index) => ({
+    ...ban,
+    source_id: index,
+    player_name: `Player ${index}`,
+  }));
+  await importLines(lines);
+  expect(await countTuples()).toEqual([100, 100]);
+  await importLines(Array.from({ length: 5 }, (_, index) => ({ ...ban, source_id: `new ${index}` })));
+  expect(await countTuples()).toEqual([100, 100]);
+});
