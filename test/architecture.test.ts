@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { dirname, join, normalize } from 'node:path';
 import { Glob } from 'bun';
+import packageJson from '../package.json';
 
 /** The programs and the folders that put the parts together. They see everything; nobody imports them but one another. */
 const COMPOSITION = [
@@ -58,20 +59,28 @@ const HOMES: Record<string, string[]> = {
   standardwebhooks: ['src/events/webhooks/message.ts'],
   'drizzle-orm': ['src/db/', 'src/queries/', 'src/demo/community.ts'],
   commander: ['src/cli.ts', 'src/cli/'],
+  bowser: ['api/web/request/session.ts'],
+  dataloader: ['src/steam/bans.ts', 'src/poll/poller.ts'],
+  'fastest-levenshtein': ['src/domain/text/misspelling.ts', 'api/http/near-misses.ts'],
+  'lru-cache': ['src/steam/', 'src/live/', 'src/charts/', 'api/', 'bot/', 'media/'],
+  pino: ['src/runtime/log.ts'],
 };
+/** Their types may be named anywhere. */
+const TYPES_ANYWHERE = ['pino'];
 
-type Import = { file: string; target: string; isInternal: boolean };
+type Import = { file: string; target: string; isInternal: boolean; isType: boolean };
 
 async function listImports(): Promise<Import[]> {
   const imports: Import[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
     const code = await Bun.file(file).text();
-    for (const match of code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
-      const specifier = match[1] ?? '';
+    for (const match of code.matchAll(/^(import type )?.*?(?:from|import)\s*\(?\s*'([^']+)'/gm)) {
+      const specifier = match[2] ?? '';
       const isInternal = specifier.startsWith('.');
       imports.push({
         file,
         isInternal,
+        isType: match[1] !== undefined,
         target: isInternal ? normalize(join(dirname(file), specifier)) : specifier,
       });
     }
@@ -114,14 +123,39 @@ test('no circle of files', () => {
 });
 
 test('each package has one home', () => {
-  const wrong = imports.filter(({ file, target, isInternal }) => {
-    if (isInternal) return false;
+  const wrong = imports.filter(({ file, target, isInternal, isType }) => {
+    if (isInternal || (isType && TYPES_ANYWHERE.includes(target))) return false;
     const home = Object.entries(HOMES).find(
       ([name]) => target === name || target.startsWith(name.endsWith('/') ? name : `${name}/`),
     )?.[1];
     return home !== undefined && !home.some((place) => file.startsWith(place));
   });
   expect(wrong.map(show)).toEqual([]);
+});
+
+test('each dependency has a home', () => {
+  const isAtHome = (name: string) =>
+    Object.keys(HOMES).some((home) => name === home || (home.endsWith('/') && name.startsWith(home)));
+  expect(Object.keys(packageJson.dependencies).filter((name) => !isAtHome(name))).toEqual([]);
+});
+
+/** Of Node and discord.js. */
+const FOREIGN_NAMES = ['monitorEventLoopDelay', 'escapeMarkdown'];
+
+test('comments name only what exists', async () => {
+  const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*$/gm;
+  const words = new Set(FOREIGN_NAMES);
+  const named: { file: string; name: string }[] = [];
+  for (const file of new Glob('{src,api,bot,media,test}/**/*.{ts,tsx}').scanSync('.')) {
+    const text = await Bun.file(file).text();
+    for (const [word] of text.replace(COMMENT, ' ').matchAll(/\w+/g)) words.add(word);
+    for (const [comment] of text.matchAll(COMMENT)) {
+      const names = comment.matchAll(/\{@link (?:\w+\.)*(\w+)\}|`([a-z]+[A-Z]\w*)(?:\(\))?`/g);
+      for (const [, link, code] of names) named.push({ file, name: link ?? code ?? '' });
+    }
+  }
+  expect(named.length).toBeGreaterThan(200);
+  expect(named.filter(({ name }) => !words.has(name))).toEqual([]);
 });
 
 test.each([

@@ -12,7 +12,7 @@ import { pinButton, uncheckedLine, updatedLine } from './server-card.ts';
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;
 
-/** All servers, in the order of `listServerViews`, with totals, and menus that open the card of one. */
+/** All servers, in the order of `compareServerViews`, with totals, and menus that open the card of one. */
 export function serverList(
   servers: readonly ServerView[],
   { texts, pages, offersPin }: { texts: Texts; pages: SitePages; offersPin: boolean },

@@ -1,5 +1,5 @@
 import type { penalties } from '../db/schema/penalties.ts';
-import type { PenaltyType } from '../domain/penalty.ts';
+import { PENALTY_TYPES, type PenaltyType } from '../domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../domain/steam-id.ts';
 import { FLAGGED, MEMBER, PEOPLE, type Person, personAt } from './people.ts';
 import { below, chance, pick } from './random.ts';
@@ -15,8 +15,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 3.2 * 365;
 
-/** Bans are the most frequent. */
-const TYPES: readonly PenaltyType[] = ['ban', 'ban', 'ban', 'mute', 'gag', 'silence', 'warn'];
+/** How often each occurs. */
+const SHARES: Record<PenaltyType, number> = { ban: 3, mute: 1, gag: 1, silence: 1, warn: 1 };
+const TYPES = PENALTY_TYPES.flatMap((type) => Array<PenaltyType>(SHARES[type]).fill(type));
 
 /** Minutes; 0 is permanent. */
 const DURATIONS: Record<PenaltyType, readonly number[]> = {

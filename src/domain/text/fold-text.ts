@@ -1,7 +1,7 @@
 /**
  * Lower case without diacritics, so that `zoltan` matches `Zoltán` in any Unicode normalization, and `Ａｌａ` is `ala`.
  * Format characters (joiners, direction marks) are removed.
- * The database folds names in the same way: function `fold_text` of the migration `player_names`.
+ * The database folds names in the same way: function `fold_text` of the migration `0003_names`.
  */
 export function foldText(text: string): string {
   return text
