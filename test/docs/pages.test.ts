@@ -33,6 +33,13 @@ test('CONTRIBUTING says of each dependency what it is for', () => {
   expect(named).toEqual(Object.keys(packageJson.dependencies));
 });
 
+test('versions of packages are exact', () => {
+  const { dependencies, devDependencies, optionalDependencies } = packageJson;
+  const versions = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
+  const loose = versions.filter(([, version]) => !/^(npm:\S+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+  expect(loose).toEqual([]);
+});
+
 test('the tree of the README names the folders that there are', () => {
   const [tree = ''] = /^```\nsrc\/[\s\S]*?^```$/m.exec(readPage('README.md')) ?? [];
   let top = '';
