@@ -23,8 +23,8 @@ const CHECK_EVERY_MS = 200;
 const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
   'not-audio':
     'it is not audio in a format we can use: MP3, WAV, FLAC, Ogg, AAC, M4A, MP4, Matroska, WebM, AIFF or CAF',
-  unreadable: 'the file is damaged, or has no sound in it',
-  silent: 'there is nothing to hear in its first 75 seconds',
+  unreadable: 'the file is damaged, or none of its audio tracks can be used',
+  silent: 'there is nothing to hear in the first 75 seconds of any of its audio tracks',
   'start-after-end': 'there is nothing to hear after the start that was asked for',
   'too-complex': 'it takes more processor time or memory than a sound may',
   'timed-out': `a step of processing took longer than ${RENDER_TIMEOUT_SECONDS} seconds, three times: is the machine busy?`,

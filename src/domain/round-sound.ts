@@ -19,8 +19,8 @@ export const RENDER_TIMEOUT_SECONDS = 30;
 /**
  * Why an upload could not be processed; each transport has its own texts for players.
  * - `not-audio`: no audio format that we accept.
- * - `unreadable`: it looks like audio, but cannot be decoded.
- * - `silent`: nothing in it can be heard.
+ * - `unreadable`: it looks like audio, but no track can be decoded.
+ * - `silent`: nothing can be heard in any of the tracks that are tried.
  * - `start-after-end`: nothing can be heard from where the uploader wanted it to begin.
  * - `too-complex`: decoding it takes more processor time or memory than a sound may.
  * - `timed-out`: a step of it took longer than {@link RENDER_TIMEOUT_SECONDS}, three times.

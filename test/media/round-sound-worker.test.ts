@@ -56,6 +56,7 @@ test('an upload gets its response before it is rendered, then it is published un
       steamId64: PLAYER,
       title: 'Fanfara.wav',
       sha256: ready?.sha256 ?? '',
+      voiceSha256: ready?.voiceSha256 ?? '',
       isServed: true,
     },
   ]);

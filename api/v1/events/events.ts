@@ -57,7 +57,7 @@ const ChangesModel = successModel('PenaltyChanges', {
 const EventStreamModel = t.String({
   $id: 'EventStream',
   description:
-    'Server-sent events. For penalties, `id` is the cursor and `data` a PenaltyChange. Other events have no `id`: for servers, `data` is `{"type", "occurred_at", "server"}`; for a round-end sound that was published, replaced or removed, `{"type", "occurred_at", "steamid64", "has_sound", "v"}`, where `v` is that of the URL, or null. A comment every 15 seconds keeps the connection open.',
+    'Server-sent events. For penalties, `id` is the cursor and `data` a PenaltyChange. Other events have no `id`: for servers, `data` is `{"type", "occurred_at", "server"}`; for a round-end sound that was published, replaced or removed, `{"type", "occurred_at", "steamid64", "has_sound", "v", "voice_v"}`, where `v` is that of the URL and `voice_v` that of the voice URL, or null. A comment every 15 seconds keeps the connection open.',
   examples: [
     'id: 5f0c9a1b-4211\nevent: penalty.created\ndata: {"cursor":"5f0c9a1b-4211","type":"penalty.created","occurred_at":"2026-11-21T10:00:00+00:00","penalty":{"id":4211}}\n\n',
   ],

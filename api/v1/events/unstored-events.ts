@@ -43,11 +43,15 @@ export function soundEvents(
   after: readonly ReadyRoundSound[],
   now: Date,
 ): StreamedEvent[] {
-  const event = (steamid64: string, version: string | null | undefined) => {
+  const version = (sha256: string | null | undefined) => (sha256 ? soundVersion(sha256) : null);
+  const event = (steamid64: string, sound?: ReadyRoundSound) => {
     const type = 'sound.changed';
     const occurred_at = formatTimestamp(now);
-    const has_sound = version !== undefined;
-    return { type, data: { type, occurred_at, steamid64, has_sound, v: version ?? null } } as const;
+    const versions = { v: version(sound?.sha256), voice_v: version(sound?.voiceSha256) };
+    return {
+      type,
+      data: { type, occurred_at, steamid64, has_sound: sound !== undefined, ...versions },
+    } as const;
   };
   const keyOf = ({ id, sha256 }: ReadyRoundSound) => `${id} ${sha256}`;
   const keys = new Set(before.map(keyOf));
@@ -55,7 +59,7 @@ export function soundEvents(
   const players = new Set(after.map(({ steamId64 }) => steamId64));
   const removedSounds = before.filter(({ steamId64, isServed }) => isServed && !players.has(steamId64));
   return [
-    ...publishedSounds.map(({ steamId64, sha256 }) => event(steamId64, sha256 && soundVersion(sha256))),
-    ...removedSounds.map(({ steamId64 }) => event(steamId64, undefined)),
+    ...publishedSounds.map((sound) => event(sound.steamId64, sound)),
+    ...removedSounds.map(({ steamId64 }) => event(steamId64)),
   ];
 }

@@ -13,7 +13,7 @@ import { recordAudit } from '../audit-log.ts';
 
 export type RoundSound = typeof roundSounds.$inferSelect;
 /** `isServed`: whether the player may have one, so that others hear it. */
-export type ReadyRoundSound = Pick<RoundSound, 'id' | 'steamId64' | 'title' | 'sha256'> & {
+export type ReadyRoundSound = Pick<RoundSound, 'id' | 'steamId64' | 'title' | 'sha256' | 'voiceSha256'> & {
   isServed: boolean;
 };
 
@@ -25,9 +25,9 @@ export async function listReadySounds(
   db: Db,
   audience: SoundAudience = 'everyone',
 ): Promise<ReadyRoundSound[]> {
-  const { id, steamId64, title, sha256 } = roundSounds;
+  const { id, steamId64, title, sha256, voiceSha256 } = roundSounds;
   const rows = await db
-    .select({ id, steamId64, title, sha256, rights })
+    .select({ id, steamId64, title, sha256, voiceSha256, rights })
     .from(roundSounds)
     .leftJoin(users, eq(users.steamId64, roundSounds.steamId64))
     .where(eq(roundSounds.status, 'ready'));

@@ -51,7 +51,7 @@ test('sounds add publishes a file and tells what came of it; list and remove fol
 test('sounds add says why a file does not become a sound, and ends with 1', async () => {
   const added = await run('sounds', 'add', '--steamid64', PLAYER, join(folder.path, 'silence.wav'));
   expect(added).toMatchObject({ code: 1, stdout: '' });
-  expect(added.stderr).toContain('No sound was made: there is nothing to hear in its first 75 seconds');
+  expect(added.stderr).toContain('No sound was made: there is nothing to hear in the first 75 seconds');
 });
 
 test('sounds add refuses a player whom SOUND_FOR allows no sound, and stores nothing', async () => {

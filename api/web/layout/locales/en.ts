@@ -328,8 +328,9 @@ export const en = {
     failures: {
       'not-audio': 'This is not an audio file we can use. Try MP3, WAV, FLAC, OGG, M4A or MP4.',
       unreadable:
-        'The file is damaged or has no sound in it. Try exporting it again from the program it was made with.',
-      silent: 'Nothing can be heard in the first 75 seconds: the file is silent or far too quiet.',
+        'The file is damaged, or none of its audio tracks can be used. Try exporting it again from the program it was made with.',
+      silent:
+        'Nothing can be heard in the first 75 seconds of any of its audio tracks: they are silent or far too quiet.',
       'start-after-end': 'Nothing can be heard after the start you chose. Choose an earlier one.',
       'too-complex': 'This file takes too much time or memory to process. Try a shorter one.',
       'timed-out': `Processing took longer than ${RENDER_TIMEOUT_SECONDS} seconds, three times. The site is busy: please try again later.`,

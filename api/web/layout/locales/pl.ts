@@ -288,9 +288,9 @@ export const pl: Texts = {
       'not-audio':
         'To nie jest plik dźwiękowy, którego możemy użyć. Spróbuj MP3, WAV, FLAC, OGG, M4A lub MP4.',
       unreadable:
-        'Plik jest uszkodzony albo nie zawiera dźwięku. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
+        'Plik jest uszkodzony albo nie da się użyć żadnej z jego ścieżek dźwiękowych. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
       silent:
-        'Nic nie słychać (sprawdzamy pierwsze 75 sekund): jest tam cisza albo dźwięk jest o wiele za cichy.',
+        'W żadnej ścieżce dźwiękowej nic nie słychać (sprawdzamy pierwsze 75 sekund): jest tam cisza albo dźwięk jest o wiele za cichy.',
       'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
       'too-complex':
         'Przetworzenie tego pliku trwa zbyt długo lub wymaga zbyt wiele pamięci. Spróbuj z krótszym plikiem.',

@@ -219,19 +219,19 @@ test('sends which sounds were published, replaced and removed', async () => {
     await waitFor(() => stream.events.length >= expected.length);
     expect(stream.events.map(({ data }) => data)).toEqual(expected);
   };
-  await insertReadySound(db, player, 'one.wav');
-  await expectEvent({ has_sound: true, v: 'a1'.repeat(8) });
+  await insertReadySound(db, player, 'one.wav', { voiceSha256: 'c3'.repeat(32) });
+  await expectEvent({ has_sound: true, v: 'a1'.repeat(8), voice_v: 'c3'.repeat(8) });
   const { text } = await service.ask(`/api/v1/players/roundsounds?steamids=${player}`);
   expect(text).toContain(`${player}.mp3?v=${'a1'.repeat(8)}"`);
   // An upload that is not published yet, or that failed, changes nothing.
   await insertReadySound(db, aSteamId(5), 'x.wav', { status: 'failed', failure: 'silent' });
   await db.transaction(async (tx) => {
     await tx.delete(roundSounds).where(eq(roundSounds.steamId64, player));
-    await insertReadySound(tx, player, 'two.wav', { sha256: 'b2'.repeat(32) });
+    await insertReadySound(tx, player, 'two.wav', { sha256: 'b2'.repeat(32), voiceSha256: null });
   });
-  await expectEvent({ has_sound: true, v: 'b2'.repeat(8) });
+  await expectEvent({ has_sound: true, v: 'b2'.repeat(8), voice_v: null });
   await db.delete(roundSounds).where(eq(roundSounds.steamId64, player));
-  await expectEvent({ has_sound: false, v: null });
+  await expectEvent({ has_sound: false, v: null, voice_v: null });
   stream.leave();
 });
 

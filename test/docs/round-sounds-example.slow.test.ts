@@ -1,0 +1,78 @@
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
+import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { aSteamId, insertReadySound } from '../support/database/builders.ts';
+import { createTestDatabase } from '../support/database/database.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { hash } from '../support/service/backups.ts';
+import { createServices, waitForOrigin } from '../support/service/program.ts';
+import { waitFor } from '../support/wait.ts';
+
+setDefaultTimeout(120_000);
+
+const hasMono = Bun.which('mcs') !== null && Bun.which('mono') !== null;
+if (!hasMono) console.warn('SKIPPED: the example for plugins, since there is no Mono');
+test('CI has Mono, so that the example for plugins is tried there', () => {
+  expect(hasMono || !process.env.CI).toBe(true);
+});
+
+const [PLAYER, NOBODY] = [aSteamId(1), aSteamId(2)];
+const { db, url } = await createTestDatabase();
+const port = findFreePort();
+const { folder, start } = createServices(url, {
+  PORT: String(port),
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
+});
+
+/** Publishes a voice file, which is text here, as the media role does. */
+async function publish(text: string, sha256 = hash(text)): Promise<void> {
+  const published = join(folder.path, 'storage/roundsound');
+  await Bun.write(join(published, '.next'), text);
+  await rename(join(published, '.next'), join(published, `${PLAYER}.voice.mp3`));
+  await db.transaction(async (tx) => {
+    await tx.delete(roundSounds).where(eq(roundSounds.steamId64, PLAYER));
+    await insertReadySound(tx, PLAYER, 'track.wav', { voiceSha256: sha256, voiceSizeBytes: text.length });
+  });
+}
+
+test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of changes', async () => {
+  await publish('before');
+  const origin = await waitForOrigin(start());
+  const program = join(folder.path, 'RoundSounds.exe');
+  await Bun.$`mcs -r:System.Net.Http -r:System.Runtime.Serialization -out:${program} docs/examples/RoundSounds.cs`;
+  const example = Bun.spawn(['mono', program, `${origin}/api/v1`], { stdin: 'pipe', stdout: 'pipe' });
+  afterAll(() => example.kill());
+  let output = '';
+  const read = (async () => {
+    for await (const chunk of example.stdout) output += Buffer.from(chunk).toString();
+  })();
+  /** Tells what happens in the game. @returns the lines that follow it. */
+  const tell = async (line: string, expected: RegExp): Promise<void> => {
+    await waitFor(async () => {
+      output = '';
+      example.stdin.write(`${line}\n`);
+      example.stdin.flush();
+      await waitFor(() => output.includes('\n'));
+      return expected.test(output);
+    });
+  };
+  await tell(`map ${PLAYER},${NOBODY}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
+  await tell(`end ${PLAYER}`, /^play 6 bytes$/m);
+  await tell(`end ${NOBODY}`, /^silence$/m);
+  // The response is 304 now, as nothing has changed.
+  await tell(`map ${PLAYER},${NOBODY}`, new RegExp(`^ready: ${PLAYER}$`, 'm'));
+
+  await publish('a new sound');
+  await tell(`end ${PLAYER}`, /^play 11 bytes$/m);
+  // What is not the file of its hash is not played.
+  await publish('another one', hash('something else'));
+  await waitFor(() => output.includes('ready'));
+  await tell(`end ${PLAYER}`, /^play 11 bytes$/m);
+  await db.delete(roundSounds);
+  await tell(`end ${PLAYER}`, /^silence$/m);
+  example.stdin.end();
+  expect(await example.exited).toBe(0);
+  await read;
+});
