@@ -200,7 +200,7 @@ function failureNotice(
   const errorId = randomBytes(4).toString('hex');
   const fields = { err: error, errorId, interaction: name };
   if (error instanceof Unavailable || error instanceof TimeLimitExceeded || isDatabaseOutage(error)) {
-    log.warn(fields, 'a response needs the database or a service that is unreachable');
+    log.warn(fields, 'a response needs the database or a service that is unreachable or busy');
     return noticeMessage(refusals.unavailable(errorId), COLOURS.danger);
   }
   log.error(fields, 'a response failed');
