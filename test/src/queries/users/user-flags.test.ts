@@ -294,7 +294,7 @@ async function listFlags(steamId64: SteamId64) {
 describe.each(USER_FLAG_NAMES)('%s', (flag) => {
   const column = USER_FLAGS[flag];
 
-  test('%s is derived from what sources give, and every process is notified', async () => {
+  test(`${flag} is derived from what sources give, and every process is notified`, async () => {
     await insertUser(db, 1);
     const notified = Promise.withResolvers<string>();
     const subscription = await connection.listen('changed', notified.resolve);
@@ -306,7 +306,7 @@ describe.each(USER_FLAG_NAMES)('%s', (flag) => {
     expect(await listFlags(NAMED)).toEqual([]);
   });
 
-  test('counts as given by hand to a user who is inserted or saved with it', async () => {
+  test(`${flag} counts as given by hand to a user who is inserted or saved with it`, async () => {
     await insertUser(db, 1, { [column]: true });
     await saveUser(db, BEFORE, { changes: { [column]: true }, actor: 'operator' });
     for (const steamId64 of [NAMED, BEFORE]) {
