@@ -138,6 +138,15 @@ describe('roles that are given', () => {
     await waitFor(async () => (await storedRow(member.discordId)) === undefined);
   });
 
+  test('follow a change that comes while others are being given', async () => {
+    const member = await aMember();
+    fake.fail({ matches: new RegExp(`^PUT .*${member.discordId}/roles/${LINKED}`), response: 'lost' });
+    await hasRoles(member.discordId, LINKED);
+    await saveUser(db, member.user.steamId64, { changes: { hasSvip: true }, actor: 'operator' });
+    fake.clearFaults();
+    await hasRoles(member.discordId, LINKED, VIP);
+  });
+
   test('stay with people who were never linked', async () => {
     const stranger = nextSnowflake();
     guild.setMember(stranger, [LINKED, BANNED]);
