@@ -139,13 +139,15 @@ export async function registerCommands(
     const keys = new Set(definitions.map(keyOf));
     let commands = toCommands(await rest.get(route));
     const isComplete = keys.isSubsetOf(new Set(commands.map(keyOf)));
-    const isChanged = isForced || !isComplete || (await findSetting(db, SETTING)) !== key;
+    const stored = (await findSetting(db, SETTING)) ?? '';
+    const isChanged = isForced || !isComplete || stored !== key;
     if (isChanged) {
       commands = toCommands(await rest.put(route, { body: definitions }));
-      const guilds = guildIds ?? (await listGuildIds(rest));
-      for (const other of [GLOBAL, ...guilds].filter((id) => id !== scope)) {
-        await removeCommands(rest, routeOf(applicationId, other), keys);
-      }
+      const [storedApplication, storedScope = GLOBAL] = stored.split(' ');
+      const others = new Set([GLOBAL, ...(guildIds ?? (await listGuildIds(rest)))]);
+      if (storedApplication === applicationId) others.add(storedScope);
+      others.delete(scope);
+      for (const other of others) await removeCommands(rest, routeOf(applicationId, other), keys);
       await saveSetting(db, SETTING, key);
     }
     return { isChanged, commands: definitions.length, scope, ids: idsOf(commands) };
@@ -171,9 +173,12 @@ function idsOf(commands: readonly APIApplicationCommand[]): CommandIds {
   return Object.fromEntries(slashCommands.map(({ name, id }) => [name, id]));
 }
 
-/** The guilds of the bot, the first 200 of them. */
+/** The guilds of the bot, the first 200 of them; none where `DISCORD_API_URL` does not offer them. */
 async function listGuildIds(rest: REST): Promise<string[]> {
-  const guilds = await rest.get(Routes.userGuilds());
+  const guilds = await rest.get(Routes.userGuilds()).catch((error) => {
+    if (isDiscordRefusal(error) && error.status === 404) return [];
+    throw error;
+  });
   if (!Array.isArray(guilds)) throw new Unavailable("Discord's response is not a list of guilds");
   return guilds.map(({ id }) => String(id));
 }
