@@ -108,6 +108,8 @@ export function openSession(
 
 /** query_canceled: the time limit on statements. */
 export const BUSY_CODE = '57014';
+/** too_many_connections: those of the server, of the database or of the role. */
+export const FULL_CODE = '53300';
 
 /** Codes of the driver, the system and PostgreSQL for an outage. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const OUTAGE_CODES = new Set([
@@ -129,7 +131,7 @@ const OUTAGE_CODES = new Set([
   '3D000', // invalid_catalog_name: the database was renamed or dropped
   '40001', // serialization_failure: on a replica, a conflict with what it replays
   '53100', // disk_full: reads still work
-  '53300', // too_many_connections
+  FULL_CODE,
   BUSY_CODE,
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
@@ -154,7 +156,7 @@ export class DatabaseBusy extends Error {
 export function databaseTroubleOf(error: unknown): 'busy' | 'unreachable' | undefined {
   const code = outageCodeOf(error);
   if (code === undefined) return undefined;
-  return code === BUSY_CODE ? 'busy' : 'unreachable';
+  return code === BUSY_CODE || code === FULL_CODE ? 'busy' : 'unreachable';
 }
 
 /** Whether a query failed because the database is busy or unreachable, not because the query is wrong. */

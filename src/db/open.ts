@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { errorCauses, errorCode, InvalidInput, Unavailable } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
-import { BUSY_CODE, CERTIFICATE_CODE, outageCodeOf } from './client.ts';
+import { BUSY_CODE, CERTIFICATE_CODE, FULL_CODE, outageCodeOf } from './client.ts';
 import { type Database, openDatabase } from './database.ts';
 import { startEmbeddedPostgres } from './embedded/cluster.ts';
 import { migrateDatabase } from './migrate.ts';
@@ -78,7 +78,6 @@ const OPERATORS_CODES = new Set([
 ]);
 
 const DISK_FULL = '53100';
-const FULL = '53300';
 
 /**
  * Turns the error of a database that could not be opened or migrated, or was lost during the start, into one line;
@@ -91,7 +90,7 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddre
   for (const cause of errorCauses(error)) {
     if (cause instanceof Unavailable || cause instanceof InvalidInput) return cause;
     const code = errorCode(cause);
-    if (code === FULL)
+    if (code === FULL_CODE)
       return new Unavailable(`${name} accepts no more connections: ${cause.message} (${server})`, {
         cause: error,
       });
@@ -109,7 +108,7 @@ export function toOpenFailure(error: unknown, { url, isEmbedded }: DatabaseAddre
 export function describeOutage(error: unknown): string | undefined {
   const code = outageCodeOf(error);
   if (code === DISK_FULL) return "The database's disk is full: make room and try again";
-  if (code === FULL) return 'The database accepts no more connections: try again';
+  if (code === FULL_CODE) return 'The database accepts no more connections: try again';
   if (code === BUSY_CODE) return 'The database is busy: try again';
   return code === undefined ? undefined : 'The database became unreachable: try again';
 }

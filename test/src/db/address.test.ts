@@ -3,7 +3,7 @@ import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, connect as dial } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, INSTANCE, isDatabaseOutage } from '../../../src/db/client.ts';
+import { connect, databaseTroubleOf, INSTANCE, isDatabaseOutage } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { toOpenFailure } from '../../../src/db/open.ts';
 import { openTestServer } from '../../support/database/test-server.ts';
@@ -66,7 +66,7 @@ test('a role that has all its connections is told so', async () => {
   await first`select 1`;
   const second = connect(url.href, { max: 1 });
   const failure = await second`select 1`.catch((error: unknown) => error);
-  expect(isDatabaseOutage(failure)).toBe(true);
+  expect(databaseTroubleOf(failure)).toBe('busy');
   expect(toOpenFailure(failure, { url: url.href, isEmbedded: false })).toMatchObject({
     message: `The database of DATABASE_URL accepts no more connections: too many connections for role "limited" (${url.host})`,
   });
