@@ -5,6 +5,7 @@ import type { MirrorMetrics } from '../src/import/rounds.ts';
 import type { ReadHistory } from '../src/live/server-history.ts';
 import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
+import { createAppealNews } from './appeal-news.ts';
 import type { CommandDeps } from './command.ts';
 import { createCommandMentions } from './command-mentions.ts';
 import { createFeeds } from './feeds/feeds.ts';
@@ -94,6 +95,7 @@ export function createBot(deps: BotDeps): Bot {
   const moderators = createModeratorRule(parts);
   const feeds = createFeeds({ ...parts, moderators });
   const notifications = createNotifications(parts);
+  const appealNews = deps.takesAppeals ? createAppealNews(parts) : undefined;
   const dispatcher = createDispatcher({
     ...parts,
     commandDeps: {
@@ -125,6 +127,7 @@ export function createBot(deps: BotDeps): Bot {
       moderators.start();
       feeds.start();
       notifications.start();
+      appealNews?.start();
       if (deps.showsPresence) presence.start();
       runningRoles ??= memberRoles?.run(userId, stopping.signal);
       registration.start(guildIds);
@@ -143,13 +146,17 @@ export function createBot(deps: BotDeps): Bot {
         liveStatus.stop(),
         feeds.stop(),
         notifications.stop(),
+        appealNews?.stop(),
         runningRoles,
         registration.stop(),
       ]);
       await withTimeLimit(draining, parts.timings.drainMs).catch(() => undefined);
       await connection.stop();
     },
-    wakeFeeds: feeds.wake,
+    wakeFeeds: () => {
+      appealNews?.wake();
+      return feeds.wake();
+    },
     wakeRoles: (players) => memberRoles?.wake(players),
     health: () => ({
       ...connection.health(),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
-import { RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
+import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
 import { type MessageView, noticeMessage, rowsOf } from './embeds/message.ts';
 import type { BotParts } from './parts.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
@@ -83,6 +83,11 @@ export async function sendDirectMessage(
     if (signal?.aborted) return;
     log.warn({ text, err: error }, 'a user could not be notified by direct message');
   }
+}
+
+/** Whether a direct message failed because the bot can never reach that person. */
+export function isInboxClosed(error: unknown): error is Error {
+  return isDiscordError(error, ...CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes.UnknownUser);
 }
 
 /** Whether an edit failed because the message is deleted, or belongs to the bot's former application. */

@@ -1,4 +1,3 @@
-import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes } from 'discord.js';
 import {
   type DiscordNotification,
   finishNotification,
@@ -11,9 +10,8 @@ import { button, type MessageView, row } from './embeds/message.ts';
 import { playersReached } from './feeds/server-feed.ts';
 import { toCustomId } from './interactions/custom-id.ts';
 import { localizationOf } from './locales/localization.ts';
-import { openDirectChannel, postMessage, toNonce } from './messages.ts';
+import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './messages.ts';
 import type { BotParts } from './parts.ts';
-import { isDiscordError } from './rest.ts';
 
 /** Changes within this time cause one check. */
 const GATHER_MS = 50;
@@ -70,7 +68,7 @@ export function createNotifications(parts: BotParts): Notifications {
   }
 
   async function handleFailure(discordId: string, error: unknown): Promise<void> {
-    if (isDiscordError(error, ...INBOX_CLOSED)) {
+    if (isInboxClosed(error)) {
       await removeNotifications(db, discordId).catch(() => undefined);
       return;
     }
@@ -99,6 +97,3 @@ export function createNotifications(parts: BotParts): Notifications {
     },
   };
 }
-
-/** Discord's codes for people whom the bot can never reach. */
-const INBOX_CLOSED = [...CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes.UnknownUser];

@@ -1,22 +1,25 @@
-import { eq, inArray, max, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNull, max, or, sql } from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
 import { serverMapPeriods, serverSamples, servers } from '../db/schema/servers.ts';
 import { settings } from '../db/schema/settings.ts';
+import type { StaffAction } from '../domain/appeal.ts';
+import { actOnAppeal, openAppeal } from '../queries/appeals.ts';
 import { createPenalties } from './penalties.ts';
-import { FLAGGED, MODERATOR, personAt } from './people.ts';
+import { FLAGGED, MEMBER, MODERATOR, personAt } from './people.ts';
 import { below } from './random.ts';
 import { countDemoPlayers, DEMO_SERVERS } from './servers.ts';
 
 const HISTORY_DAYS = 14;
 const SAMPLE_MS = 300_000;
 const MAP_MS = 2_700_000;
+const DAY_MS = 86_400_000;
 const MARKER = 'demo.community';
 
 /**
- * Creates the demo's servers, users and penalties once, in one transaction; a second call changes nothing.
+ * Creates the demo's servers, users, penalties and appeals once, in one transaction; a second call changes nothing.
  * @param now the time that ages and active penalties are relative to.
  * @returns whether they were created now.
  */
@@ -40,6 +43,7 @@ export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
     await tx.insert(users).values(createUsers(now));
     const serverIds = rows.map(({ id }) => id);
     await tx.insert(penalties).values(createPenalties(serverIds, now));
+    await createAppeals(tx, now);
     await tx.insert(settings).values({ key: MARKER, value: now.toISOString() });
     return true;
   });
@@ -137,4 +141,43 @@ function createUsers(now: Date): (typeof users.$inferInsert)[] {
       }),
     };
   });
+}
+
+/** Texts of players, and what staff did then. */
+const APPEALS: { text: string; response?: { action: StaffAction; text: string } }[] = [
+  { text: 'I was lagging, not cheating. There is a demo of the round on my profile.' },
+  {
+    text: 'To mój młodszy brat grał na moim koncie. Proszę o drugą szansę.',
+    response: { action: 'asked', text: 'Kiedy dokładnie grał i skąd o tym wiesz?' },
+  },
+  {
+    text: 'Everybody shouts on this server, why was only I punished for it?',
+    response: { action: 'denied', text: 'You had been warned twice that evening.' },
+  },
+];
+
+/** Creates appeals in different states, the first one by the demo's member. */
+async function createAppeals(tx: Db, now: Date): Promise<void> {
+  const isLasting = or(isNull(penalties.endsAt), gt(penalties.endsAt, new Date(now.getTime() + DAY_MS)));
+  const rows = await tx
+    .select({ userId: users.id, steamId64: users.steamId64, penaltyId: penalties.id })
+    .from(users)
+    .innerJoin(penalties, eq(penalties.playerSteamId, users.steamId64))
+    .where(and(eq(penalties.status, 'ACTIVE'), isLasting))
+    .orderBy(users.id, penalties.id);
+  const targets = [...new Map(rows.map((row) => [row.userId, row])).values()];
+  const idOf = (position: number) => personAt(position).steamId64;
+  const isOfMember = ({ steamId64 }: (typeof targets)[number]) => steamId64 === idOf(MEMBER);
+  const [staff] = await tx
+    .select()
+    .from(users)
+    .where(eq(users.steamId64, idOf(MODERATOR)));
+  const others = targets.filter((target) => !isOfMember(target) && target.userId !== staff?.id);
+  for (const [index, { userId, penaltyId }] of [...targets.filter(isOfMember), ...others].entries()) {
+    const appeal = APPEALS[index];
+    if (!appeal || !staff) return;
+    const opening = { penaltyId, userId, now, wantsMessages: false, againDays: 0, locale: 'en' } as const;
+    const id = await openAppeal(tx, { ...opening, text: appeal.text });
+    if (appeal.response) await actOnAppeal(tx, id, { ...appeal.response, userId: staff.id, now });
+  }
 }

@@ -17,6 +17,7 @@ import {
   whyNoAppeal,
 } from '../domain/appeal.ts';
 import { Forbidden, NotFound } from '../domain/errors.ts';
+import type { Language } from '../domain/language.ts';
 import type { PenaltyType } from '../domain/penalty.ts';
 import { mayReadRecords } from '../domain/rights/administrator.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
@@ -61,7 +62,8 @@ export async function openAppeal(
     userId,
     now,
     againDays,
-  }: Writing & { penaltyId: number; wantsMessages: boolean; againDays: number },
+    locale,
+  }: Writing & { penaltyId: number; wantsMessages: boolean; againDays: number; locale: Language },
 ): Promise<number> {
   const words = parseAppealText(text, APPEAL_LENGTH);
   await holdOffErasures(tx);
@@ -73,7 +75,7 @@ export async function openAppeal(
   if (refusal) throw new AppealRefused(refusal);
   const [appeal] = await tx
     .insert(appeals)
-    .values({ penaltyId, playerSteamId: user.steamId64, openedAt: now, wantsMessages })
+    .values({ penaltyId, playerSteamId: user.steamId64, openedAt: now, wantsMessages, locale })
     .returning();
   if (!appeal) throw new Error('the appeal was not inserted');
   await addMessage(tx, appeal, { kind: 'opened', text: words, userId, now });
@@ -231,6 +233,37 @@ async function settle(tx: Db, appeal: Appeal, now: Date): Promise<void> {
     isClosed ? { state: 'closed', decidedAt: now, news: 'closed' } : { carriedOutAt: now },
   );
   await recordEvent(tx, 'appeal.decided', presentAppeal(changed));
+}
+
+export type UntoldAppeal = {
+  id: number;
+  news: AppealNews;
+  locale: Language;
+  /** Null: the player has no linked account any more. */
+  discordId: string | null;
+};
+
+/** The appeals whose players have yet to be told something on Discord. */
+export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
+  const rows = await db
+    .select({ id: appeals.id, news: appeals.untold, locale: appeals.locale, discordId: users.discordId })
+    .from(appeals)
+    .leftJoin(users, eq(users.steamId64, appeals.playerSteamId))
+    .where(isNotNull(appeals.untold))
+    .orderBy(asc(appeals.id));
+  return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
+}
+
+/** Records that a player was told, unless there is other news meanwhile. */
+export async function finishAppealNews(
+  db: Db,
+  { id, news }: UntoldAppeal,
+  changes: Partial<Pick<Appeal, 'wantsMessages'>> = {},
+): Promise<void> {
+  await db
+    .update(appeals)
+    .set({ untold: null, ...changes })
+    .where(and(eq(appeals.id, id), eq(appeals.untold, news)));
 }
 
 /** All appeals of a player, the newest first. */

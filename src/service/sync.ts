@@ -24,8 +24,9 @@ import type { Context } from './context.ts';
 /** Subscribers receive an expiry within a minute, even after an outage of some seconds. */
 export const EXPIRY_EVENTS_MS = 15_000;
 
-/** How late an appeal follows its penalty. */
+/** How late an appeal follows the end of its penalty; other changes wake the loop. */
 const APPEALS_MS = 15_000;
+const APPEALS_GATHER_MS = 500;
 
 /** How late a flag may be found that was given until an earlier end than all others. */
 const MAX_FLAG_PAUSE_MS = 5000;
@@ -34,6 +35,7 @@ const MAX_FLAG_PAUSE_MS = 5000;
 export async function startSync({
   config,
   database,
+  changes,
   log,
   now,
   mirrorMetrics,
@@ -54,7 +56,13 @@ export async function startSync({
     work: () => recordExpiredPenalties(db, now()),
   });
   if (config.appeals) {
-    repeat({ name: 'settling appeals', everyMs: APPEALS_MS, work: () => settleAppeals(db, now()) });
+    const appeals = repeat({
+      name: 'settling appeals',
+      everyMs: APPEALS_MS,
+      gatherMs: APPEALS_GATHER_MS,
+      work: () => settleAppeals(db, now()),
+    });
+    changes.onChange('penalty_events', () => void appeals.wake());
   }
 
   const { simpleadmin, sourcebans, iks } = config.sources;

@@ -95,6 +95,7 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
               ...writing,
               ...settings,
               penaltyId: parsePenaltyId(id),
+              locale: visit.locale,
               wantsMessages: visit.form.has(WANTS_MESSAGES) && visit.user.discordId !== null,
             }),
         }),

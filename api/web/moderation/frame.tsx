@@ -27,10 +27,10 @@ export type Handler = (
 /** Shows a moderation page. */
 export type Show = (...request: Parameters<Handler>) => Promise<HtmlEscapedString>;
 
-const TABS = ['users', 'penalties', 'appeals', 'admins', 'sounds', 'webhooks', 'audit'] as const;
+const TABS = ['users', 'penalties', 'appeals', 'admins', 'sounds', 'webhooks', 'audit', 'guide'] as const;
 type Tab = (typeof TABS)[number];
 /** The tabs of moderators; administrators have all. */
-const RECORD_TABS: readonly Tab[] = ['penalties', 'appeals', 'admins'];
+const RECORD_TABS: readonly Tab[] = ['penalties', 'appeals', 'admins', 'guide'];
 
 type FrameProps = {
   site: Site;

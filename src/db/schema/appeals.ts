@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import type { AppealNews, AppealState, MessageKind } from '../../domain/appeal.ts';
+import { DEFAULT_LANGUAGE, type Language } from '../../domain/language.ts';
 import { users } from './accounts.ts';
 import { instant, steamId64 } from './columns.ts';
 
@@ -20,6 +21,8 @@ export const appeals = pgTable(
     carriedOutAt: instant('carried_out_at'),
     /** Whether the player wants direct messages on Discord. */
     wantsMessages: boolean('wants_messages').notNull(),
+    /** The language of the page on which it was opened, and of direct messages. */
+    locale: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
     /** What the player has yet to be told on Discord. */
     untold: text('untold').$type<AppealNews>(),
   },

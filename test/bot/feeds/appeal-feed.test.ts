@@ -26,7 +26,14 @@ async function open() {
     { playerSteamId: player.steamId64, playerName: `**Player** ${lastPlayer}` },
   ]);
   const penaltyId = ban?.id ?? 0;
-  const appeal = { penaltyId, text: TEXT, userId: player.id, now: new Date(), wantsMessages: false };
+  const appeal = {
+    penaltyId,
+    text: TEXT,
+    userId: player.id,
+    now: new Date(),
+    wantsMessages: false,
+    locale: 'en',
+  } as const;
   const id = await db.transaction((tx) => openAppeal(tx, { ...appeal, againDays: 30 }));
   const act = (action: 'asked' | 'accepted' | 'denied') =>
     db.transaction((tx) => actOnAppeal(tx, id, { action, text: TEXT, userId: staff.id, now: new Date() }));

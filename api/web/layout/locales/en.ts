@@ -361,6 +361,7 @@ export const en = {
       sounds: 'Sounds',
       webhooks: 'Webhooks',
       audit: 'Audit log',
+      guide: 'Help',
     },
     held: {
       title: 'Removals held back',

@@ -321,6 +321,7 @@ export const pl: Texts = {
       sounds: 'Dźwięki',
       webhooks: 'Webhooki',
       audit: 'Dziennik zdarzeń',
+      guide: 'Pomoc',
     },
     held: {
       title: 'Wstrzymane usunięcia',

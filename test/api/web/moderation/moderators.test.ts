@@ -108,6 +108,7 @@ test('moderators open penalties, admins, records and notes, members and visitors
     'GET /penalties',
     'GET /penalties/:id',
     'GET /admins',
+    'GET /guide',
     'GET /users/:steamid64',
     'POST /users/:steamid64/notes',
     'POST /users/:steamid64/notes/:id/delete',

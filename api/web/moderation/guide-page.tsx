@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { raw } from 'hono/html';
+import type { Language } from '../../../src/domain/language.ts';
+import { textsOf } from '../layout/locales/texts.ts';
+import { Frame, type Handler } from './frame.tsx';
+
+/** The pages of docs/ for moderators, by language. */
+const GUIDES: Record<Language, string> = {
+  en: readGuide('moderation.md'),
+  pl: readGuide('moderation.pl.md'),
+};
+
+/** The page for moderators, as docs/ has it, without links to other pages of docs/. */
+export const showGuide: Handler = async ({ site }, visit) => {
+  const html = Bun.markdown
+    .html(GUIDES[visit.locale])
+    .replace(/<a href="[\w-]+\.md[^"]*">(.*?)<\/a>/gs, '$1')
+    .replaceAll(/<(\/?)h1>/g, '<$1h2>');
+  return (
+    <Frame site={site} visit={visit} tab="guide">
+      <article class="card" aria-label={textsOf(visit.locale).moderation.tabs.guide}>
+        {raw(html)}
+      </article>
+    </Frame>
+  );
+};
+
+function readGuide(name: string): string {
+  return readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+}

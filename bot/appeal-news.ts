@@ -1,0 +1,77 @@
+import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../src/queries/appeals.ts';
+import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createAttempts } from './attempts.ts';
+import { noticeMessage } from './embeds/message.ts';
+import { localizationIn } from './locales/localization.ts';
+import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './messages.ts';
+import type { BotParts } from './parts.ts';
+
+/** Direct messages to players about their appeals: asked, accepted, denied, closed. */
+export type AppealNews = {
+  /** Called whenever the bot has logged in; the first call counts. */
+  start: () => void;
+  /** Called when appeals change. */
+  wake: () => void;
+  /** Aborts requests to Discord; who is still to be told is told by the next leader. */
+  stop: () => Promise<void>;
+};
+
+/** Creates them; nothing is read or sent before `start`. */
+export function createAppealNews(parts: BotParts): AppealNews {
+  const { db, rest, pages, log, timings } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const messenger = { rest, signal };
+  /** By the id of the appeal. */
+  const attempts = createAttempts<number>({ firstMs: 2 * timings.feedIntervalMs });
+  let loop: Loop | undefined;
+
+  async function check(): Promise<void> {
+    for (const untold of await listUntoldAppeals(db)) {
+      if (signal.aborted) return;
+      if (!attempts.isBackingOff(untold.id)) await tell(untold);
+    }
+  }
+
+  /** Sends one message; after a crash the next leader sends it again under the same nonce. */
+  async function tell(untold: UntoldAppeal): Promise<void> {
+    const { id, news, discordId, locale } = untold;
+    try {
+      if (discordId !== null) {
+        const { texts } = localizationIn(locale);
+        await postMessage(messenger, await openDirectChannel(messenger, discordId), {
+          message: noticeMessage(texts.appeal.news[news](pages.appeal(id, 'player'))),
+          nonce: toNonce('appeal', id, news),
+        });
+      }
+      attempts.succeeded(id);
+      await finishAppealNews(db, untold);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isInboxClosed(error)) {
+        await finishAppealNews(db, untold, { wantsMessages: false });
+        return;
+      }
+      const { isFirst } = attempts.failed(id, error);
+      if (isFirst)
+        log.warn({ err: error, appeal: id }, 'a player could not be told about an appeal: retrying');
+    }
+  }
+
+  return {
+    start: () => {
+      loop ??= startLoop({
+        name: 'telling players about appeals',
+        everyMs: timings.feedIntervalMs,
+        work: check,
+        log,
+      });
+    },
+    wake: () => void loop?.wake(),
+    stop: async () => {
+      stopping.abort();
+      loop?.stop();
+      await loop?.ended;
+    },
+  };
+}

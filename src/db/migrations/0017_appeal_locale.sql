@@ -1,0 +1,1 @@
+ALTER TABLE "appeals" ADD COLUMN "locale" text DEFAULT 'en' NOT NULL;
