@@ -71,8 +71,8 @@ type Sweep = {
 
 /** Wake-ups within this time cause one round. */
 const GATHER_MS = 250;
-/** After how many rounds the roles of the guild are read again. */
-const GUILD_ROUNDS = 6;
+/** The roles of the guild are read once in so many intervals. */
+const GUILD_INTERVALS = 6;
 /** If penalties of more players have changed, all members are compared. */
 const MAX_CHANGED_PLAYERS = 5000;
 /** The pauses after failures that are about one member. */
@@ -99,7 +99,7 @@ export function createMemberRoles(
   const sweepKey = JSON.stringify({ guildId, mapping });
   let botId = '';
   let guild: GuildRoles = { gives: [], missing: [] };
-  let roundsUntilGuild = 0;
+  let guildReadAtMs = Number.NEGATIVE_INFINITY;
   /** Players whose penalties have changed. */
   const changedPlayers = new Set<SteamId64>();
   /** Whether anybody may have changed. */
@@ -153,11 +153,10 @@ export function createMemberRoles(
   }
 
   async function checkGuild(signal: AbortSignal): Promise<void> {
-    roundsUntilGuild -= 1;
-    if (roundsUntilGuild > 0) return;
+    if (performance.now() - guildReadAtMs < GUILD_INTERVALS * intervalMs) return;
     const before = guild;
     guild = await readGuildRoles(rest, { guildId, botId, signal }, { flags: mapping, gives });
-    roundsUntilGuild = GUILD_ROUNDS;
+    guildReadAtMs = performance.now();
     comparesAll ||= !Bun.deepEquals(guild.gives, before.gives);
     const { missing } = guild;
     if (missing.join() === before.missing.join()) return;
@@ -168,6 +167,8 @@ export function createMemberRoles(
   /** Makes those next who were linked or have changed. */
   async function prepare(): Promise<void> {
     sweep ??= await findSweep();
+    // The clock was ahead.
+    if (sweep.endsAt.getTime() - now().getTime() > sweepMs) sweep = await beginSweep(false);
     if (!sweep.isAccepted && (await areRemovalsAccepted(db, 'discord'))) sweep = await beginSweep(true);
     const players = [...changedPlayers];
     changedPlayers.clear();

@@ -137,7 +137,7 @@ test('`bun run cli bot register` registers the commands again, beside the runnin
   fake.commands.clear();
   const register = (more: Record<string, string>) => runCli(['bot', 'register'], { ...env, ...more });
   expect(await register({})).toMatchObject({ code: 0, stdout: 'Registered 6 commands globally\n' });
-  expect(fake.commands.get('global')).toHaveLength(5);
+  expect(fake.commands.get('global')).toHaveLength(6);
   const without = await register({ DISCORD_TOKEN: '' });
   expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('DISCORD_TOKEN is not set')]);
   expect(await register({ DISCORD_TOKEN: 'wrong' })).toMatchObject({

@@ -130,6 +130,7 @@ test('names, options and descriptions are localised; permissions are a default o
       [
         ['penalties', 'Kary'],
         ['servers', 'Serwery'],
+        ['appeals', 'Odwołania'],
       ],
     ],
     ['types', 3, 'rodzaje', false, undefined],
