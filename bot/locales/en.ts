@@ -125,7 +125,7 @@ export const en = {
       description: 'Get a direct message when a server has enough players',
       on: {
         name: 'on',
-        description: 'Get a direct message when a server has that many players, once an hour at most',
+        description: 'A direct message when a server has that many players, once an hour at most',
         options: {
           server: { name: 'server', description: 'Server' },
           players: { name: 'players', description: 'How many players it takes' },

@@ -71,7 +71,7 @@ test('commands, options and choices have names and descriptions in a new languag
       if (!key.endsWith('_localizations')) visit(each);
     }
   };
-  expect(fake.commands.get('global')).toHaveLength(5);
+  expect(fake.commands.get('global')).toHaveLength(6);
   visit(fake.commands.get('global'));
   expect(missing).toEqual([]);
 });
