@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { hasCluster } from '../db/embedded/data-folder.ts';
+import { lacksCluster } from '../db/embedded/data-folder.ts';
 import { type DatabaseAddress, openAddress, openMigratedDatabase } from '../db/open.ts';
 import { toDemoConfig } from '../demo/config.ts';
 import { NotFound } from '../domain/errors.ts';
@@ -70,7 +70,7 @@ export function createSession(
 
   /** `DATA_DIR` may be relative to where the operator happens to be. */
   function requireCluster({ databaseUrl, dataDir }: Config): void {
-    if (databaseUrl !== undefined || hasCluster(dataDir)) return;
+    if (databaseUrl !== undefined || !lacksCluster(dataDir)) return;
     const folder = resolve(dataDir);
     if (onlyReads) {
       throw new NotFound(

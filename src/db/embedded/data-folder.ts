@@ -1,10 +1,11 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, truncateSync } from 'node:fs';
 import { chown, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { errorCode, hasErrorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { toFolderFailure } from '../../runtime/folder.ts';
 import { canEnter, findServerAccount, runAs, type ServerAccount } from './account.ts';
 
 /** The paths of a server's data and programs, and the account they run as. */
@@ -59,9 +60,17 @@ async function importBinaries(): Promise<Binaries> {
   }
 }
 
-/** Whether there is an embedded database under this `DATA_DIR`. */
-export function hasCluster(dataDir: string): boolean {
-  return existsSync(join(dataDir, 'postgres', 'PG_VERSION'));
+/**
+ * Whether nothing is where the embedded database of this `DATA_DIR` belongs, neither a database nor anything else.
+ * @throws {InvalidInput} when that cannot be read.
+ */
+export function lacksCluster(dataDir: string): boolean {
+  try {
+    return readdirSync(join(dataDir, 'postgres')).length === 0;
+  } catch (error) {
+    if (hasErrorCode(error, ['ENOENT', 'ENOTDIR'])) return errorCode(error) === 'ENOENT';
+    throw toFolderFailure(error, { setting: 'DATA_DIR', root: dataDir }, undefined, 'cannot be read');
+  }
 }
 
 /**
@@ -70,7 +79,7 @@ export function hasCluster(dataDir: string): boolean {
  */
 export async function openCluster(cluster: Cluster, log: Logger): Promise<string> {
   return withFileLock(cluster.lockFile, async () => {
-    if (!hasCluster(dirname(cluster.dir))) await initialiseCluster(cluster, log);
+    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) await initialiseCluster(cluster, log);
     if (!existsSync(cluster.passwordFile)) {
       throw new InvalidInput(
         `${cluster.passwordFile} is missing: put it back, or restore a backup into an empty DATA_DIR`,
@@ -81,10 +90,7 @@ export async function openCluster(cluster: Cluster, log: Logger): Promise<string
 }
 
 async function initialiseCluster(cluster: Cluster, log: Logger): Promise<void> {
-  const isUnused =
-    !existsSync(cluster.dir) ||
-    (statSync(cluster.dir).isDirectory() && readdirSync(cluster.dir).length === 0);
-  if (!isUnused)
+  if (!lacksCluster(dirname(cluster.dir)))
     throw new InvalidInput(`${cluster.dir} is not a database: move it away, or set another DATA_DIR`);
   log.info({ dir: cluster.dir }, 'creating a new embedded database');
   await removeUnfinished(cluster);

@@ -158,6 +158,9 @@ describe.skipIf(process.platform === 'win32')(
 describe('a folder that cannot be used ends the start with one line', () => {
   const embedded = { DATABASE_URL: '' };
   const list = ['servers', 'list'];
+  const add = ['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'];
+  /** The output of the operator's tool: what it is about to do, and why it cannot. */
+  const notCreated = (dir: string, text: string) => line(`Creating a new database in ${dir}\n${text}`);
 
   test('DATA_DIR is a file', async () => {
     const expected = line(`DATA_DIR="${file}" cannot be used: it is a file, not a folder`);
@@ -196,9 +199,10 @@ describe('a folder that cannot be used ends the start with one line', () => {
   test('DATA_DIR has characters that a shell would interpret', async () => {
     for (const name of ['a"b', 'a$(touch b)', 'a`b`', 'a\nb']) {
       const DATA_DIR = join(folder.path, name);
-      const refused = await failure('src/cli.ts', { DATA_DIR, ...embedded }, list);
+      const refused = await failure('src/cli.ts', { DATA_DIR, ...embedded }, add);
       expect(refused).toEqual(
-        line(
+        notCreated(
+          DATA_DIR,
           `DATA_DIR=${JSON.stringify(DATA_DIR)} cannot be used: PostgreSQL does not start in a path with ", $, \` or a line break`,
         ),
       );
@@ -209,10 +213,12 @@ describe('a folder that cannot be used ends the start with one line', () => {
   test.skipIf(!readOnly.isMounted)('ends the start in one line when a folder cannot be written', async () => {
     const { path } = readOnly;
     const because = 'it is on a file system that is read-only';
-    const ofData = line(`DATA_DIR="${path}" cannot be used: ${because}`);
-    expect(await failure('src/main.ts', { DATA_DIR: path })).toEqual(ofData);
-    expect(await failure('src/main.ts', { DATA_DIR: path, ...embedded })).toEqual(ofData);
-    expect(await failure('src/cli.ts', { DATA_DIR: path, ...embedded }, list)).toEqual(ofData);
+    const ofData = `DATA_DIR="${path}" cannot be used: ${because}`;
+    expect(await failure('src/main.ts', { DATA_DIR: path })).toEqual(line(ofData));
+    expect(await failure('src/main.ts', { DATA_DIR: path, ...embedded })).toEqual(line(ofData));
+    expect(await failure('src/cli.ts', { DATA_DIR: path, ...embedded }, add)).toEqual(
+      notCreated(path, ofData),
+    );
     expect(await failure('src/main.ts', { STORAGE_DIR: path })).toEqual(
       line(`STORAGE_DIR="${path}" cannot be used: ${because}`),
     );
@@ -227,6 +233,13 @@ describe('a folder that cannot be used ends the start with one line', () => {
     expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
       line(`DATA_DIR="${locked}" cannot be used: it is not writable by this user`),
     );
+    const foreign = join(folder.path, 'foreign');
+    const database = join(foreign, 'postgres');
+    await mkdir(database, { recursive: true });
+    await chmod(database, 0o000);
+    expect(await failure('src/cli.ts', { DATA_DIR: foreign, ...embedded }, list, { through })).toEqual(
+      line(`DATA_DIR="${foreign}" cannot be used: ${database} is not writable by this user`),
+    );
   });
 
   test.skipIf(process.getuid?.() !== 0)('their user has an id without a name', async () => {
@@ -238,8 +251,9 @@ describe('a folder that cannot be used ends the start with one line', () => {
       // It may enter the folders that this program is in.
       ...['--securebits=+no_setuid_fixup', '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'],
     ];
-    expect(await failure('src/cli.ts', { DATA_DIR: nameless, ...embedded }, list, { through })).toEqual(
-      line(
+    expect(await failure('src/cli.ts', { DATA_DIR: nameless, ...embedded }, add, { through })).toEqual(
+      notCreated(
+        nameless,
         'The embedded PostgreSQL needs a user with a name, and user id 54321 has none: add such a user, ' +
           "or install libnss-systemd for an account of systemd's DynamicUser",
       ),
@@ -254,19 +268,20 @@ describe('a folder that cannot be used ends the start with one line', () => {
       const { bavail, bsize } = await statfs(full.path);
       await Bun.write(join(full.path, 'other'), new Uint8Array(bavail * bsize));
       const password = join(env.DATA_DIR, 'postgres.password');
-      expect(await failure('src/cli.ts', env, list)).toEqual(
-        line(`DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
+      expect(await failure('src/cli.ts', env, add)).toEqual(
+        notCreated(env.DATA_DIR, `DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
       );
       // There is room for the first files, but not for all that initdb creates.
       full.resize(8 * 1024 * 1024);
-      const { code, stderr } = await failure('src/cli.ts', env, list);
+      const announced = `Creating a new database in ${env.DATA_DIR}`;
+      const { code, stderr } = await failure('src/cli.ts', env, add);
       expect([code, stderr.trimEnd().split('\n')]).toEqual([
         1,
-        [expect.stringContaining('No space left on device')],
+        [announced, expect.stringContaining('No space left on device')],
       ]);
 
       full.resize(200 * 1024 * 1024);
-      expect(await failure('src/cli.ts', env, list)).toEqual({ code: 0, stderr: '' });
+      expect(await failure('src/cli.ts', env, add)).toEqual({ code: 0, stderr: `${announced}\n` });
       expect((await Bun.file(password).text()).trim()).not.toBe('');
     },
   );
