@@ -128,7 +128,8 @@ describe('webhooks', () => {
   });
 
   test('webhooks add rejects an invalid webhook and lists what is allowed', async () => {
-    const types = 'penalty.created, penalty.changed, penalty.lifted, penalty.expired, penalty.removed';
+    const types =
+      'penalty.created, penalty.changed, penalty.lifted, penalty.expired, penalty.removed, appeal.opened, appeal.answered, appeal.decided';
     const cases: [string[], string][] = [
       [
         ['add', '--url', 'https://10.0.0.1/'],

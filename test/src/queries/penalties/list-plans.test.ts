@@ -77,8 +77,8 @@ test('PostgreSQL plans a page once and not for each value of its filters', async
   for (const filter of lists) {
     for (let page = 1; page <= 8; page++) await listPenalties(one.db, filter, { page, perPage: 7, now });
   }
-  const statements = await one.connection<{ customPlans: number }[]>`
-    select custom_plans::int as "customPlans" from pg_prepared_statements where statement like '%penalt%'`;
+  const statements = await one.db.execute<{ customPlans: number }>(sql`
+    select custom_plans::int as "customPlans" from pg_prepared_statements where statement like '%penalt%'`);
   await one.close();
   // PostgreSQL plans the first five executions for their values, and then compares the generic plan with those.
   expect(Math.max(...statements.map(({ customPlans }) => customPlans))).toBe(5);
@@ -87,11 +87,13 @@ test('PostgreSQL plans a page once and not for each value of its filters', async
 test('active penalties are counted as they are read, and not again for each of them', async () => {
   const one = openDatabase(url, { max: 1 });
   await listActivePenalties(one.db, [aSteamId(2)], { limit: 20, now });
-  const [statement] = await one.connection`
+  const [statement] = await one.db.execute<{ name: string; parameters: number }>(sql`
     select name, cardinality(parameter_types) as parameters from pg_prepared_statements
-    where statement like '%row_number()%' and parameter_types <> '{}'`;
+    where statement like '%row_number()%' and parameter_types <> '{}'`);
   const nulls = Array(statement?.parameters).fill('null').join(', ');
-  const plan = await one.connection.unsafe(`explain execute "${statement?.name}"(${nulls})`);
+  const plan = await one.db.execute<{ 'QUERY PLAN': string }>(
+    sql.raw(`explain execute "${statement?.name}"(${nulls})`),
+  );
   await one.close();
   const text = plan.map((line) => line['QUERY PLAN']).join('\n');
   expect(text).toContain('penalties_active_player');
