@@ -290,7 +290,7 @@ export const pl: Texts = {
       unreadable:
         'Plik jest uszkodzony albo nie da się użyć żadnej z jego ścieżek dźwiękowych. Wyeksportuj go jeszcze raz z programu, w którym powstał.',
       silent:
-        'W żadnej ścieżce dźwiękowej nic nie słychać (sprawdzamy pierwsze 75 sekund): jest tam cisza albo dźwięk jest o wiele za cichy.',
+        'Nic nie słychać (sprawdzamy pierwsze 75 sekund): w każdej ścieżce dźwiękowej jest cisza albo dźwięk o wiele za cichy.',
       'start-after-end': 'Po wybranym momencie nic nie słychać. Wybierz wcześniejszy początek.',
       'too-complex':
         'Przetworzenie tego pliku trwa zbyt długo lub wymaga zbyt wiele pamięci. Spróbuj z krótszym plikiem.',
