@@ -255,6 +255,24 @@ test('there are no barrels: no file only re-exports', async () => {
   expect(barrels).toEqual([]);
 });
 
+/** Words that begin the second half of a sentence; a list of failures prints no first half. */
+const FRAGMENT =
+  /^(?:is|are|was|were|has|have|had|does|do|can|cannot|may|must|will|would|and|or|but|not|of|that|who|whose|which|by|with|without|for|from|in|on|at|to|as|if|when|while|until|unless|because|so|again|too)\b(?!-)/;
+
+test('names of tests stand alone: each begins with its subject or with what the service does', async () => {
+  const fragments: string[] = [];
+  let count = 0;
+  for (const file of new Glob('test/**/*.test.ts').scanSync('.')) {
+    const code = await Bun.file(file).text();
+    for (const [, name = ''] of code.matchAll(/\btest(?:\.\w+\b[\s\S]*?\))?\(\s*['"`]([^\n]+)/g)) {
+      count++;
+      if (FRAGMENT.test(name)) fragments.push(`${file}: ${name}`);
+    }
+  }
+  expect(count).toBeGreaterThan(2000);
+  expect(fragments).toEqual([]);
+});
+
 test('only the store of sounds knows where their files lie', async () => {
   const owners: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {

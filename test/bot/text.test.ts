@@ -47,7 +47,7 @@ describe('names from game servers', () => {
 describe('joined lines', () => {
   const more = (amount: number) => `and ${amount} more`;
 
-  test('all fit', () => {
+  test('joined lines are whole when all fit', () => {
     expect(joinLines(['a', 'b'], { max: 3, more })).toBe('a\nb');
     expect(joinLines(['a'], { max: 100, more, hidden: 2 })).toBe('a\nand 2 more');
   });

@@ -132,7 +132,7 @@ describe('made-up tokens with a right checksum', () => {
     });
   });
 
-  test('only made-up tokens count against an address, however many owners share it', async () => {
+  test('made-up tokens alone count against an address, however many owners share it', async () => {
     const limited = await startTestService({
       databaseUrl: database.url,
       env: { RATE_LIMIT_PROTECTED: '5' },
@@ -185,7 +185,7 @@ describe('made-up tokens with a right checksum', () => {
     expect((await tooMany).status).toBe(429);
   });
 
-  test('evict no token that is in use', async () => {
+  test('made-up tokens evict no token that is in use', async () => {
     const checker = createTokenChecker(db, { clockMs: () => 0 });
     const hash = hashApiToken(token);
     expect(await checker.find(hash, NOW)).toMatchObject({ id });

@@ -81,7 +81,7 @@ test('a database that is slow is not held against the client', async () => {
   expect((await new Response(body).arrayBuffer()).byteLength).toBe(6 * 16);
 });
 
-test('of four exports at once, the last is kept for those who are preferred', async () => {
+test('keeps the last of four slots for exports of those who are preferred', async () => {
   const { begin, stop } = createExports(errors);
   for (const id of [1, 2, 3]) await begin(member(id), endless(id));
   expect(begin(member(4), endless(4))).rejects.toThrow('too many');

@@ -62,7 +62,7 @@ test('the seconds until a high limit is reset are those of its window at most', 
 });
 
 describe('public requests', () => {
-  test('pass 30 times a minute, exactly, however many come at once and under whichever base', async () => {
+  test('public requests pass 30 times a minute, exactly, however many come at once and under whichever base', async () => {
     const responses = await times(200, (i) => publicly({}, BASES[i % 2]));
     expect(statuses(responses)).toEqual({ 200: 30, 429: 170 });
     const left = responses
@@ -71,7 +71,7 @@ describe('public requests', () => {
     expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i));
   });
 
-  test('pass 30 times in any 60 seconds, not in each minute of the clock', async () => {
+  test('public requests pass 30 times in any 60 seconds, not in each minute of the clock', async () => {
     expect(statuses(await times(10, () => publicly()))).toEqual({ 200: 10 });
     passSeconds(59);
     expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 20, 429: 20 });
@@ -79,7 +79,7 @@ describe('public requests', () => {
     expect(statuses(await times(40, () => publicly()))).toEqual({ 200: 10, 429: 30 });
   });
 
-  test('get the limit, the remaining requests and the time of reset in both sets of headers', async () => {
+  test('public responses state the limit, the remaining requests and the time of reset in both sets of headers', async () => {
     const one = headersOf(await publicly());
     expect(one).toMatchObject({
       'x-ratelimit-limit': '30',
@@ -96,7 +96,7 @@ describe('public requests', () => {
     });
   });
 
-  test('past the limit are 429 with Retry-After and X-RateLimit-Reset, kept by no cache', async () => {
+  test('public requests past the limit get 429 with Retry-After and X-RateLimit-Reset, which no cache keeps', async () => {
     await times(30, () => publicly());
     passSeconds(17.5);
     const response = await publicly();
@@ -118,7 +118,7 @@ describe('public requests', () => {
     expect((await publicly()).status).toBe(200);
   });
 
-  test('count whatever their response is: 304, 404, 405, HEAD', async () => {
+  test('public requests count whatever their response is: 304, 404, 405, HEAD', async () => {
     for (const [path, init] of [
       ['/servers', { headers: { 'If-None-Match': '*' } }],
       ['/servers/nope', {}],
@@ -193,7 +193,7 @@ describe('the client', () => {
 });
 
 describe('protected requests', () => {
-  test('pass 60 times a minute for an owner, exactly, over all their tokens and both ways to send them', async () => {
+  test("an owner's requests pass 60 times a minute, exactly, over all their tokens and both ways to send them", async () => {
     const responses = await times(200, (i) => {
       const { token } = i % 2 ? first : second;
       return i % 3 ? withToken(token) : service.ask(`${BASES[1]}/bans?api_token=${token}`);
@@ -202,7 +202,7 @@ describe('protected requests', () => {
     expect((await withToken(others.token)).status).toBe(200);
   });
 
-  test('count from whichever address they come', async () => {
+  test("an owner's requests count from whichever address they come", async () => {
     const responses = await times(80, (i) =>
       service.ask('/api/v1/warns', {
         headers: { ...bearer(first.token).headers, 'X-Forwarded-For': `198.51.100.${i}` },
@@ -211,7 +211,7 @@ describe('protected requests', () => {
     expect(statuses(responses)).toEqual({ 200: 60, 429: 20 });
   });
 
-  test('say so in their headers, and are private when refused', async () => {
+  test('protected responses state the limit in their headers, and are private when refused', async () => {
     expect(headersOf(await withToken(first.token))).toMatchObject({
       'x-ratelimit-limit': '60',
       'x-ratelimit-remaining': '59',

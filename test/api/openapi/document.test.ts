@@ -85,7 +85,7 @@ test('the document has both bases as servers', () => {
   ]);
 });
 
-test('is relative to its own address where PUBLIC_URL is not set', async () => {
+test('the document names relative addresses without PUBLIC_URL', async () => {
   const unnamed = await startTestService({ databaseUrl: database.url, env: { PUBLIC_URL: '' } });
   const { text: relative } = await unnamed.ask('/swagger/json');
   expect(JSON.parse(relative).servers.map(({ url }: { url: string }) => url)).toEqual(['/', '/index.php']);

@@ -24,7 +24,7 @@ describeInChromium('hostile names in Chromium, without the content security poli
 
   const isInjected = () => page.evaluate<boolean>(`'injected' in globalThis`);
 
-  test('would run if a page took one for markup', async () => {
+  test('hostile names run where a page takes them for markup (control)', async () => {
     await page.goto(`${site.origin}/account`);
     await page.evaluate(`document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(HOSTILE)})`);
     await page.waitForFunction(`'injected' in globalThis`);
@@ -36,7 +36,7 @@ describeInChromium('hostile names in Chromium, without the content security poli
     `/account/moderation/users/${PLAYER}`,
     '/account/moderation/audit',
     '/account/moderation/sounds',
-  ])('run nothing at %s, nor in its dialogs', async (path) => {
+  ])('hostile names run nothing at %s, nor in its dialogs', async (path) => {
     await page.goto(site.origin + path);
     expect(await page.textContent('body')).toContain(HOSTILE.slice(0, 64));
     const actions = page.locator('[aria-haspopup="dialog"]');

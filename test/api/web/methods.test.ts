@@ -56,7 +56,7 @@ describe('a method that a page does not have is 405 with Allow', () => {
     }
   });
 
-  test('while a path without a page stays 404', async () => {
+  test('a path without a page gives 404 for every method', async () => {
     for (const path of [
       '/nope',
       '/servers',

@@ -14,7 +14,7 @@ describe('a visitor who is not signed in', () => {
     expect(page.text).toContain('href="/account/sign-in"');
   });
 
-  test('is sent to the sign-in from a page, and gets 401 for a form', async () => {
+  test('visitors are sent to the sign-in from a page, and get 401 for a form', async () => {
     const browser = openBrowser(site.origin);
     const page = await browser.get('/account/moderation');
     expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
@@ -23,7 +23,7 @@ describe('a visitor who is not signed in', () => {
     expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
   });
 
-  test('may write a slash at the end', async () => {
+  test('a slash at the end of an address is tolerated', async () => {
     expect((await openBrowser(site.origin).get('/account/')).status).toBe(200);
   });
 
@@ -59,7 +59,7 @@ describe('language', () => {
     }
   });
 
-  test('can be switched, and stays switched', async () => {
+  test('the language can be switched, and stays switched', async () => {
     const browser = openBrowser(site.origin, { language: 'en' });
     const chosen = await browser.get('/account?lang=pl');
     expect((await browser.follow(chosen)).text).toContain('Zaloguj się przez Steam');
@@ -100,7 +100,7 @@ test('somebody who is blocked is told so, and led only to what they can open', a
 });
 
 describe('every response', () => {
-  test('is compressed unless it contains a secret', async () => {
+  test('responses are compressed unless they contain a secret', async () => {
     const browser = openBrowser(site.origin);
     const encodingOf = async (path: string) => {
       const { headers } = await browser.get(path, { 'accept-encoding': 'gzip' });

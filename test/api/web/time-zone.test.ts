@@ -14,7 +14,7 @@ const TIME_ZONE = 'Europe/Warsaw';
 const { db, site, signedIn } = await openMemberSite({ timeZone: TIME_ZONE });
 
 describe('the page of a server', () => {
-  test('has days and times of TIME_ZONE', async () => {
+  test('the page of a server has days and times of TIME_ZONE', async () => {
     const { db: own, url } = await createTestDatabase();
     const service = await startTestService({ databaseUrl: url, env: { TIME_ZONE } });
     const visitor = openBrowser(service.origin);
@@ -49,7 +49,7 @@ describe('pages of moderation', () => {
     admin = await signedIn(901);
   });
 
-  test('find what happened on a day of TIME_ZONE, also on the one that has 23 hours', async () => {
+  test('the list of penalties finds a day of TIME_ZONE, also one that has 23 hours', async () => {
     const { text } = await admin.get(
       '/account/moderation/penalties?created_from=2026-03-29&created_to=2026-03-29',
     );
@@ -59,7 +59,7 @@ describe('pages of moderation', () => {
     expect(text).toContain('title="29 Mar 2026, 23:59 CEST"');
   });
 
-  test('find the audit entries of a day of TIME_ZONE', async () => {
+  test('the audit log finds a day of TIME_ZONE', async () => {
     const entry = { action: 'server.added', subject: 'mirage' };
     await db.insert(auditLog).values([
       { ...entry, at: new Date('2026-11-18T22:59:59Z') },

@@ -325,7 +325,7 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   expect(line).toBe(`<#${manager.channelId}> **Penalties**: all types · all servers`);
 });
 
-test('in a thread, the permission for threads is needed', async () => {
+test('/feed start needs the permission for threads when used in a thread', async () => {
   const thread = { channelType: ChannelType.PublicThread };
   const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
   const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });

@@ -122,7 +122,7 @@ describe('a member without permissions', () => {
     expect(seen(exchange)).not.toContain(SECRET);
   });
 
-  test('cannot turn a record of another person into one of somebody else', async () => {
+  test("a member without permissions cannot use a record's buttons to see another person's", async () => {
     const own = await fake.command('ban-check', {}, target);
     expect(seen(own)).toContain(SECRET);
     const borrowed = await fake.press(messageOf(own), `record.page:next:${aSteamId(9)}:1:-:-`, member, {

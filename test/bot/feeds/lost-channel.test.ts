@@ -155,7 +155,7 @@ test("a message of the bot's earlier application is left as it is, and the feed 
   expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
 });
 
-test('while Discord or the token fails, the feed waits, and then posts everything in order', async () => {
+test('the feed waits while Discord or the token fails, and then posts everything in order', async () => {
   const feed = await startFeed({ what: 'penalties' });
   feed.fail('POST', refuse(503), 7);
   const rows = await insertPenalties(db, [{}, {}, {}]);

@@ -145,7 +145,7 @@ describe('a feed of penalties', () => {
 });
 
 describe('a message is edited', () => {
-  test('when its penalty is changed, lifted, expired or removed, and the other messages are not', async () => {
+  test('a message is edited when its penalty is changed, lifted, expired or removed, and the other messages are not', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const createdAt = new Date(now().getTime() - 60_000);
     const endsAt = new Date(createdAt.getTime() + 3_600_000);
@@ -190,7 +190,7 @@ describe('a message is edited', () => {
     expect(feed.requests('PATCH')).toHaveLength(edits + 1);
   });
 
-  test('and stays removed when its player is erased or its end comes, until it is back', async () => {
+  test('a removed penalty stays removed when its player is erased or its end comes, until it is back', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const createdAt = new Date(now().getTime() - 60_000);
     const rows = await insertPenalties(db, [
@@ -217,7 +217,7 @@ describe('a message is edited', () => {
     expect(feed.titles()).toEqual([`🔴 Ban #${erased} · active`, `⚪ Ban #${ended} · expired`]);
   });
 
-  test('unless somebody deleted it: the feed goes on', async () => {
+  test('the feed goes on when somebody deleted a message', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const [row] = await insertPenalties(db, [{}]);
     await settle();
@@ -230,7 +230,7 @@ describe('a message is edited', () => {
     expect(await db.select().from(discordFeedPosts)).toHaveLength(1);
   });
 
-  test('for a silent change, too', async () => {
+  test('a silent change of a penalty edits its message too', async () => {
     const feed = await startFeed({ what: 'penalties' });
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
     const [lifted, other] = await insertPenalties(db, [{ createdAt: daysAgo(3) }, {}]);

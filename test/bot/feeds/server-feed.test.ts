@@ -130,7 +130,7 @@ describe('the patience of a feed', () => {
   };
   const changes = async () => (await db.select().from(discordFeedServers)).map(({ pending }) => pending);
 
-  test('is three minutes by default, before a server is posted as offline', async () => {
+  test('a server is posted as offline after three minutes by default', async () => {
     const id = await addServer('Mirage', 3);
     const feed = await startNoted({ what: 'servers' });
     await db.update(discordFeeds).set({ afterMinutes: sql`default` });
@@ -163,7 +163,7 @@ describe('the patience of a feed', () => {
     expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
   });
 
-  test('does not last for hours after a clock ran ahead', async () => {
+  test('a server is posted as offline although the clock ran ahead by hours', async () => {
     const id = await addServer('Mirage');
     const feed = await startNoted({ what: 'servers', after: 3 });
     minutesLater(600);
@@ -211,7 +211,7 @@ describe('after an outage of Discord', () => {
 });
 
 describe('players', () => {
-  test('who reach the number are told, mentioning that role and nobody else', async () => {
+  test('announces that players reached the number, mentioning the role and nobody else', async () => {
     const id = await addServer('Retake', 2);
     const feed = await startNoted({ what: 'servers', players: 10, role });
     await pollAs(id, 9, 10);
@@ -225,7 +225,7 @@ describe('players', () => {
     ]);
   });
 
-  test('without a role are told without a mention', async () => {
+  test('announces players without a mention where no role is set', async () => {
     const id = await addServer('Retake');
     const feed = await startNoted({ what: 'servers', players: 1 }, { guildLocale: 'pl' });
     await pollAs(id, 1);
@@ -234,7 +234,7 @@ describe('players', () => {
     ]);
   });
 
-  test('are told again only after they fell to three quarters, and an hour after the last time', async () => {
+  test('announces players again only after they fell to three quarters, and an hour after the last time', async () => {
     now = new Date('2026-11-21T12:00:00Z');
     const id = await addServer('Retake', 12);
     const feed = await startNoted({ what: 'servers', players: 8 });
@@ -260,7 +260,7 @@ describe('players', () => {
     expect(feed.titles().slice(3)).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);
   });
 
-  test('are told at most once an hour even if the settings change, and only when they reach a new number', async () => {
+  test('announces players at most once an hour even if the settings change, and only when they reach a new number', async () => {
     now = new Date('2026-11-21T12:00:00Z');
     const id = await addServer('Retake', 2);
     const feed = await startNoted({ what: 'servers', players: 10, role });
@@ -291,7 +291,7 @@ describe('players', () => {
     ['announced an hour after the last message', 60, 'players'],
     ['not announced within an hour of it', 59, undefined],
     ['announced after a message of a time when the clock was ahead', -3000, 'players'],
-  ])('are %s', (_, minutesAgo, change) => {
+  ])('players are %s', (_, minutesAgo, change) => {
     const calledAt = new Date(now.getTime() - minutesAgo * 60_000);
     const before = {
       serverId: 1,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/interactions/custom-id.ts';
 
 describe('custom ids', () => {
-  test('carry a name and arguments, and never exceed 100 characters', () => {
+  test('custom ids carry a name and arguments, and never exceed 100 characters', () => {
     expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
       name: 'record.page',
       args: ['next', '123', '2'],

@@ -119,7 +119,7 @@ describe('a response that Discord does not accept', () => {
     await waitFor(() => outcomes.at(-1) === 'completed');
   });
 
-  test('never repeats suggestions that are too late', async () => {
+  test('suggestions that are too late are never repeated', async () => {
     const callbacks = () => fake.requests.filter(({ path }) => path.includes('callback')).length;
     const before = callbacks();
     fake.fail({ matches: /callback/, response: refuse(404, 10_062) });
@@ -210,7 +210,7 @@ describe('many at once', () => {
     expect(exchanges.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)).toEqual([]);
   });
 
-  test('one user is slowed down, told when to go on, and others are not', () =>
+  test('a user who asks too often is told when to go on, and others are not slowed down', () =>
     withBot({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) }, async () => {
       const actor = anActor({ locale: 'pl' });
       for (let turn = 0; turn < 3; turn++)

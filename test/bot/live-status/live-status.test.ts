@@ -33,7 +33,7 @@ async function restart(...overrides: Parameters<typeof harness.startNext>): Prom
 }
 
 describe('a live status message', () => {
-  test('is posted into the channel in the language of the guild, and stored', async () => {
+  test('a live status message is posted in the language of the guild, and stored', async () => {
     const { exchange, posted } = await pin();
     expect(exchange.message?.embeds[0]?.description).toContain('updates automatically');
     expect(posted?.embeds[0]).toMatchObject({
@@ -60,7 +60,7 @@ describe('a live status message', () => {
     ]);
   });
 
-  test('is edited after a poll that changed something, never twice within the interval, not without a change', async () => {
+  test('a live status message is edited after a poll that changed something, never twice within the interval, not without a change', async () => {
     const { posted } = await pin();
     const id = posted?.id ?? '';
     for (let change = 0; change < 4; change++) await addPlayer();
@@ -168,7 +168,7 @@ describe('a live status message', () => {
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
   });
 
-  test('is posted once by a double click, and again after it was deleted', async () => {
+  test('a double click posts one live status message, and a click after it was deleted another', async () => {
     const actor = { ...moderator, guildLocale: 'en-US', channelId: '910000000000000079' };
     const message = messageOf(await fake.command('server', { name: 'live' }, actor));
     const press = () => fake.click(message, 'Pin live status here', actor);
@@ -261,7 +261,7 @@ describe('a live status message', () => {
     expect(JSON.stringify({ ...line, err: undefined })).not.toContain(moderator.user.id);
   });
 
-  test('that could not be stored is removed, since nothing would update it', async () => {
+  test('a live status message that could not be stored is removed', async () => {
     await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
     const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
     await db.execute(sql`alter table live_status_messages drop constraint refused`);
@@ -277,7 +277,7 @@ describe('a live status message', () => {
     expect(edits(posted?.id ?? '').map(({ status }) => status)).toContain(401);
   });
 
-  test('is edited again soon after a refresh without changes failed', async () => {
+  test('a live status message is edited again soon after a refresh without changes failed', async () => {
     const refreshMs = 2000;
     await restart({ timings: { liveIntervalMs: 50, liveRefreshMs: refreshMs } });
     const { posted } = await pin();
@@ -289,7 +289,7 @@ describe('a live status message', () => {
     expect((repeated?.at ?? 0) - (failed?.at ?? 0)).toBeLessThan(refreshMs / 2);
   });
 
-  test('is not posted where the bot may not write', async () => {
+  test('no live status message is posted where the bot may not write', async () => {
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
     expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
     expect(posted).toBeUndefined();
@@ -301,7 +301,7 @@ describe('a live status message', () => {
     }
   });
 
-  test('is posted without a link that Discord refuses (localhost)', async () => {
+  test('a live status message leaves out a link that Discord refuses (localhost)', async () => {
     await restart({ publicUrl: 'http://localhost:3000' });
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
     expect(findButton(posted, 'Players')).toBeDefined();
@@ -328,7 +328,7 @@ describe('a live status message', () => {
     expect(failures).toEqual([]);
   });
 
-  test('of a list is not edited when only scores have changed, which it does not show', async () => {
+  test('a live list is not edited when only scores have changed, which it does not show', async () => {
     await restart({ timings: { liveIntervalMs: 50 } });
     const list = (await pin(moderator, '')).posted?.id ?? '';
     const card = (await pin()).posted?.id ?? '';

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 describe('roles that give flags', () => {
-  test('are read once the account is linked, and end with the link', async () => {
+  test('roles that give flags are read once the account is linked, and the flags end with the link', async () => {
     const member = await aMember([SVIP], { isLinked: false });
     await linkDiscord(db, member.user, { id: member.discordId, username: 'x', avatar: null });
     await hasFlags(member, 'svip');
@@ -42,7 +42,7 @@ describe('roles that give flags', () => {
     expect(await flagsOf(member)).toBe('');
   });
 
-  test('count boosters, and move with a Discord account to the account that links it next', async () => {
+  test('roles that give flags count boosters, and move with a Discord account to the account that links it next', async () => {
     const member = await aMember([PLUS], { boosts: true });
     await hasFlags(member, 'svip,plus');
     const other = await aMember([], { isHere: false });
@@ -52,7 +52,7 @@ describe('roles that give flags', () => {
     expect(await flagsOf(member)).toBe('');
   });
 
-  test('are read from every interaction in this guild, only of linked members', async () => {
+  test('roles that give flags are read from every interaction in this guild, only of linked members', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     const before = readsOf(member.discordId).length;
@@ -71,7 +71,7 @@ describe('roles that give flags', () => {
     expect(guild.rolesOf(stranger)).toEqual([SVIP, LINKED]);
   });
 
-  test('end at the next sweep for members who have left, and come back with them', async () => {
+  test('flags by roles end at the next sweep for members who have left, and come back with them', async () => {
     const member = await aMember([SVIP]);
     await hasFlags(member, 'svip');
     guild.members.delete(member.discordId);
@@ -83,7 +83,7 @@ describe('roles that give flags', () => {
     await hasRoles(member.discordId, PLUS, LINKED);
   });
 
-  test('stay while Discord cannot be asked; that is said once, in health and metrics too', async () => {
+  test('flags by roles stay while Discord cannot be asked; that is logged once, and in health and metrics', async () => {
     const member = await aMember([SVIP]);
     await hasFlags(member, 'svip');
     await waitFor(() => health()?.isUp);
@@ -107,7 +107,7 @@ describe('roles that give flags', () => {
 });
 
 describe('roles that are given', () => {
-  test('follow the flags and bans of a linked member, and are taken when they unlink', async () => {
+  test('given roles follow the flags and bans of a linked member, and are taken when they unlink', async () => {
     const own = nextSnowflake();
     guild.addRoles(own);
     const member = await aMember([own, BANNED]);
@@ -123,7 +123,7 @@ describe('roles that are given', () => {
     await waitFor(async () => (await storedRow(member.discordId)) === undefined);
   });
 
-  test('are taken from people who are erased, and put right by the sweep when somebody else changed them', async () => {
+  test('given roles are taken from people who are erased, and corrected by the sweep when somebody else changed them', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     guild.setMember(member.discordId, [BANNED]);
@@ -138,7 +138,7 @@ describe('roles that are given', () => {
     await waitFor(async () => (await storedRow(member.discordId)) === undefined);
   });
 
-  test('follow a change that comes while others are being given', async () => {
+  test('given roles follow a change that comes while others are being given', async () => {
     const member = await aMember();
     fake.fail({ matches: new RegExp(`^PUT .*${member.discordId}/roles/${LINKED}`), response: 'lost' });
     await hasRoles(member.discordId, LINKED);
@@ -147,7 +147,7 @@ describe('roles that are given', () => {
     await hasRoles(member.discordId, LINKED, VIP);
   });
 
-  test('stay with people who were never linked', async () => {
+  test('people who were never linked keep their roles', async () => {
     const stranger = nextSnowflake();
     guild.setMember(stranger, [LINKED, BANNED]);
     const member = await aMember([], { isLinked: false });
@@ -156,7 +156,7 @@ describe('roles that are given', () => {
     expect(changesOf(member.discordId)).toEqual([]);
   });
 
-  test('are taken after an outage in which somebody unlinked', async () => {
+  test('given roles are taken after an outage in which somebody unlinked', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     fake.fail({
@@ -175,7 +175,7 @@ describe('roles that are given', () => {
   test.each([
     ['is above the bot', 99, `role ${VIP} is not below the highest role of the bot`],
     ['does not exist', 0, `role ${VIP} does not exist`],
-  ] as const)('are given but for one that %s, until that is corrected', async (_, position, reason) => {
+  ] as const)('all roles are given but one that %s, until that is corrected', async (_, position, reason) => {
     const role = guild.roles.get(VIP);
     if (!role) throw new Error('no role');
     const member = await aMember();
@@ -196,7 +196,7 @@ describe('roles that are given', () => {
     ]);
   });
 
-  test('need Manage Roles; one that Discord refuses does not hold up the others', async () => {
+  test('giving roles needs Manage Roles; one that Discord refuses does not hold up the others', async () => {
     const member = await aMember();
     await hasRoles(member.discordId, LINKED);
     guild.setMember(fake.applicationId, [ABOVE_BOT]);

@@ -53,7 +53,7 @@ describe('isRightLoudness', () => {
     [-17.69, -3, false],
     [-18, -1, true],
     [-18, -0.99, false],
-  ])('of %d LUFS and %d dBTP is %p', (integratedLufs, truePeakDbtp, isRight) => {
+  ])('a sound of %d LUFS and %d dBTP has the right loudness: %p', (integratedLufs, truePeakDbtp, isRight) => {
     expect(isRightLoudness({ integratedLufs, truePeakDbtp }, TASK, plan)).toBe(isRight);
   });
 

@@ -104,19 +104,22 @@ describe('a restore of many rows', () => {
     ['SIGHUP', 129],
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('ended by %s leaves neither its mark, sounds nor a database server', async (signal, code) => {
-    const place = openPlace(signal);
-    const program = startProgram('src/cli.ts', place.env, ['restore', many]);
-    await waitFor(() => existsSync(place.mark));
-    program.kill(signal);
-    // A shell and its terminal each send a hangup.
-    if (signal === 'SIGHUP') program.kill(signal);
-    expect(await program.exited).toBe(code);
-    expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
-    expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([]);
-  });
+  ] as const)(
+    'a restore ended by %s leaves neither its mark, sounds nor a database server',
+    async (signal, code) => {
+      const place = openPlace(signal);
+      const program = startProgram('src/cli.ts', place.env, ['restore', many]);
+      await waitFor(() => existsSync(place.mark));
+      program.kill(signal);
+      // A shell and its terminal each send a hangup.
+      if (signal === 'SIGHUP') program.kill(signal);
+      expect(await program.exited).toBe(code);
+      expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
+      expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([]);
+    },
+  );
 
-  test.skipIf(!hasTerminal)('whose terminal is closed leaves nothing either', async () => {
+  test.skipIf(!hasTerminal)('a restore whose terminal is closed leaves nothing', async () => {
     const place = openPlace('closed');
     const program = startAtTerminal(`bun src/cli.ts restore ${many}`, place.env);
     await waitFor(() => existsSync(place.mark));
@@ -124,7 +127,7 @@ describe('a restore of many rows', () => {
     await waitFor(() => !existsSync(place.mark) && !isRunning(place));
   });
 
-  test('that was killed is finished by running it again', async () => {
+  test('a restore that was killed is finished by running it again', async () => {
     const place = openPlace('killed');
     const killed = startProgram('src/cli.ts', place.env, ['restore', many]);
     await waitFor(() => existsSync(place.mark));

@@ -31,7 +31,7 @@ test('draws a line where the server was online, a mark where it was offline, not
   expect(hasColour(xOf(17.1), OFFLINE)).toBe(false);
 });
 
-test('drawn at the same time in two languages, neither gets the other', async () => {
+test('charts drawn at the same time in two languages keep their own', async () => {
   const alone = await drawPlayerChart(aChart('pl'));
   const [polish, english] = await Promise.all([
     drawPlayerChart(aChart('pl')),
@@ -105,7 +105,7 @@ test.each([
   ['en-US', 'UTC', 'UTC', 'Sat', '4:00'],
   ['pl', 'Europe/Warsaw', 'CET', 'sob.', '4:00'],
   ['en-GB', 'Asia/Tokyo', 'GMT+9', 'Sat', '20:00'],
-])('in %s and %s labels are in the language and the time zone of the chart', (locale, zone, ...labels) => {
+])('labels in %s and %s have the language and the time zone of the chart', (locale, zone, ...labels) => {
   const texts = listTexts(aChart(locale, zone)).map(({ text }) => text);
   expect(texts).toEqual(expect.arrayContaining(labels));
 });

@@ -218,7 +218,7 @@ describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', 
     expect(await readPublished(target)).toEqual([]);
   });
 
-  test('one that is not there', async () => {
+  test('restoring a missing file changes nothing', async () => {
     expect(await target.cli('restore', '/nowhere/x.tar.gz')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('There is no file "/nowhere/x.tar.gz"\n'),

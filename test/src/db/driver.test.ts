@@ -50,7 +50,7 @@ describe('a transaction whose connection is lost', () => {
     ['by the server', kill, () => {}],
     ['by a network that cuts it', () => proxy.cut(), () => proxy.restore()],
   ])(
-    'in the middle of a statement, %s, ends as an outage, and the pool continues',
+    'a transaction that loses its connection in a statement, %s, ends as an outage, and the pool continues',
     async (_, lose, restore) => {
       for (let round = 0; round < 5; round++) {
         const begun = Promise.withResolvers<number>();
@@ -145,7 +145,7 @@ describe('a query whose connection is lost', () => {
 });
 
 describe('a statement that is canceled', () => {
-  test('while no further connection is accepted goes on, and ends nothing else', async () => {
+  test('a canceled statement goes on while no further connection is accepted, and ends nothing else', async () => {
     const { hostname, port, username, password, pathname } = new URL(database.url);
     const closedPort = findFreePort();
     let opened = 0;

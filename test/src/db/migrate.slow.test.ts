@@ -101,7 +101,7 @@ test('a database that is up to date makes nobody wait', async () => {
   expect([error, lines]).toEqual([undefined, []]);
 });
 
-test('one that only reads is refused, though it is up to date', async () => {
+test('a read-only database is refused, though it is up to date', async () => {
   await migrateDatabase(url);
   const name = new URL(url).pathname.slice(1);
   await database.connection.unsafe(`alter database ${name} set default_transaction_read_only = on`);
@@ -161,7 +161,7 @@ describe('a database whose migrations are not those of this version', () => {
     ['another set', ['a', 'b']],
     ['this version, with another first one', ['a', ...MIGRATION_HASHES.slice(1)]],
     ['this version, less its first one', MIGRATION_HASHES.slice(1)],
-  ])('is refused in one line and not touched: %s', async (_, hashes) => {
+  ])('a database with foreign migrations is refused in one line and not touched: %s', async (_, hashes) => {
     await recordMigrations(hashes);
     const service = startProgram('src/main.ts', env());
     expect([await service.exited, service.stderr()]).toEqual([1, OTHER_SCHEMA]);

@@ -148,7 +148,7 @@ describe('the demo’s games', async () => {
     expect(maps.size).toBeGreaterThan(1);
   });
 
-  test('one goes down and comes back', async () => {
+  test("one of the demo's servers goes down and comes back", async () => {
     games.advance(new Date(now.getTime() + 100_000));
     expect(await ask('surf')).toMatchObject({ hasResponded: false });
     games.advance(new Date(now.getTime() + 160_000));

@@ -15,10 +15,13 @@ const { db } = database;
 const { startMirror, nextRound, warnings, createFile } = createMirrors(database);
 const createSource = createSourceFiles();
 
-describe('the admins of', () => {
-  test.each([...ADMIN_TABLES])('$name, in SQLite', async ({ system, statements, expected }) => {
-    expect(await readAdminTables(createSource(statements), system)).toEqual(expected);
-  });
+describe('admins of a source', () => {
+  test.each([...ADMIN_TABLES])(
+    'reads the admins of $name in SQLite',
+    async ({ system, statements, expected }) => {
+      expect(await readAdminTables(createSource(statements), system)).toEqual(expected);
+    },
+  );
 
   test.each([
     ['create table sa_bans (id int)', 0, 'the source has no table sa_admins'],

@@ -102,7 +102,7 @@ describe('a split response', () => {
     expect(await ask(await aServerWith(nested))).toEqual(MALFORMED);
   });
 
-  test('begun over and over again keeps no more than two in memory', async () => {
+  test('a split response begun over and over again keeps no more than two in memory', async () => {
     const begun = Array.from({ length: 200 }, (_, id) =>
       aSplitPart({ id: id + 10, total: 2, number: 0, payload: Buffer.alloc(100) }),
     );
@@ -208,7 +208,7 @@ describe('a whole response', () => {
     ['Ala 😀', 2],
     ['Ala 😀', 3],
   ])(
-    'with texts cut within a character (%s without %d bytes) leaves that character out',
+    'a response with texts cut within a character (%s without %d bytes) leaves that character out',
     async (whole, missing) => {
       const name = Buffer.from(whole).subarray(0, -missing);
       const server = await aServerWith([anInfoPacket({ hostname: name })], [aPlayersPacket([{ name }])]);
@@ -299,7 +299,7 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
     ['a cut challenge', [aChallengePacket(5).subarray(0, 7)]],
     ['"Banned by server"', [Buffer.from('\xff\xff\xff\xfflBanned by server\0', 'latin1')]],
     ['a flood', Array.from({ length: 300 }, () => Buffer.from('nothing of use'))],
-  ])('with nobody for %s', async (_, datagrams) => {
+  ])('a server is online with nobody for %s', async (_, datagrams) => {
     const server = await aServerWith([anInfoPacket()], datagrams);
     expect(await ask(server)).toMatchObject({ hasResponded: true, state: { playersCount: 3, players: [] } });
   });

@@ -46,7 +46,7 @@ async function insertToken(userId: number, values: Partial<typeof apiTokens.$inf
 const namesOf = async () => (await db.select().from(apiTokens)).map(({ name }) => name).sort();
 
 describe('old rows are deleted:', () => {
-  test('tokens that ended ninety days ago, by revocation or expiry; live ones stay, however old', async () => {
+  test('deletes tokens that ended ninety days ago, by revocation or expiry; live ones stay, however old', async () => {
     const { id } = await insertUser(db, 1);
     const kept = [
       await insertToken(id, { createdAt: ago('5 years') }),
@@ -95,7 +95,7 @@ describe('old rows are deleted:', () => {
     expect(names).not.toContain('Ended 3050');
   });
 
-  test('used nonces an hour after they expired, sessions once they end or 180 days after the sign-in, audit entries after a year', async () => {
+  test('deletes used nonces an hour after they expired, sessions once they end or 180 days after the sign-in, and audit entries after a year', async () => {
     const { id: userId } = await insertUser(db, 1);
     await db.insert(usedNonces).values([
       { nonce: 'old', expiresAt: ago('61 minutes') },
@@ -121,7 +121,7 @@ describe('old rows are deleted:', () => {
   });
 });
 
-test('bans reported by Steam after a day, the numbers of calls after a week', async () => {
+test('deletes bans reported by Steam after a day, and numbers of calls after a week', async () => {
   const bans = { vacBans: 0, gameBans: 0, daysSinceLastBan: 0, isCommunityBanned: false };
   await db.insert(steamBans).values([
     { ...bans, steamId64: aSteamId(1), checkedAt: ago('25 hours') },

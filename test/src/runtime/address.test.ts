@@ -4,7 +4,7 @@ import { createAddressMatcher, isNetwork, isPublicAddress } from '../../../src/r
 const isTrusted = createAddressMatcher(['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1']);
 
 describe('networks', () => {
-  test('contain the addresses in them, IPv4 written as IPv6 too', () => {
+  test('networks contain the addresses in them, IPv4 written as IPv6 too', () => {
     for (const address of [
       '10.0.0.1',
       '10.255.255.255',
@@ -55,7 +55,7 @@ describe('networks', () => {
 });
 
 describe('public addresses', () => {
-  test('include those of the internet', () => {
+  test('public addresses include those of the internet', () => {
     for (const address of [
       '1.1.1.1',
       '8.8.8.8',

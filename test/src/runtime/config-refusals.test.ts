@@ -204,7 +204,7 @@ describe('a bad value ends with one line that names variable, value and what is 
     }
   });
 
-  test('one of several in a list', () => {
+  test('names the bad value in a list', () => {
     expect(refusalOf({ TRUSTED_PROXIES: '::1, x' })).toStartWith('TRUSTED_PROXIES="x" isn\'t valid');
     expect(refusalOf({ ROLES: 'api,web' })).toStartWith('ROLES="web" isn\'t valid');
     expect(refusalOf({ OWNER_STEAMIDS: `${aSteamId(1)},BOT` })).toStartWith(

@@ -43,7 +43,7 @@ test('names each line that Bun reads otherwise than it looks, without its value'
   expect(warnings).toHaveLength(lines.length);
 });
 
-test('does not name lines that are read as they look', async () => {
+test('no warning names lines that are read as they look', async () => {
   const text = [
     'A="#3b82f6"',
     "B='Only Mirage #1'",
@@ -66,7 +66,7 @@ test('does not name lines that are read as they look', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('does not name lines without effect: of variables that the environment or another file sets', async () => {
+test('no warning names lines of variables that the environment or another file sets', async () => {
   const files = { '.env': 'A=a#b\nB=a#b\nC=a#b', '.env.local': 'B=x', '.env.development': 'C=c#d' };
   const { warnings } = await readFiles(files, { A: 'x' });
   expect(warnings).toEqual([expect.stringMatching(/^\.env\.development, line 1: C ends at a #/)]);

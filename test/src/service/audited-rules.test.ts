@@ -54,8 +54,8 @@ const newestToken = async () => {
   return token?.id ?? 0;
 };
 
-describe('the audit log keeps who', () => {
-  test('gave a token its scopes, and revoked it, by the page and by the tool', async () => {
+describe('changes by the page and by the tool', () => {
+  test('the audit log keeps who gave a token its scopes, and who revoked it', async () => {
     const form = { name: 'website', expires: 'never', scopes_offered: '1', scope_servers: 'on' };
     const byPage = await entriesOf(() => send(member, '/account/tokens', form));
     const first = await newestToken();
@@ -87,7 +87,7 @@ describe('the audit log keeps who', () => {
     ]);
   });
 
-  test('blocked and unblocked somebody, by the page and by the tool', async () => {
+  test('the audit log keeps who blocked and unblocked somebody', async () => {
     const adminId = await userIdOf(aSteamId(900));
     const path = `/account/moderation/users/${id}`;
     const byAdmin = { subject: id, by: adminId, as: null };
@@ -111,7 +111,7 @@ describe('the audit log keeps who', () => {
     ]);
   });
 
-  test('hid and showed a Discord account, by the page and by the tool', async () => {
+  test('the audit log keeps who hid and showed a Discord account', async () => {
     await db
       .update(users)
       .set({ discordId: `80351110224${670_000 + number}` })
@@ -137,7 +137,7 @@ describe('the audit log keeps who', () => {
     ]);
   });
 
-  test('exported and erased somebody, by the page and by the tool', async () => {
+  test('the audit log keeps who exported and erased somebody', async () => {
     const exported = { action: 'user.exported', subject: id, details: {} };
     expect(await entriesOf(() => member.get('/account/data'))).toEqual([
       { ...exported, by: userId, as: null },

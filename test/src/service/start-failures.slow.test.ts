@@ -298,7 +298,7 @@ describe('a database that is lost in the middle of the start ends it with one li
     'from "servers"',
     'session_secret',
     'round_sounds',
-  ])('at %s', async (text) => {
+  ])('a database that is lost at %s ends the start with one line', async (text) => {
     proxy.failAt(text, 'cut');
     const env = { DATABASE_URL: proxy.url, OWNER_STEAMIDS: '76561198000000001', ROLES: 'api,media' };
     expect(await failure('src/main.ts', env)).toEqual(lost);

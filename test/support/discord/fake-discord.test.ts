@@ -39,7 +39,7 @@ describe('a message is refused', () => {
       { components: [...aButton('x'), ...menu({ options: [anOption('x')] }).components] },
     ],
     ['six rows', { components: ['1', '2', '3', '4', '5', '6'].flatMap(aButton) }],
-  ])('for %s', (_, form) => {
+  ])('a message is refused for %s', (_, form) => {
     expect(checkMessage(form, [])).toMatchObject({ code: 50035 });
   });
 
@@ -53,7 +53,7 @@ describe('a message is refused', () => {
     ['a button', button({ label: 'x'.repeat(80), custom_id: 'x'.repeat(100) })],
     ['a link', button({ label: 'x', style: 5, url: 'https://example.org' })],
     ['a menu', menu({ options: [anOption('x')] })],
-  ])('but not for %s within the limits', (_, form) => {
+  ])('a message with %s within the limits is accepted', (_, form) => {
     expect(checkMessage(form, [])).toBeUndefined();
   });
 });
@@ -81,7 +81,7 @@ describe('commands are refused', () => {
         },
       ],
     ],
-  ])('for %s', (_, commands) => {
+  ])('commands are refused for %s', (_, commands) => {
     expect(checkCommands(commands, { isGuild: true })).toMatchObject({ code: 50035 });
   });
 });

@@ -404,7 +404,7 @@ test.each([
 });
 
 describe('pages', () => {
-  test('walk the list without a gap or a repetition', async () => {
+  test('pages walk the list without a gap or a repetition', async () => {
     for (const perPage of [1, 3, 7, 8, 100]) {
       const seen: unknown[] = [];
       const lastPage = Math.ceil(8 / perPage);
@@ -422,7 +422,7 @@ describe('pages', () => {
     }
   });
 
-  test('past the end are 200 without records, with the page asked for', async () => {
+  test('pages past the end give 200 without records, and the page asked for', async () => {
     for (const page of [9, 1000, 2_147_483_648]) {
       const { ids, meta } = await list(`/penalties?per_page=1&page=${page}`);
       expect(ids).toEqual([]);
@@ -454,7 +454,7 @@ describe('pages', () => {
     expect((await list('/penalties?per_page=007')).meta.per_page).toBe(7);
   });
 
-  test('there is at least one, even without records', async () => {
+  test('a list without records has one page', async () => {
     expect((await list('/bans?server_id=404')).meta).toMatchObject({
       total: 0,
       last_page: 1,

@@ -217,7 +217,7 @@ describe('limits of /penalties/export', () => {
     expect(resetInSeconds).toBe(Number(headers.get('retry-after')));
   });
 
-  test('one at a time for an owner, whichever of their tokens; the next once it has ended or its client has left', async () => {
+  test('an owner gets one export at a time over all tokens; the next once it has ended or its client has left', async () => {
     await fill(1500);
     const running = await open();
     const other = await aToken(db, caller.owner);
@@ -234,7 +234,7 @@ describe('limits of /penalties/export', () => {
     await waitFor(async () => (await countSessions()) === 0);
   });
 
-  test('one at a time for an owner over all processes', async () => {
+  test('an owner gets one export at a time over all processes', async () => {
     const start = (ownerId: number) => openPenaltyExport(database.url, {}, { ownerId, now: NOW });
     const running = await start(1);
     await expect(start(1)).rejects.toThrow('Only one export at a time');

@@ -63,7 +63,7 @@ test('every list has them; there is no prev on the first page and no next on the
   }
 });
 
-test('past the end prev is the last page; an empty list has one page', async () => {
+test('prev is the last page past the end; an empty list has one page', async () => {
   const { prev, next, last } = await linksOf('/bans?per_page=2&page=77');
   expect([prev, next, last]).toEqual([
     'https://play.example.org/api/v1/bans?per_page=2&page=3',

@@ -148,7 +148,7 @@ describeInChromium('the account page in Chromium', () => {
     await context.close();
   });
 
-  test('is reached by keyboard, starting at the link that skips the bar', async () => {
+  test('the keyboard reaches sign-in and account, starting at the link that skips the bar', async () => {
     const { context, page } = await open(aSteamId(504));
     await page.goto(`${origin}/account`);
     await page.keyboard.press('Tab');

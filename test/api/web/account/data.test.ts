@@ -29,7 +29,7 @@ describe('the download of own data', () => {
     expect(await countExports()).toBe(0);
   });
 
-  test('is described by HEAD, which reads nothing and writes no entry', async () => {
+  test('HEAD describes the download, reads nothing and writes no audit entry', async () => {
     const browser = await signedIn();
     const ask = async (method: string) => {
       const headers = { cookie: `session=${browser.cookies.get('session')}` };
@@ -69,25 +69,28 @@ describe('the download of own data', () => {
   test.each([
     ['nothing', false],
     ['a penalty', true],
-  ])('is 404 when the account was deleted meanwhile and %s is kept', async (_, isPenaltyKept) => {
-    const browser = await signedIn();
-    if (isPenaltyKept) await insertPenalties(db, [{ playerSteamId: player.steamId }]);
-    let erasing: Promise<unknown> = Promise.resolve();
-    let downloading: Promise<Page> | undefined;
-    await db.transaction(async (holding) => {
-      await holding.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
-      const options = { withPenalties: false, actor: 'member', removeSounds: async () => {} } as const;
-      erasing = erasePerson(db, player.steamId, options);
-      await waitFor(async () => (await countWaiting(db)) === 1);
-      downloading = browser.get('/account/data');
-      await waitFor(async () => (await countWaiting(db)) === 2);
-    });
-    await erasing;
-    const page = await downloading;
-    expect([page?.status, page?.headers.get('content-disposition')]).toEqual([404, null]);
-    expect(page?.text).toContain('<h1 id="error">Page not found</h1>');
-    expect(await countExports()).toBe(0);
-  });
+  ])(
+    'the download gives 404 when the account was deleted meanwhile and %s is kept',
+    async (_, isPenaltyKept) => {
+      const browser = await signedIn();
+      if (isPenaltyKept) await insertPenalties(db, [{ playerSteamId: player.steamId }]);
+      let erasing: Promise<unknown> = Promise.resolve();
+      let downloading: Promise<Page> | undefined;
+      await db.transaction(async (holding) => {
+        await holding.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
+        const options = { withPenalties: false, actor: 'member', removeSounds: async () => {} } as const;
+        erasing = erasePerson(db, player.steamId, options);
+        await waitFor(async () => (await countWaiting(db)) === 1);
+        downloading = browser.get('/account/data');
+        await waitFor(async () => (await countWaiting(db)) === 2);
+      });
+      await erasing;
+      const page = await downloading;
+      expect([page?.status, page?.headers.get('content-disposition')]).toEqual([404, null]);
+      expect(page?.text).toContain('<h1 id="error">Page not found</h1>');
+      expect(await countExports()).toBe(0);
+    },
+  );
 });
 
 const now = new Date();

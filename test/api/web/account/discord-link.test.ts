@@ -58,12 +58,12 @@ describe('linking Discord', () => {
     });
   });
 
-  test('is allowed by the policy of the page to lead to Discord, and nowhere else', async () => {
+  test('the policy of the page lets its forms lead to Discord and nowhere else', async () => {
     const policy = (await browser.get('/account')).headers.get('content-security-policy') ?? '';
     expect(policy).toContain(`form-action 'self' ${new URL(discord.apiUrl).origin};`);
   });
 
-  test('again brings a new name up to date', async () => {
+  test('linking again updates the name', async () => {
     await link();
     discord.account = { ...discord.account, username: 'renamed', avatar: null };
     await link();
@@ -81,7 +81,7 @@ describe('linking Discord', () => {
     expect(discord.liveTokens.size).toBe(0);
   });
 
-  test('by two players at the same moment has one winner', async () => {
+  test('a Discord account linked by four players at once goes to one of them', async () => {
     const returns: { racer: Browser; back: Page }[] = [];
     for (const number of [1000, 1001, 1002, 1003]) {
       const racer = await signedIn(number);
@@ -135,7 +135,7 @@ describe('linking Discord', () => {
     expect((await userOf()).discordId).toBeNull();
   });
 
-  test('is cancelled at Discord without harm', async () => {
+  test('cancelling at Discord leaves the account without a link', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());
     expect(page.text).toContain('You cancelled linking your Discord account');
@@ -171,7 +171,7 @@ describe('linking Discord', () => {
     expect(page.text).toContain('Discord is not responding');
   });
 
-  test('is not offered when it is not set up, while an older link is shown', async () => {
+  test('linking is not offered when it is not set up, and an older link is still shown', async () => {
     const visitor = openBrowser(startSite({}).origin);
     const { text } = await signIn(visitor);
     expect(text).not.toContain('/account/discord/link');

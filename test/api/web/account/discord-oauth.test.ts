@@ -84,14 +84,14 @@ describe('a link', () => {
     expect(revokeFailures).toHaveLength(1);
   });
 
-  test('that is cancelled in another browser is a refusal', async () => {
+  test('refuses a link that is cancelled in another browser', async () => {
     provider.consent = 'deny';
     expect(await refusal(await aReturn({ ...PENDING, state: 'other' }))).toBe('state');
   });
 });
 
-describe('refused is', () => {
-  test('a state of another browser, before Discord is asked', async () => {
+describe('a refused link', () => {
+  test('refuses a state of another browser before Discord is asked', async () => {
     const query = await aReturn({ ...PENDING, state: 'other' });
     provider.requests = [];
     expect(await refusal(query)).toBe('state');
@@ -99,18 +99,18 @@ describe('refused is', () => {
     expect(provider.requests).toBeEmpty();
   });
 
-  test('a code that was obtained with another PKCE verifier (code injection)', async () => {
+  test('refuses a code that was obtained with another PKCE verifier (code injection)', async () => {
     const query = await aReturn({ ...PENDING, codeVerifier: 'of-the-attacker-0123456789-0123456789-01234' });
     expect(await refusal(query)).toBe('code');
   });
 
-  test('a code that was used already', async () => {
+  test('refuses a code that was used already', async () => {
     const query = await aReturn();
     expect(await refusal(query)).toBeUndefined();
     expect(await refusal(query)).toBe('code');
   });
 
-  test('a code that was obtained for another return address', async () => {
+  test('refuses a code that was obtained for another return address', async () => {
     provider.redirectUris.push('https://community.example/other');
     discord.redirectUri = 'https://community.example/other';
     const query = await aReturn();
@@ -118,13 +118,13 @@ describe('refused is', () => {
     expect(await refusal(query)).toBe('code');
   });
 
-  test('a wrong client secret', async () => {
+  test('refuses a wrong client secret', async () => {
     const query = await aReturn();
     discord.clientSecret = 'wrong';
     expect(await refusal(query)).toBe('code');
   });
 
-  test('repeated and unprintable parameters', async () => {
+  test('refuses repeated and unprintable parameters', async () => {
     const query = await aReturn();
     for (const extra of ['&code=x', `&state=${PENDING.state}`, '&iss=%00', '&error_uri=%0A']) {
       expect([extra, await refusal(query + extra)]).toEqual([extra, 'callback']);
@@ -134,13 +134,13 @@ describe('refused is', () => {
     expect(await refusal(`state=${PENDING.state}&error=server_error&code=x`)).toBe('callback');
   });
 
-  test('a token with a wider scope than asked for, which is handed back', async () => {
+  test('refuses a token with a wider scope than asked for, and revokes it', async () => {
     provider.conduct = 'widens the scope';
     expect(await refusal(await aReturn())).toBe('code');
     expect(provider.liveTokens.size).toBe(0);
   });
 
-  test('a response that is not an account', async () => {
+  test('refuses a response that is not an account', async () => {
     const query = await aReturn();
     provider.account = { ...NELLY, id: '1 OR 1=1' };
     expect(await refusal(query)).toBe('account');

@@ -23,7 +23,7 @@ async function readCard(path = '/account', language = 'en'): Promise<string> {
 }
 
 describe('the member’s own penalties', () => {
-  test('stand before every other card', async () => {
+  test('penalties stand before every other card', async () => {
     const { text } = await browser.get('/account');
     const ids = [...text.matchAll(/<section class="card" id="([\w-]+)"/g)].map(([, id]) => id);
     expect(ids.slice(0, 4)).toEqual(['penalties', 'sound', 'discord', 'tokens']);
@@ -61,11 +61,11 @@ describe('the member’s own penalties', () => {
     expect(await readCard('/account', 'pl')).toContain('zdjęty teraz przez Konsola');
   });
 
-  test('are none for a clean player', async () => {
+  test('a player without penalties reads that they have none', async () => {
     expect(await readCard()).toBe('Your penalties No penalties.');
   });
 
-  test('start with those in force: until when, why, by whom and where', async () => {
+  test('penalties start with those in force: until when, why, by whom and where', async () => {
     const server = await insertServer(db, { name: 'Only Mirage #1' });
     const active = {
       playerSteamId: player.steamId,
@@ -103,7 +103,7 @@ describe('the member’s own penalties', () => {
     expect(await readCard()).not.toContain('No server');
   });
 
-  test('end with what has ended, expired by the clock or lifted', async () => {
+  test('penalties end with what has ended, expired by the clock or lifted', async () => {
     const ended = { playerSteamId: player.steamId, serverId: 0, createdAt: new Date('2026-11-01T12:00:00Z') };
     await insertPenalties(db, [
       {
@@ -130,21 +130,21 @@ describe('the member’s own penalties', () => {
     );
   });
 
-  test('that count the time online are not called permanent', async () => {
+  test('penalties that count the time online are not called permanent', async () => {
     const mute = { type: 'mute', durationMinutes: 60, endsAt: null, reason: 'Spam' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: player.steamId, createdAt: NOW }]);
     expect(await readCard()).toContain('Voice muted for 1 hour of playing time Reason Spam');
     expect(await readCard('/account', 'pl')).toContain('Wyciszenie głosu na 1 godzinę gry Powód Spam');
   });
 
-  test('that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {
+  test('penalties that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {
     const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
     const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
     await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId, serverId: 0 }]);
     expect(await readCard()).toEndWith('Warning 7 days Rude Ala No server 1 day ago Expired');
   });
 
-  test('come ten at a time', async () => {
+  test('penalties come ten at a time', async () => {
     await insertPenalties(
       db,
       Array.from({ length: 23 }, (_, index) => ({
@@ -169,7 +169,7 @@ describe('the member’s own penalties', () => {
 describe('APPEAL_URL', () => {
   const appeals = startSite({ appealUrl: 'https://forum.example.org/?a=1&b="' });
 
-  test('is a link beside active penalties', async () => {
+  test('APPEAL_URL adds a link beside active penalties', async () => {
     const appellant = openBrowser(appeals.origin);
     await signIn(appellant);
     expect((await appellant.get('/account')).text).not.toContain('forum.example.org');
@@ -179,7 +179,7 @@ describe('APPEAL_URL', () => {
     );
   });
 
-  test('is not linked when it is not set', async () => {
+  test('penalties have no link to appeals without APPEAL_URL', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId }]);
     expect(await readCard()).not.toContain('Appeal');
   });

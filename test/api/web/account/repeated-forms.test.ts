@@ -44,7 +44,7 @@ async function openAdmin(): Promise<Browser> {
 }
 
 describe('a member who repeats a form ends where the first request did', () => {
-  test('with a token that is revoked', async () => {
+  test('revoking an own token three times revokes it once and leads to the same page', async () => {
     const { browser } = visit;
     const id = await createTokenOf(PLAYER);
     expect(await repeat(browser, `/account/tokens/${id}/revoke`)).toEqual(
@@ -56,7 +56,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     expect(await countEntries('token.revoked')).toBe(1);
   });
 
-  test('with a sound that is deleted', async () => {
+  test('deleting an own sound three times deletes it once and leads to the same page', async () => {
     const { browser } = visit;
     await insertReadySound('old.mp3');
     expect(await repeat(browser, '/account/roundsound/delete')).toEqual(Array(3).fill('303 /account#sound'));
@@ -65,7 +65,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     expect(await countEntries('sound.removed')).toBe(1);
   });
 
-  test('with a Discord account that is unlinked', async () => {
+  test('unlinking Discord three times unlinks it once and leads to the same page', async () => {
     const { browser } = visit;
     await db.update(users).set({ discordId: '80351110224678912' }).where(eq(users.steamId64, PLAYER));
     expect(await repeat(browser, '/account/discord/unlink')).toEqual(Array(3).fill('303 /account#discord'));
@@ -73,7 +73,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     expect(await countEntries('discord.unlinked')).toBe(1);
   });
 
-  test('signing out, also without the session that has ended', async () => {
+  test('signing out works again without the session that has ended', async () => {
     const { browser } = visit;
     await browser.get('/account');
     const stale = new Map(browser.cookies);
@@ -89,7 +89,7 @@ describe('a member who repeats a form ends where the first request did', () => {
 });
 
 describe('a moderator who repeats a form ends where the first request did', () => {
-  test('with a token that is revoked', async () => {
+  test('an admin who revokes a token three times revokes it once and is led to the same page', async () => {
     const admin = await openAdmin();
     const path = `${PLAYER_PAGE}/tokens/${await createTokenOf(PLAYER)}/revoke`;
     expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${PLAYER_PAGE}#tokens`));
@@ -99,7 +99,7 @@ describe('a moderator who repeats a form ends where the first request did', () =
     expect(await countEntries('token.revoked')).toBe(1);
   });
 
-  test('not with a token of somebody else, or of nobody', async () => {
+  test('revoking a token of somebody else, or of nobody, gives 404', async () => {
     const admin = await openAdmin();
     const id = await createTokenOf(aSteamId(7));
     for (const wrong of [id, 999_999, 'abc', '%00']) {
@@ -113,7 +113,7 @@ describe('a moderator who repeats a form ends where the first request did', () =
   test.each([
     [`/account/moderation/sounds/${PLAYER}/delete`, '/account/moderation/sounds#sounds'],
     [`${PLAYER_PAGE}/sound/delete`, `${PLAYER_PAGE}#sounds`],
-  ])('with a sound that is deleted at %s', async (path, back) => {
+  ])('a moderator who deletes a sound three times at %s deletes it once', async (path, back) => {
     await insertReadySound('rude.mp3');
     const admin = await openAdmin();
     expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${back}`));
@@ -122,7 +122,7 @@ describe('a moderator who repeats a form ends where the first request did', () =
     expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
   });
 
-  test('with the sound of a player of whom nothing else is known, in their record', async () => {
+  test('deleting the only thing known of a player three times leads back to their record', async () => {
     const admin = await openAdmin();
     const unknown = aSteamId(40);
     await insertSoundOf(db, unknown);

@@ -31,7 +31,7 @@ describe('uploading', () => {
     expect(entry).toMatchObject({ subject: PLAYER, actorUserId: expect.any(Number) });
   });
 
-  test('has a link that reloads the page, whichever address it is on', async () => {
+  test('the page of an upload has a link that reloads it at every address', async () => {
     await upload(new File(['any bytes'], 'a.mp3'));
     let address = '/account#sound';
     for (let visits = 0; visits < 3; visits++) {
@@ -66,7 +66,7 @@ describe('uploading', () => {
     ['without a token', {}, 403],
     ['with a wrong token', { 'x-csrf-token': 'wrong' }, 403],
     ['from another site', { 'sec-fetch-site': 'cross-site' }, 403],
-  ])('is refused %s', async (_, headers, status) => {
+  ])('an upload %s is refused', async (_, headers, status) => {
     const form = new FormData();
     form.append('file', new File(['x'], 'a.mp3'));
     if (status === 403 && 'sec-fetch-site' in headers) form.append('csrf_token', await csrfToken());
@@ -81,7 +81,7 @@ describe('uploading', () => {
     expect(response.status).toBe(401);
   });
 
-  test('is refused for now while the disk is full, which the log reports', async () => {
+  test('an upload while the disk is full gives 503 and is logged', async () => {
     visit.diskTrouble = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
     });
@@ -94,7 +94,7 @@ describe('uploading', () => {
     expect(await listRoundSounds(db)).toEqual([]);
   });
 
-  test('one at a time for each person, who may begin another once the first has ended', async () => {
+  test('a person uploads one file at a time, and another once the first has ended', async () => {
     const headers = {
       Cookie: visit.browser.cookieLine(),
       'X-CSRF-Token': await csrfToken(),
@@ -226,7 +226,7 @@ describe('a form that is sent as a whole', () => {
 });
 
 describe('a ready sound', () => {
-  test('has a player, a waveform and figures, in both languages, and names are escaped', async () => {
+  test('a ready sound has a player, a waveform and figures in both languages, and its name is escaped', async () => {
     await insertReadySound('<b>"Fanfara" & co</b>.mp3');
     const page = await visit.browser.get('/account');
     expect(page.text).toContain(`src="/storage/roundsound/${PLAYER}.mp3?v=abcdef0123456789"`);
@@ -264,7 +264,7 @@ describe('a ready sound', () => {
     expect(dismissed.text).not.toContain('Nie udało się przetworzyć');
   });
 
-  test('is deleted after a question, with its file', async () => {
+  test('deleting a ready sound asks first, and removes its file', async () => {
     await insertReadySound('old.mp3');
     expect((await visit.browser.get('/account')).text).toContain('Delete your sound?');
     const answer = await visit.browser.post('/account/roundsound/delete');
@@ -321,7 +321,7 @@ describe('moderation', () => {
     expect(pastTheLast.text).toContain('Sounds: 60');
   });
 
-  test('is closed to players', async () => {
+  test('players cannot open the moderation of sounds', async () => {
     await insertReadySound('mine.mp3');
     expect((await visit.browser.get('/account/moderation/sounds')).status).toBe(403);
     expect((await visit.browser.post(`/account/moderation/sounds/${PLAYER}/delete`)).status).toBe(403);

@@ -49,7 +49,7 @@ test('an upload of somebody who may have none is 403, and nothing is stored', as
 });
 
 test.each(['hasSvip', 'isAdmin', 'isOwner'] as const)(
-  'with %s the form is there, and works',
+  'the form for sounds is there with %s, and works',
   async (flag) => {
     await db.update(users).set({ [flag]: true });
     expect((await browser.get('/account')).text).toContain('action="/account/roundsound#sound"');

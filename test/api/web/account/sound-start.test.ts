@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const fieldOf = (text: string) => /<input[^>]*name="start"[^>]*>/.exec(text)?.[0] ?? '';
 
-test('without a script the start is a field for minutes and seconds', async () => {
+test('the start is a field for minutes and seconds without a script', async () => {
   const { text } = await browser.get('/account');
   expect(fieldOf(text)).toContain('value="0:00"');
   expect(text).toContain('<label for="sound-start">Start at (minutes:seconds)</label>');
@@ -61,7 +61,7 @@ test.each([true, false])(
   },
 );
 
-test('without a script the form keeps the start that was entered, whatever was wrong', async () => {
+test('the form keeps the start that was entered without a script, whatever was wrong', async () => {
   for (const [start, file] of [
     ['1:07.5', new File([], '')],
     ['10:01', new File(['any bytes'], 'fanfare.mp3')],

@@ -69,7 +69,7 @@ describe('creating a token', () => {
     }
   });
 
-  test('may read everything, unless fewer scopes are ticked', async () => {
+  test('a new token may read everything, unless fewer scopes are ticked', async () => {
     const scopesOf = async (form: Record<string, string>) => {
       const page = await browser.post('/account/tokens', { name: 'x', ...form });
       const token = await findLiveApiToken(db, hashApiToken(shown(page.text)), new Date());
@@ -93,7 +93,7 @@ describe('creating a token', () => {
     expect(await listRows()).toHaveLength(2);
   });
 
-  test('is refused without a valid name, or with an expiry that is not offered', async () => {
+  test('a token without a valid name, or with an expiry that is not offered, is refused', async () => {
     for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b', '\u3164\u200b', '\u0301', undefined]) {
       const form = { ...(name !== undefined && { name }) };
       const page = await browser.post('/account/tokens', form);
@@ -104,7 +104,7 @@ describe('creating a token', () => {
     expect(await listRows()).toBeEmpty();
   });
 
-  test('is shown again with what was entered and the reason, when it is refused', async () => {
+  test('a refused form for a token is shown again with what was entered and the reason', async () => {
     const form = { name: 'Stats "1"', expires: '7', scopes_offered: '1' };
     const page = await browser.post('/account/tokens', form);
     expect(page.status).toBe(400);
@@ -138,7 +138,7 @@ describe('creating a token', () => {
     expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('that was refused may be sent again: the same form then makes the token', async () => {
+  test('a refused form for a token makes the token once it is corrected', async () => {
     const first = await makeToken('Token 1');
     for (let count = 2; count <= 10; count++) {
       await makeToken(`Token ${count}`);
@@ -156,7 +156,7 @@ describe('creating a token', () => {
     expect(await listRows()).toHaveLength(11);
   });
 
-  test('sent many times at once makes one token', async () => {
+  test('a form sent many times at once makes one token', async () => {
     const form = { name: 'once', form_id: crypto.randomUUID() };
     const pages = await Promise.all(Array.from({ length: 8 }, () => browser.post('/account/tokens', form)));
     expect(pages.map(({ status }) => status).sort()).toEqual([200, 303, 303, 303, 303, 303, 303, 303]);
@@ -213,7 +213,7 @@ describe('revoking a token', () => {
     expect(entries.filter(({ details }) => details.tokenId === id)).toHaveLength(1);
   });
 
-  test('of somebody else, or of nobody, is not found', async () => {
+  test('revoking a token of somebody else, or of nobody, gives 404', async () => {
     const owner = await signedIn(700);
     await owner.post('/account/tokens', { name: 'Foreign' });
     const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));

@@ -262,7 +262,7 @@ describe('the staff', () => {
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(2);
   });
 
-  test('never handles an own appeal, and is warned about an own penalty', async () => {
+  test('staff cannot decide their own appeals, and are warned about penalties that they gave', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
     const issuer = await signedIn(ISSUER);

@@ -136,7 +136,7 @@ describe('the page', () => {
     }
   });
 
-  test('is compressed for clients that accept gzip, as are its files, and 304 for clients that have it', async () => {
+  test('the guide and its files are compressed for clients that accept gzip, and 304 for clients that have them', async () => {
     for (const path of [
       '/swagger',
       '/swagger/pl',
@@ -161,7 +161,7 @@ describe('the page', () => {
     }
   });
 
-  test('has the header of the site, whose pages lead to the guide in their language', async () => {
+  test('the guide has the header of the site, whose pages lead to the guide in their language', async () => {
     for (const [language, path] of [
       ['en', '/swagger'],
       ['pl', '/swagger/pl'],

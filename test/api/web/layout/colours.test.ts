@@ -34,7 +34,7 @@ test('texts and controls stand out enough in both themes', () => {
 
 /** Colours that are hard to see in one theme or the other, or in neither. */
 test.each(['#000000', '#ffffff', '#808080', '#ffff00', '#0000ff', '#3b82f6', '#e11d48', '#14181f'])(
-  'so they do with %s as the accent',
+  'texts keep their contrast with %s as the accent',
   (accent) => expectContrast(OF_THE_ACCENT, accentRules(accent)),
 );
 

@@ -63,7 +63,7 @@ test('the logo is read once, and served from here', async () => {
 
 for (const path of ['large.png', 'page', 'gone']) {
   const other = await open({ SITE_LOGO_URL: `${elsewhere.url}${path}` });
-  test(`one that is not a small image (${path}) leaves the default`, async () => {
+  test(`a logo that is not a small image (${path}) leaves the default`, async () => {
     await waitFor(async () => asked.includes(`/${path}`));
     const page = await openBrowser(other.origin).get('/account');
     expect([page.status, logoOf(page)]).toEqual([200, undefined]);

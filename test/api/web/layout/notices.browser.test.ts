@@ -84,7 +84,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await page.locator('dialog button[type="submit"]:visible').click();
     }
 
-    test('of a revoked token is in its card, once', async () => {
+    test('the notice of a revoked token is in its card, once', async () => {
       await goTo('');
       await confirm('tokens');
       await expectNotice(page, 'tokens', 'Token revoked.');
@@ -92,7 +92,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       expect(await page.locator('.notice').count()).toBe(0);
     });
 
-    test('of a token created twice is in its card', async () => {
+    test('the notice of a token created twice is in its card', async () => {
       await goTo('');
       await page.fill('#token-name', 'Twice');
       await page.click('form.create button');
@@ -101,7 +101,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await expectNotice(page, 'tokens', 'no second token was created');
     });
 
-    test('of a Discord account linked, unlinked and not linked is in its card', async () => {
+    test('the notice of a Discord account linked, unlinked and not linked is in its card', async () => {
       await goTo('');
       await page.click('form[action="/account/discord/link"] button');
       await expectNotice(page, 'discord', 'Your Discord account is linked.');
@@ -113,7 +113,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       site.discord.consent = 'allow';
     });
 
-    test('of a sound deleted and uploaded is in its card', async () => {
+    test('the notice of a sound deleted and uploaded is in its card', async () => {
       await goTo('');
       await confirm('sound');
       await expectNotice(page, 'sound', 'Sound deleted.');
@@ -127,7 +127,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await expectNotice(page, 'sound', 'Your file has been uploaded');
     });
 
-    test("of a player's token and flags are in their cards", async () => {
+    test("the notices of a player's token and flags are in their cards", async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
       await confirm('tokens');
       await expectNotice(page, 'tokens', 'Token revoked.');
@@ -136,7 +136,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await expectNotice(page, 'flags', 'Flags saved.');
     });
 
-    test('of a player blocked and unblocked is in its card', async () => {
+    test('the notice of a player blocked and unblocked is in its card', async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
       await page.click('#block form[action$="/block#block"] button');
       await expectNotice(page, 'block', 'User blocked.');
@@ -144,7 +144,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await expectNotice(page, 'block', 'User unblocked.');
     });
 
-    test('of a removed webhook is in the card of all', async () => {
+    test('the notice of a removed webhook is in the card of webhooks', async () => {
       await goTo('/moderation/webhooks');
       await page.fill('#webhook-url', 'http://127.0.0.1:9/hook');
       await page.click('#webhooks form button');
@@ -154,13 +154,13 @@ describeInChromium('the notice of an action in Chromium', () => {
       await expectNotice(page, 'webhooks', 'Webhook removed.');
     });
 
-    test("of a player's sound deleted is in the card of all", async () => {
+    test("the notice of a player's deleted sound is in the card of sounds", async () => {
       await goTo('/moderation/sounds');
       await confirm('sounds');
       await expectNotice(page, 'sounds', 'Sound deleted.');
     });
 
-    test('of a session ended elsewhere is in its card', async () => {
+    test('the notice of a session ended elsewhere is in its card', async () => {
       const now = new Date();
       await createSession(db, {
         idHash: createHash('sha256').update(`${width} ${hasScript}`).digest('hex'),
@@ -176,7 +176,7 @@ describeInChromium('the notice of an action in Chromium', () => {
     });
 
     // This comes last, since it ends the session that the others use.
-    test('of signing out is in no card', async () => {
+    test('the notice of signing out is in no card', async () => {
       await goTo('');
       await page.click('form[action="/account/sign-out-everywhere"] button');
       await expectNotice(page, undefined, 'You have been signed out on every device.');

@@ -54,7 +54,7 @@ describeInChromium('every button and link can be clicked in Chromium', () => {
   }
 
   for (const locale of ['en-GB', 'pl-PL']) {
-    test(`of the pages that everybody sees, at 390 px, in ${locale}`, async () => {
+    test(`every button and link of public pages can be clicked at 390 px, in ${locale}`, async () => {
       const context = await site.openContext({ locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       const page = await context.newPage();
       page.setDefaultTimeout(PATIENCE_MS);
@@ -62,7 +62,7 @@ describeInChromium('every button and link can be clicked in Chromium', () => {
       await context.close();
     });
 
-    test(`of the pages of members and admins, at 390 px, in ${locale}`, async () => {
+    test(`every button and link of members' and admins' pages can be clicked at 390 px, in ${locale}`, async () => {
       const page = await site.signIn(OWNER, { locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       await visit(page, [
         '/account',

@@ -9,7 +9,7 @@ import { rowsOf } from '../../../support/web/page-text.ts';
 const { db, steamApi, as, admin, userOf } = await openModeration();
 
 describe('the moderation view', () => {
-  test('is refused to a former admin from the next request on', async () => {
+  test('a former admin is refused from the next request on', async () => {
     await insertUser(db, 50, { isAdmin: true });
     const former = await as(50);
     expect((await former.get('/account/moderation')).status).toBe(200);
@@ -110,7 +110,7 @@ describe('the moderation view', () => {
     expect(rowsOf(text)).toEqual([expect.stringMatching(/ Admin \d+ not linked 2 Banned Admin 0 now$/)]);
   });
 
-  test('has pages, and tolerates invalid page numbers', async () => {
+  test('the list of users has pages, and tolerates invalid page numbers', async () => {
     const first = await admin.get('/account/moderation');
     expect(first.text).toContain('Page 1 of 2');
     expect(first.text).toContain('page=2');

@@ -238,7 +238,7 @@ describe("a penalty's page", () => {
     }
   });
 
-  test('is 404 for a number that no penalty has', async () => {
+  test("a penalty's page gives 404 for a number that no penalty has", async () => {
     for (const id of ['0', '999999', 'x', '1e3']) {
       expect([id, (await moderator.get(`${MODERATION}/penalties/${id}`)).status]).toEqual([id, 404]);
     }
@@ -297,7 +297,7 @@ describe('staff notes', () => {
   };
   const listNotes = () => db.select().from(staffNotes).orderBy(staffNotes.id);
 
-  test('are added once, deleted by their author and by admins, and audited without their text', async () => {
+  test('notes are added once, deleted by their author and by admins, and audited without their text', async () => {
     const formId = '0190c2a5-7a51-7c52-a6a1-000000000001';
     await add(moderator, '  Obserwować.\r\nDrugie konto?  ', { form_id: formId });
     await add(moderator, 'Obserwować.', { form_id: formId });
@@ -324,7 +324,7 @@ describe('staff notes', () => {
     ]);
   });
 
-  test('are found in the audit log by person, action and day', async () => {
+  test('the audit log finds notes by person, action and day', async () => {
     const listed = async (query: string) =>
       rowsOf((await admin.get(`${MODERATION}/audit?${query}`)).text).length;
     const entries = await listAuditEntries(db, {}, { limit: 100 });
@@ -339,7 +339,7 @@ describe('staff notes', () => {
     expect(await listed('person=nobody')).toBe(0);
   });
 
-  test('have up to 2,000 characters; a refused form is shown again as it was', async () => {
+  test('notes have up to 2,000 characters; a refused form is shown again as it was', async () => {
     for (const text of ['  ', 'ż'.repeat(2001)]) {
       const refused = await add(moderator, text);
       expect(refused.status).toBe(400);
@@ -350,7 +350,7 @@ describe('staff notes', () => {
     expect((await add(moderator, '語'.repeat(2000))).status).toBe(303);
   });
 
-  test('come in the data of the player without their author', async () => {
+  test('the data of a player holds notes about them without the author', async () => {
     await add(moderator, 'Do wglądu');
     const written = (await listNotes()).length;
     const exported = await readPerson(db, NEWCOMER, { actor: 'operator', now: NOW });

@@ -39,7 +39,7 @@ describe('an owner', () => {
     );
   });
 
-  test('cannot remove their own flag, nor one that the configuration gives', async () => {
+  test('owners cannot remove their own flag, nor one that the configuration gives', async () => {
     await saveFlags(owner, 900);
     expect(await userOf(900)).toMatchObject({ isOwner: true, isAdmin: true });
     await insertUser(db, 60, { isOwner: true, isAdmin: true });

@@ -95,7 +95,7 @@ describe('the page of a player', () => {
     expect(text).toContain('not linked');
   });
 
-  test('is there for players without an account', async () => {
+  test('players without an account have a page', async () => {
     const page = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
     expect(page.status).toBe(200);
     expect(textOf(page.text)).toContain('This player has never signed in.');
@@ -112,7 +112,7 @@ describe('the page of a player', () => {
     );
   });
 
-  test('is there for players of whom only a sound is known, and 404 for an invalid SteamID', async () => {
+  test('players of whom only a sound is known have a page; an invalid SteamID gives 404', async () => {
     await insertReadySound(db, aSteamId(698));
     for (const [id, status] of [
       [aSteamId(698), 200],

@@ -42,7 +42,7 @@ const removeOwner = (from: Browser, about: number): Form => ({
   fields: { shown_flags: 'isOwner' },
 });
 
-test('of two owners who remove each other one remains', async () => {
+test('two owners who remove each other leave one', async () => {
   for (const [one, other, locked] of [
     [50, 51, [51]],
     [52, 53, [52, 53]],
@@ -54,7 +54,7 @@ test('of two owners who remove each other one remains', async () => {
   }
 });
 
-test('of two admins who block each other one is blocked', async () => {
+test('two admins who block each other leave one unblocked', async () => {
   for (const number of [54, 55]) await insertUser(db, number, { isAdmin: true });
   const forms = [
     { from: await as(54), about: 55, action: 'block' },

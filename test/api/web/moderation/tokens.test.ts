@@ -41,7 +41,7 @@ describe('an admin', () => {
     );
   });
 
-  test('may not set flags', async () => {
+  test('admins cannot set flags', async () => {
     const path = `/account/moderation/users/${aSteamId(4)}/flags`;
     expect((await admin.post(path, { isOwner: 'on', isAdmin: 'on', shown_flags: 'isAdmin' })).status).toBe(
       403,
@@ -57,7 +57,7 @@ describe("a user's tokens", () => {
   const LIVE = 3;
   const ENDED = 5_000;
 
-  test('are all live ones, then the newest 25 ended ones, however many were revoked', async () => {
+  test("moderators see a user's live tokens, then the newest 25 ended ones, however many were revoked", async () => {
     const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
     for (let number = 1; number <= LIVE; number++) {
       await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' });
@@ -75,7 +75,7 @@ describe("a user's tokens", () => {
     ]);
   });
 
-  test('on their account page are only live ones', async () => {
+  test('the account page lists live tokens only', async () => {
     const page = await (await as(70)).get('/account');
     expect(page.text.length).toBeLessThan(20_000);
     expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);

@@ -32,7 +32,7 @@ async function listRows(query = '', language = 'en'): Promise<string[]> {
 }
 
 describe('the public list of penalties', () => {
-  test('is 404 unless PUBLIC_PENALTIES turns it on, and in no navigation', async () => {
+  test('the public list gives 404 and is in no navigation unless PUBLIC_PENALTIES turns it on', async () => {
     const browser = openBrowser(closed.origin);
     expect((await browser.get('/penalties')).status).toBe(404);
     expect((await browser.get('/')).text).not.toContain('/penalties');
@@ -50,14 +50,14 @@ describe('the public list of penalties', () => {
     expect((await openBrowser(open.origin).get('/penalties')).text).not.toContain(ADMIN);
   });
 
-  test('is filtered by type and status, and ignores unknown values', async () => {
+  test('filters the public list by type and status, and ignores unknown values', async () => {
     expect(await listRows('?type=gag')).toHaveLength(1);
     expect(await listRows('?status=ACTIVE')).toHaveLength(2);
     expect(await listRows('?status=ACTIVE&type=warn')).toHaveLength(0);
     expect(await listRows('?type=x&status=y&page=z')).toHaveLength(4);
   });
 
-  test('is searched by name, SteamID and profile address', async () => {
+  test('searches the public list by name, SteamID and profile address', async () => {
     const address = encodeURIComponent(`https://steamcommunity.com/profiles/${aSteamId(2)}`);
     for (const query of ['rzeznik2', aSteamId(2), address]) {
       expect([query, await listRows(`?q=${query}`)]).toEqual([

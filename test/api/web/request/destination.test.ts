@@ -35,7 +35,7 @@ describe('after signing in', () => {
     ['/servers/nowhere', '/servers/nowhere'],
     // `/` has nothing more for signed-in members; their account page does.
     ['/', '/account'],
-  ])('from %s people come back to it', async (path, end) => {
+  ])('people who sign in from %s come back to it', async (path, end) => {
     steam.steamId = OWNER;
     const browser = openBrowser(site.origin);
     const opened = await browser.get(path);

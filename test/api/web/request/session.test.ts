@@ -9,7 +9,7 @@ const { db, steam, site, startSite, player, signedIn, userOf } = await openMembe
 const DAY_MS = 86_400_000;
 
 describe('a session', () => {
-  test('is a signed, HttpOnly, SameSite=Lax cookie of thirty days, stored as a hash', async () => {
+  test('a session has a signed, HttpOnly, SameSite=Lax cookie of thirty days, and is stored as a hash', async () => {
     const browser = await signedIn();
     const line = browser.setCookies.find((cookie) => cookie.startsWith('session='));
     expect(line).toMatch(/^session=[\w-]{43}\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
@@ -18,7 +18,7 @@ describe('a session', () => {
     expect(stored.some(({ idHash }) => idHash.includes(id))).toBe(false);
   });
 
-  test('is Secure, with the __Host- prefix and HSTS, when the public address is https', async () => {
+  test("the session's cookie is Secure with the __Host- prefix, and pages send HSTS, when the public address is https", async () => {
     const browser = openBrowser(startSite({ publicUrl: 'https://community.example' }).origin);
     const start = await browser.get('/account/sign-in?at=public');
     const provider = await browser.follow(start);
@@ -33,7 +33,7 @@ describe('a session', () => {
     expect((await browser.get('/account')).text).toContain(steam.steamId);
   });
 
-  test('is not valid with a changed id or signature, nor when sent twice', async () => {
+  test('a session with a changed id or signature, or sent twice, is not valid', async () => {
     const browser = await signedIn();
     const [id = '', signature = ''] = browser.cookies.get('session')?.split('.') ?? [];
     const session = `${id}.${signature}`;
@@ -52,7 +52,7 @@ describe('a session', () => {
     }
   });
 
-  test('that has ended is looked up once, however often its cookie is sent', async () => {
+  test('an ended session is looked up once, however often its cookie is sent', async () => {
     const browser = await signedIn();
     const cookie = browser.cookies.get('session') ?? '';
     await browser.post('/account/sign-out');
@@ -64,7 +64,7 @@ describe('a session', () => {
     expect(queries).not.toHaveBeenCalled();
   });
 
-  test('is found beside 8 kB of cookies of others, and not read among more', async () => {
+  test('a session is found beside 8 kB of other cookies, and not read among more', async () => {
     const browser = await signedIn();
     const isSignedIn = async () => !(await browser.get('/account')).text.includes('Sign in through Steam');
     browser.cookies.set('other', 'x'.repeat(7900));
@@ -140,7 +140,7 @@ describe('a session', () => {
 });
 
 describe('the session secret', () => {
-  test('is generated once and stored, so that replicas and restarts share it', async () => {
+  test('generates the session secret once and stores it, so that replicas and restarts share it', async () => {
     const [one, two] = await Promise.all([
       loadSessionSecret(db, undefined),
       loadSessionSecret(db, undefined),
@@ -150,7 +150,7 @@ describe('the session secret', () => {
     expect(await loadSessionSecret(db, undefined)).toBe(one);
   });
 
-  test('of the configuration wins', async () => {
+  test('prefers the session secret of the configuration', async () => {
     const configured = 'configured-0123456789-0123456789-0123';
     expect(await loadSessionSecret(db, configured)).toBe(configured);
   });

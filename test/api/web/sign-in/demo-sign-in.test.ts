@@ -88,7 +88,7 @@ describe('the demo', () => {
     { 'cf-connecting-ip': '127.0.0.1' },
     { host: 'demo.example.org' },
     { host: '127.0.0.1.example.org' },
-  ])('is only for visitors on this machine: not with %j', async (headers) => {
+  ])('the demo signs in only visitors on this machine: not with %j', async (headers) => {
     const browser = openBrowser(demo.origin);
     for (const path of ['/', '/account']) {
       // First a visitor who may use the buttons: that page must not be cached for others.
@@ -100,7 +100,7 @@ describe('the demo', () => {
   });
 });
 
-test('other services do not offer it', async () => {
+test('services other than the demo do not offer its sign-in', async () => {
   const browser = openBrowser(service.origin);
   for (const path of ['/', '/account']) expect((await browser.get(path)).text).not.toContain(PATH);
   const answer = await browser.post(PATH, { as: 'owner' });

@@ -74,7 +74,7 @@ describe.skipIf(redisUrl === undefined)('two processes with one Redis', async ()
     return statuses;
   }
 
-  test('share the limit of sign-in attempts of an address', async () => {
+  test("two processes share an address's limit of sign-in attempts", async () => {
     const counted = await countShared(() =>
       countStatuses(50, '/account/sign-in', {
         headers: { 'X-Forwarded-For': `2001:db8:${aNetwork()}::1` },
@@ -83,7 +83,7 @@ describe.skipIf(redisUrl === undefined)('two processes with one Redis', async ()
     expect(counted).toEqual({ 303: 30, 429: 20 });
   });
 
-  test('share the limit of forms of a user', async () => {
+  test("two processes share a user's limit of forms", async () => {
     // Redis may remember user 1 of another run.
     await db.execute(
       sql`select setval(pg_get_serial_sequence('users', 'id'), ${randomInt(1_000_000, 2_000_000_000)})`,

@@ -35,7 +35,7 @@ describe('signing in', () => {
     expect(await userOf(900)).toMatchObject({ isAdmin: true, isOwner: true });
   });
 
-  test('is cancelled at Steam without harm', async () => {
+  test('cancelling at Steam leads back to the account page, which says so', async () => {
     steam.approvesAtOnce = false;
     const browser = openBrowser(site.origin);
     const start = await browser.get('/account/sign-in');
@@ -90,7 +90,7 @@ describe('signing in', () => {
   test.each([
     ['in the order of their start', [0, 1]],
     ['in the opposite order', [1, 0]],
-  ])('in two tabs leads each to its page, %s', async (_, order) => {
+  ])('signing in with two tabs leads each to its page, %s', async (_, order) => {
     const browser = openBrowser(site.origin);
     const tabs: { next: string; back: Page }[] = [];
     for (const next of ['/account/moderation/audit', '/servers/one']) {
@@ -107,7 +107,7 @@ describe('signing in', () => {
     expect(await db.select().from(sessions).where(eq(sessions.userId, id))).toHaveLength(1);
   });
 
-  test('does not tell Steam which page is opened afterwards', async () => {
+  test('Steam does not learn which page is opened after signing in', async () => {
     const next = '/account/moderation?q=76561198000000001';
     const { location } = await openBrowser(site.origin).get(
       `/account/sign-in?${new URLSearchParams({ next })}`,
@@ -117,7 +117,7 @@ describe('signing in', () => {
     expect(parts.map((part) => Buffer.from(part, 'base64url').toString()).join()).not.toContain('7656');
   });
 
-  test('in one tab is not ended by a forged return in another (login CSRF)', async () => {
+  test('a forged return in another tab does not end a sign-in (login CSRF)', async () => {
     const browser = openBrowser(site.origin);
     const provider = await browser.follow(await browser.get('/account/sign-in'));
     const attacker = openBrowser(site.origin);
@@ -128,7 +128,7 @@ describe('signing in', () => {
     expect((await browser.follow(provider)).status).toBe(303);
   });
 
-  test('that has expired leads somebody who is signed in meanwhile to their account, and changes nothing', async () => {
+  test('an expired sign-in leads somebody who is signed in meanwhile to their account, and changes nothing', async () => {
     const browser = openBrowser(site.origin);
     const late = await browser.follow(await browser.get('/account/sign-in'));
     const stranger = openBrowser(site.origin);

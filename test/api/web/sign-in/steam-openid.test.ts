@@ -97,7 +97,7 @@ describe('the request', () => {
     });
   });
 
-  test('is understood by the provider, whose answer proves the account', async () => {
+  test('the provider understands the request, and its response proves the account', async () => {
     provider.approvesAtOnce = true;
     const start = buildSignInUrl(provider.url, { returnTo: RETURN_TO, realm: 'https://community.example' });
     const response = await fetch(start, { redirect: 'manual' });
@@ -108,7 +108,7 @@ describe('the request', () => {
 });
 
 describe('a genuine assertion', () => {
-  test('is confirmed with every field unchanged but the mode', async () => {
+  test('confirms a genuine assertion with every field unchanged but the mode', async () => {
     const query = aReturn();
     await verifyAssertion(steam, query.toString(), EXPECTED);
     const expected = new URLSearchParams(query);
@@ -117,17 +117,17 @@ describe('a genuine assertion', () => {
     expect(provider.checks.map((body) => Object.fromEntries(body))).toEqual([Object.fromEntries(expected)]);
   });
 
-  test('may carry invalidate_handle, the one optional field', async () => {
+  test('accepts an assertion with invalidate_handle, the one optional field', async () => {
     expect(await refusal(aReturn({ 'openid.invalidate_handle': 'old' }))).toBeUndefined();
   });
 
-  test('is accepted with parameters that are not of OpenID, which trackers and proxies add', async () => {
+  test('accepts an assertion with foreign parameters, which trackers and proxies add', async () => {
     const added = 'fbclid=%E2%80%AE&utm_source=a&utm_source=b&__cf_chl_tk=x&OPENID.claimed_id=x&=&x=%00';
     expect(await refusal(`${added}&${aReturn()}&${added}`)).toBeUndefined();
     expect(provider.checks.flatMap((body) => [...body.keys()]).join()).not.toMatch(/utm|OPENID/);
   });
 
-  test('is accepted up to five minutes after it was made, and from a clock a minute ahead', async () => {
+  test('accepts an assertion up to five minutes old, and from a clock a minute ahead', async () => {
     const now = new Date('2026-11-21T10:00:00Z');
     steam.now = () => now;
     provider.now = () => new Date(now.getTime() - 300_000);
@@ -138,7 +138,7 @@ describe('a genuine assertion', () => {
 });
 
 describe('cancelling at the provider', () => {
-  test('is not a refusal', async () => {
+  test('cancelling at the provider is not a refusal', async () => {
     const query = `state=${STATE}&openid.ns=http%3A%2F%2Fspecs.openid.net%2Fauth%2F2.0&openid.mode=cancel`;
     await expect(verifyAssertion(steam, query, EXPECTED)).rejects.toBeInstanceOf(SignInCancelled);
   });
@@ -252,13 +252,13 @@ describe('each rule is needed:', () => {
     expect(provider.checks).toHaveLength(rule === 'printable characters' ? 0 : 1);
   });
 
-  test('and no rule is without its attack here', () => {
+  test('every rule has its attack here', () => {
     expect(Object.keys(ATTACKS).sort()).toEqual(Object.keys(ASSERTION_RULES).sort());
   });
 });
 
 describe('the provider itself', () => {
-  test('is unavailable, which is not a refusal, when it gives no verdict', async () => {
+  test('a provider without a verdict is unavailable, which is not a refusal', async () => {
     for (const conduct of [
       'redirects',
       'says yes in an error page',
@@ -295,14 +295,14 @@ describe('the provider itself', () => {
     resetting.close();
   });
 
-  test('has a clock, whose difference from ours is named when it is too large', async () => {
+  test("names the difference of the provider's clock from ours when it is too large", async () => {
     const query = aReturn({ 'openid.response_nonce': aNonce(-302_000) });
     await expect(verifyAssertion(steam, query.toString(), EXPECTED)).rejects.toThrow(
       /fresh nonce: Steam's clock says 30\d s earlier than this machine's$/,
     );
   });
 
-  test('is unavailable, too, when it is late, failing or endless', async () => {
+  test('a provider that is late, failing or endless is unavailable', async () => {
     for (const conduct of ['never answers', 'fails', 'answers without end'] as const) {
       provider.conduct = conduct;
       const verdict = verifyAssertion(steam, aReturn().toString(), EXPECTED);

@@ -38,7 +38,7 @@ async function draw(slug: string, query = '') {
   return { headers, status, bytes, width, height };
 }
 
-test('is a PNG of 560 by 95, or of 160 by 248 when asked (pictures in test/artifacts)', async () => {
+test('a banner is a PNG of 560 by 95, or of 160 by 248 when asked (pictures in test/artifacts)', async () => {
   for (const slug of ['one', 'long', 'cyrillic', 'no-glyphs', 'some-glyphs', 'off']) {
     for (const [query, width, height] of [
       ['', 560, 95],
@@ -81,7 +81,7 @@ test.each(['1x1', '560x95 ', '560X95'])(
 );
 
 test.each(['hidden', 'nope'])(
-  'of a server that is not listed (%s) is a page that says so, 404',
+  'the banner of a server that is not listed (%s) gives 404 and a page that says so',
   async (slug) => {
     const { status, text, headers } = await service.ask(`/servers/${slug}/banner.png`);
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
@@ -89,7 +89,7 @@ test.each(['hidden', 'nope'])(
   },
 );
 
-test('may be shown by other sites and kept for seconds, and is 304 while it shows the same', async () => {
+test('a banner may be shown by other sites and kept for seconds, and is 304 while it shows the same', async () => {
   const { headers } = await draw('one');
   expect(headers.get('cache-control')).toBe('public, max-age=15');
   expect(headers.get('cross-origin-resource-policy')).toBe('cross-origin');
@@ -100,7 +100,7 @@ test('may be shown by other sites and kept for seconds, and is 304 while it show
   expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([304, 0]);
 });
 
-test('is redrawn when its content has changed, and not for a poll that changed nothing', async () => {
+test('a banner is redrawn when its content has changed, and not for a poll that changed nothing', async () => {
   const before = await draw('one');
   const state = { ...STATE, map: 'de_mirage', playersCount: 18, maxPlayers: 24 };
   await saveServerPoll(db, id, { state, polledAt: new Date(NOW.getTime() + 1000) });

@@ -129,7 +129,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       [640, 'dark', 'en-GB'],
       [320, 'light', 'pl-PL'],
     ] as const) {
-      test(`fit ${width} px in ${colorScheme} and ${locale} without a barrier (pictures in test/artifacts)`, async () => {
+      test(`the status page fits ${width} px in ${colorScheme} and ${locale} without a barrier (pictures in test/artifacts)`, async () => {
         const { page, foreign, complaints } = await open({
           colorScheme,
           locale,
@@ -161,7 +161,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       [768, 'en-GB'],
       [1280, 'pl-PL'],
     ] as const)(
-      'write times at %i px in %s where the chart shows that time, on one line',
+      'times at %i px in %s are written where the chart shows them, on one line',
       async (width, locale) => {
         const { page } = await open({ viewport: { width, height: 900 }, locale });
         await page.goto(`${site.origin}/servers/s0`);
@@ -195,7 +195,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await waitFor(async () => shown.test(await (await fetch(site.origin)).text()));
     }
 
-    test('are up to date without reloading, and the focus stays', async () => {
+    test('the status page updates without reloading, and the focus stays', async () => {
       const { page } = await open({ viewport: { width: 1280, height: 900 } });
       await page.clock.install();
       await page.goto(site.origin);
@@ -238,7 +238,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.context().close();
     });
 
-    test('keep an open table, the focus on it and the local time when a refresh changes the page', async () => {
+    test('an open table, the focus on it and the local time stay when a refresh changes the page', async () => {
       const { page } = await open({ viewport: { width: 1280, height: 900 }, timezoneId: 'America/New_York' });
       await page.clock.install();
       await page.goto(`${site.origin}/servers/s0`);
@@ -261,7 +261,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.context().close();
     });
 
-    test('show the whole page in the language that was chosen in another tab', async () => {
+    test('a page shows wholly the language that was chosen in another tab', async () => {
       const { page } = await open({ viewport: { width: 1280, height: 900 } });
       await page.clock.install();
       await page.goto(site.origin);
@@ -274,7 +274,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.context().close();
     });
 
-    test('say that a server is no longer listed, and not that the connection is lost', async () => {
+    test('the page says that a server is no longer listed, and not that the connection is lost', async () => {
       const gone = await insertServerWithHistory(db, {
         now: new Date(),
         days: 0,

@@ -29,7 +29,7 @@ const wordsOf = (html: string) =>
     .replace(/&quot;/g, '"')
     .replace(/\s+/g, ' ');
 
-test('without servers the page says how to add one', async () => {
+test('the status page without servers says how to add one', async () => {
   const page = await visitor.get('/');
   expect(page.status).toBe(200);
   expect(wordsOf(page.text)).toContain('No servers yet');
@@ -95,7 +95,7 @@ describe('with servers', () => {
     expect(text).not.toContain('href="/connect/off"');
   });
 
-  test('in Polish too', async () => {
+  test('the status page speaks Polish', async () => {
     const words = wordsOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
@@ -104,7 +104,7 @@ describe('with servers', () => {
     expect(words).toContain('Najwięcej w 24 h: 20');
   });
 
-  test('it has a link preview for other sites, and reloads in browsers without scripts', async () => {
+  test('the status page has a link preview, and reloads in browsers without scripts', async () => {
     const { text } = await visitor.get('/');
     expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
     expect(text).toContain('content="3 of 4 servers online, 13 players in game"');
@@ -272,7 +272,7 @@ describe('as many requests for pages a minute as the public API allows', async (
   const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '3' } });
   afterAll(limited.stop);
 
-  test('are let through, then a page says 429', async () => {
+  test('lets as many requests through as the public API allows, then a page says 429', async () => {
     const browser = openBrowser(limited.origin);
     const statuses: number[] = [];
     const paths = [

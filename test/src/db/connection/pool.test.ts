@@ -67,7 +67,7 @@ describe('a pool for requests', () => {
     await waitFor(isIdle);
   });
 
-  test('never begins a transaction that was refused', async () => {
+  test('a pool for requests never begins a transaction that was refused', async () => {
     const bodies: string[] = [];
     let slow: Promise<unknown>[] = [];
     const begin = (limitMs: number) =>
@@ -200,7 +200,7 @@ describe('a pool', () => {
     await pool.close(1);
   });
 
-  test('does not count a server as silent that may still be working', () => {
+  test('a pool does not count a server as silent that may still be working', () => {
     for (const timeoutMs of [3500, 15_000, 60_000])
       expect(silenceAfter(timeoutMs)?.limitMs).toBeGreaterThanOrEqual(timeoutMs);
   });

@@ -146,11 +146,11 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
 
   const CIPHER = /^TLS_\w+$/;
 
-  test('is not read without TLS', async () => {
+  test('refuses to read without TLS from a MariaDB that requires it', async () => {
     expect(await connect('')).toMatch(/^Cannot read mysql:.*(Access denied|insecure transport)/);
   });
 
-  test('required encrypts, and accepts any certificate', async () => {
+  test('ssl-mode=required encrypts, and accepts any certificate', async () => {
     expect(await connect('?ssl-mode=required')).toMatch(CIPHER);
     expect(await connect('?ssl-mode=required', '127.0.0.1')).toMatch(CIPHER);
   });
@@ -182,7 +182,7 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
     );
   });
 
-  test('is imported from', async () => {
+  test('imports over TLS', async () => {
     const database = await createTestDatabase();
     const url = address(`?ssl-mode=verify-identity&${ca}`);
     expect(await importSimpleAdmin(importDeps(database), { url })).toMatchObject({ added: 1 });

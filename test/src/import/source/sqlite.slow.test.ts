@@ -131,7 +131,7 @@ describe('a file in WAL mode in a folder that may only be read', () => {
   const disk = mountSmallDisk(join(folder.path, 'read-only'), 4 * 1024 * 1024);
   afterAll(async () => (await disk).unmount());
 
-  test('is read while nothing is in its WAL, and else named with what to copy', async () => {
+  test('reads a WAL file in a read-only folder while nothing is in its WAL, and else says what to copy', async () => {
     const { isMounted, path, makeReadOnly } = await disk;
     if (!isMounted) return;
     const closed = join(path, 'closed 100%.sqlite');

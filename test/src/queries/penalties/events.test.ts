@@ -117,7 +117,7 @@ describe('events are recorded in the transaction of the change', () => {
     expect(await told()).toHaveLength(1 + shown.length);
   });
 
-  test('with all columns of a penalty that are not about its import', async () => {
+  test('events hold all columns of a penalty that are not about its import', async () => {
     const namesOf = (table: PgTable) =>
       Object.values(getTableColumns(table)).map((column) => `${column.name} ${column.getSQLType()}`);
     const ofEvents = [
@@ -136,7 +136,7 @@ describe('events are recorded in the transaction of the change', () => {
     );
   });
 
-  test('nothing of a transaction that is rolled back', async () => {
+  test('a transaction that is rolled back records no event', async () => {
     await expect(
       connection.begin(async (transaction) => {
         await transaction`insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
@@ -215,7 +215,7 @@ describe('an event of another subject', () => {
     await connection`alter type penalty_event_type add value 'test.happened'`;
   });
 
-  test('is read with its data, and is passed by changes of penalties', async () => {
+  test('an event of another subject is read with its data, and is passed by changes of penalties', async () => {
     await db.transaction((tx) => record(tx, { thing: { id: 1 } }));
     expect(await listStoredEvents(db, 0, { limit: 10 })).toEqual([
       {

@@ -152,13 +152,13 @@ test('every stored field about a person is in the file of their data', () => {
   expect(missing.sort()).toEqual(LEFT_OUT.toSorted());
 });
 
-test('what they did to others is in it without whom and how', () => {
+test('the export has what a person did to others without whom and how', () => {
   const entry = entries.find(({ action }) => action === 'user.blocked');
   expect(entry).toMatchObject({ subject: '', details: {} });
   expect(JSON.stringify(data)).not.toContain(aSteamId(9));
 });
 
-test('what others did to them is in it without who did it', () => {
+test('the export has what others did to a person without who did it', () => {
   const entry = entries.find(({ action, subject }) => action === 'user.blocked' && subject === ID);
   expect(entry).toMatchObject({ actorUserId: null, details: { reason: 'about me' } });
   const actors = new Set(entries.map(({ actorUserId }) => actorUserId));

@@ -81,7 +81,7 @@ test.each([
   },
 );
 
-test('without another process the bot stays connected while the database is away, also after another login', async () => {
+test('the only bot stays connected while the database is away, also after another login', async () => {
   const discord = await startFakeDiscord();
   stops.push(discord.stop);
   const alone = await startBotProcess('alone', proxy.url, discord);

@@ -13,7 +13,7 @@ function inWords(seconds: number, locale: 'en' | 'pl' = 'en'): string {
 }
 
 describe('a moment in words', () => {
-  test('is the nearest whole number of the unit: a token for 90 days, just made, ends in 90', () => {
+  test('rounds a moment to the nearest whole unit: a new token for 90 days ends in 90', () => {
     expect([7, 30, 90, 365].map((days) => inWords(days * DAY - 0.4))).toEqual([
       'in 7 days',
       'in 30 days',
@@ -70,7 +70,7 @@ describe('plural forms', () => {
     expect(textsOf('pl').sessions.count(open)).toBe(polish);
   });
 
-  test('of the days that a session lasts', () => {
+  test('the days that a session lasts agree with their number', () => {
     const days = { unused: 7, most: 60 };
     expect(textsOf('en').sessions.lead(days)).toContain(
       'ends automatically 7 days after your last visit, and 60 days after you signed in at the latest',
@@ -80,7 +80,7 @@ describe('plural forms', () => {
     );
   });
 
-  test('of the seconds that are kept of a sound', () => {
+  test('the seconds that are kept of a sound agree with their number', () => {
     const lead = (locale: 'en' | 'pl', seconds: number) =>
       textsOf(locale).roundSound.lead({ seconds, megabytes: 20 });
     expect(lead('en', 1)).toContain('We keep up to a second from the start');

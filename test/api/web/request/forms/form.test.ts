@@ -24,7 +24,7 @@ describe('every POST', () => {
     expect((await browser.get('/account')).text).toContain(player.steamId);
   });
 
-  test('is refused from another site although the token is right', async () => {
+  test('a form from another site is refused although its token is right', async () => {
     const browser = await signedIn();
     for (const from of ['cross-site', 'same-site', 'none']) {
       const page = await browser.post('/account/sign-out', {}, { 'sec-fetch-site': from });
@@ -34,7 +34,7 @@ describe('every POST', () => {
     expect(sameOrigin.status).toBe(303);
   });
 
-  test('that its sender aborts is not a failure of the service: nothing is logged', async () => {
+  test('a form whose sender aborts it is not logged as a failure', async () => {
     let arrived = Promise.withResolvers<void>();
     const take = () => {
       arrived.resolve();
@@ -57,7 +57,7 @@ describe('every POST', () => {
     expect(probed.log).toEqual([]);
   });
 
-  test('is refused when it is large, of another type, or repeats a field', async () => {
+  test('a form that is large, of another type, or repeats a field is refused', async () => {
     const browser = openBrowser(site.origin);
     const token = (await signIn(browser)).field('csrf_token') ?? '';
     const cookie = `session=${browser.cookies.get('session')}`;
