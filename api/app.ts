@@ -9,10 +9,10 @@ import {
   MethodNotAllowed,
 } from './http/error-handler.ts';
 import type { App, HotRoutes } from './http/listen.ts';
-import { createTemplateFinder, pathOf, UNKNOWN_ROUTE, withPages } from './http/pages.ts';
+import { createTemplateFinder, pathOf, UNKNOWN_ROUTE, withPages } from './http/page-wrapper.ts';
 import { createPipeline, type PipelineDeps } from './http/pipeline.ts';
 import { CORS_HEADERS, respondError } from './http/responses.ts';
-import type { Incoming, Operation, Pipeline, Route } from './http/route.ts';
+import type { Incoming, Operation, Pipeline, Route } from './http/route-definition.ts';
 import { openApi } from './openapi/document.ts';
 import type { RateLimits } from './openapi/operation.ts';
 import { siteFiles } from './site-files.ts';

@@ -1,9 +1,9 @@
 import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../src/queries/appeals.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { createAttempts } from './attempts.ts';
-import { noticeMessage } from './embeds/message.ts';
+import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
+import { noticeMessage } from './embeds/message-view.ts';
 import { localizationIn } from './locales/localization.ts';
-import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './messages.ts';
 import type { BotParts } from './parts.ts';
 
 /** Direct messages to players about their appeals: asked, accepted, denied, closed. */

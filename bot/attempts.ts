@@ -1,5 +1,5 @@
 import { retryPauseMs } from '../src/runtime/retry-pause.ts';
-import { isPostingForbidden } from './messages.ts';
+import { isPostingForbidden } from './channel-messages.ts';
 
 const MAX_PAUSE_MS = 10 * 60_000;
 /** So many refusals in a row are final: with a first pause of 30 seconds, within seven minutes or so. */

@@ -3,7 +3,7 @@ import type { Panel } from '../src/domain/panel.ts';
 import type { LookUpSteamBans } from '../src/steam/bans.ts';
 import type { VanityNames } from '../src/steam/vanity-names.ts';
 import type { MentionCommand } from './command-mentions.ts';
-import type { Attachment, MessageView } from './embeds/message.ts';
+import type { Attachment, MessageView } from './embeds/message-view.ts';
 import type { BotPermission, Texts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';

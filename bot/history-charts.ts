@@ -6,7 +6,7 @@ import type { ReadHistory, ServerHistory } from '../src/live/server-history.ts';
 import type { HistoryPoint } from '../src/queries/servers/samples.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { CommandDeps } from './command.ts';
-import type { Attachment } from './embeds/message.ts';
+import type { Attachment } from './embeds/message-view.ts';
 import type { ChartFacts } from './locales/en.ts';
 import type { Localization } from './locales/localization.ts';
 

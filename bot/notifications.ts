@@ -6,11 +6,11 @@ import {
 } from '../src/queries/discord-notifications.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import { createAttempts } from './attempts.ts';
-import { button, type MessageView, row } from './embeds/message.ts';
+import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
+import { button, type MessageView, row } from './embeds/message-view.ts';
 import { playersReached } from './feeds/server-feed.ts';
 import { toCustomId } from './interactions/custom-id.ts';
 import { localizationOf } from './locales/localization.ts';
-import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './messages.ts';
 import type { BotParts } from './parts.ts';
 
 /** Changes within this time cause one check. */

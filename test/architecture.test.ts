@@ -24,8 +24,9 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
   ['src/events/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/poll/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/backup/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/', 'package.json'],
+  ['src/mirror/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['src/import/source/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
-  ['src/import/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
+  ['src/import/', 'src/mirror/', 'src/queries/', 'src/db/', 'src/domain/', 'src/runtime/'],
   ['api/http/', 'src/'],
   ['api/openapi/', 'api/http/', 'src/'],
   ['api/v1/', 'api/http/', 'api/openapi/', 'src/'],
@@ -62,7 +63,7 @@ const HOMES: Record<string, string[]> = {
   bowser: ['api/web/request/session.ts'],
   dataloader: ['src/steam/bans.ts', 'src/poll/poller.ts'],
   'fastest-levenshtein': ['src/domain/text/misspelling.ts', 'api/http/near-misses.ts'],
-  'lru-cache': ['src/steam/', 'src/live/', 'src/charts/', 'api/', 'bot/', 'media/'],
+  'lru-cache': ['src/runtime/stale-cache.ts', 'src/steam/', 'src/charts/', 'api/', 'bot/', 'media/'],
   pino: ['src/runtime/log.ts'],
 };
 /** Their types may be named anywhere. */

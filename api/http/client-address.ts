@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { isPublicAddress } from '../../src/runtime/address.ts';
-import type { Incoming } from './route.ts';
+import type { Incoming } from './route-definition.ts';
 
 /** The longest chain of proxies that is followed; the header may be longer, since clients can send any. */
 const MAX_HOPS = 32;

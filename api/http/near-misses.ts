@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { InvalidInput } from '../../src/domain/errors.ts';
 import { foldName, isMisspelling } from '../../src/domain/text/misspelling.ts';
-import { defineFailure, type ThrownFailure } from './failures.ts';
+import { defineFailure, type ThrownFailure } from './documented-failures.ts';
 
 /** A parameter's name, and for a filter the wrong names that people try. */
 type Named = { name: string; aliases?: readonly string[] };

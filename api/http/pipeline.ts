@@ -4,9 +4,9 @@ import type { ApiToken } from '../../src/queries/users/api-tokens.ts';
 import { asRequest } from '../../src/runtime/request.ts';
 import { hashPresentedToken, readPresentedToken, type TokenChecker } from './authentication.ts';
 import type { ClientKey } from './client-address.ts';
+import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './documented-failures.ts';
 import { type EncodedBody, type EncodedKind, prepareHeaders, respondEncoded } from './encoding.ts';
 import type { ErrorMapper } from './error-handler.ts';
-import { scopeMissing, TOKEN_INVALID, TOKEN_REQUIRED } from './failures.ts';
 import type { RateLimiter, RateLimitVerdict } from './limits/rate-limiter.ts';
 import { parseParameters } from './parameters.ts';
 import {
@@ -20,7 +20,7 @@ import {
   SUCCESS_CACHE_CONTROL,
   setRemaining,
 } from './responses.ts';
-import type { Pipeline } from './route.ts';
+import type { Pipeline } from './route-definition.ts';
 import { whenSettled } from './when-settled.ts';
 
 /** Records a request in the metrics. `route`: an `operationId`, the path template of a page, or `unknown`. */

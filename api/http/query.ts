@@ -1,5 +1,5 @@
 import { InvalidInput } from '../../src/domain/errors.ts';
-import { defineFailure } from './failures.ts';
+import { defineFailure } from './documented-failures.ts';
 
 /** In characters. Splitting a query of 120,000 takes milliseconds, and happens before any rate limit. */
 const MAX_QUERY_LENGTH = 8192;

@@ -1,6 +1,4 @@
 import { type DocumentDecoration, t } from 'elysia';
-import { encodedHeaders } from '../http/encoding.ts';
-import { toErrorResponse } from '../http/error-handler.ts';
 import {
   DATABASE_BUSY,
   DATABASE_OUTAGE,
@@ -10,12 +8,14 @@ import {
   TOKEN_INVALID,
   TOKEN_REQUIRED,
   TOO_MANY_REQUESTS,
-} from '../http/failures.ts';
+} from '../http/documented-failures.ts';
+import { encodedHeaders } from '../http/encoding.ts';
+import { toErrorResponse } from '../http/error-handler.ts';
 import { filterMisspelled } from '../http/near-misses.ts';
 import type { Parameter } from '../http/parameters.ts';
 import { QUERY_TOO_LONG } from '../http/query.ts';
 import { commonHeaders, ERROR_CACHE_CONTROL, type Policy, SUCCESS_CACHE_CONTROL } from '../http/responses.ts';
-import type { DocumentedHeader, Operation } from '../http/route.ts';
+import type { DocumentedHeader, Operation } from '../http/route-definition.ts';
 import { referToSchema } from './schemas.ts';
 
 /** Requests a minute, by policy. */

@@ -1,4 +1,4 @@
-import type { Route } from '../http/route.ts';
+import type { Route } from '../http/route-definition.ts';
 import { listPenaltyChanges, streamEvents } from './events/events.ts';
 import { listActivePenalties } from './penalties/active-penalties.ts';
 import { listBans, listMutes, listPenalties, listWarnings } from './penalties/penalties.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { createStaleCache } from '../../src/live/stale-cache.ts';
 import { asRequest } from '../../src/runtime/request.ts';
+import { createStaleCache } from '../../src/runtime/stale-cache.ts';
 import { isUnchanged } from '../http/conditional.ts';
 import { acceptsGzip, type EncodedBody, encodeBody, gzipQuickly } from '../http/encoding.ts';
 import { isMadeHere } from '../http/host.ts';

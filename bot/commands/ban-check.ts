@@ -20,7 +20,7 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import type { MessageView } from '../embeds/message.ts';
+import type { MessageView } from '../embeds/message-view.ts';
 import {
   findLead,
   PENALTIES_PER_PAGE,

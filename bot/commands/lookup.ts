@@ -3,7 +3,7 @@ import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
 import { accountId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser, type LookedUpUser } from '../../src/queries/users/users.ts';
 import { type Command, type CommandDeps, Refusal } from '../command.ts';
-import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message.ts';
+import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
 import { localized } from '../locales/localization.ts';

@@ -5,7 +5,7 @@ import {
   saveNotification,
 } from '../../src/queries/discord-notifications.ts';
 import { type Command, type CommandDeps, type CommandOptions, type Invoker, Refusal } from '../command.ts';
-import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';
 import { localized } from '../locales/localization.ts';
 import { escapeText } from '../text.ts';

@@ -11,7 +11,7 @@ import {
   Refusal,
 } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverChoice, serverList } from '../embeds/server-list.ts';
 import { tryParsePositive } from '../interactions/custom-id.ts';

@@ -17,7 +17,7 @@ import {
   Refusal,
 } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message.ts';
+import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message-view.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { Localization } from '../locales/localization.ts';
 import { cut, escapeText, toPlainLine } from '../text.ts';

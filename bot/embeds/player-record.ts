@@ -25,7 +25,7 @@ import {
   playerLinks,
   type Row,
   row,
-} from './message.ts';
+} from './message-view.ts';
 import { adminOf, lifterOf, type PenaltyView, STATUS_LOOKS, severityEmoji } from './penalty.ts';
 
 /** Steam's own bans of a player, or that they are unavailable. */

@@ -5,7 +5,15 @@ import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import type { SitePages } from '../site-pages.ts';
 import { absoluteAndRelativeTime, code, cut, escapeText, joinLines, relativeTime } from '../text.ts';
-import { type Attachment, button, COLOURS, linkButton, type MessageView, type Row, row } from './message.ts';
+import {
+  type Attachment,
+  button,
+  COLOURS,
+  linkButton,
+  type MessageView,
+  type Row,
+  row,
+} from './message-view.ts';
 
 /** How much of a player's name is shown, before escaping; Steam allows 32 characters. */
 const MAX_NAME_CHARACTERS = 50;

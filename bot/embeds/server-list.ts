@@ -6,7 +6,7 @@ import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
 import type { SitePages } from '../site-pages.ts';
 import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
-import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message.ts';
+import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message-view.ts';
 import { pinButton, uncheckedLine, updatedLine } from './server-card.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */

@@ -7,8 +7,6 @@ import {
   saveShownAppeal,
 } from '../../src/queries/discord-feeds/appeal-posts.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import { COLOURS, linkButton, type MessageView, row } from '../embeds/message.ts';
-import type { Texts } from '../locales/en.ts';
 import {
   editMessage,
   isMessageGone,
@@ -16,7 +14,9 @@ import {
   type Messenger,
   postMessage,
   toNonce,
-} from '../messages.ts';
+} from '../channel-messages.ts';
+import { COLOURS, linkButton, type MessageView, row } from '../embeds/message-view.ts';
+import type { Texts } from '../locales/en.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText } from '../text.ts';

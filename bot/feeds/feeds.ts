@@ -9,7 +9,7 @@ import {
 } from '../../src/queries/discord-feeds/feeds.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
-import { isChannelGone, sendDirectMessage } from '../messages.ts';
+import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
 import { SUBJECTS } from './subjects.ts';

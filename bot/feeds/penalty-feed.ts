@@ -12,7 +12,15 @@ import {
   passFeedEvents,
 } from '../../src/queries/discord-feeds/penalty-posts.ts';
 import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
-import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message.ts';
+import {
+  editMessage,
+  isMessageGone,
+  isMessageRefused,
+  type Messenger,
+  postMessage,
+  toNonce,
+} from '../channel-messages.ts';
+import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import {
   durationOf,
   type PenaltyView,
@@ -22,14 +30,6 @@ import {
 } from '../embeds/penalty.ts';
 import { countsLine } from '../embeds/player-record.ts';
 import type { Texts } from '../locales/en.ts';
-import {
-  editMessage,
-  isMessageGone,
-  isMessageRefused,
-  type Messenger,
-  postMessage,
-  toNonce,
-} from '../messages.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';

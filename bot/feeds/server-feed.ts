@@ -7,12 +7,18 @@ import {
   saveFeedServers,
 } from '../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import {
+  type ChannelMessage,
+  isMessageRefused,
+  type Messenger,
+  postMessage,
+  toNonce,
+} from '../channel-messages.ts';
 import { Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
-import { COLOURS, linkButton, type MessageView, row } from '../embeds/message.ts';
+import { COLOURS, linkButton, type MessageView, row } from '../embeds/message-view.ts';
 import { linksRow } from '../embeds/server-card.ts';
 import type { Texts } from '../locales/en.ts';
-import { type ChannelMessage, isMessageRefused, type Messenger, postMessage, toNonce } from '../messages.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';

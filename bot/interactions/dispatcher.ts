@@ -7,7 +7,7 @@ import { asRequest, REQUEST_LIMIT_MS } from '../../src/runtime/request.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
 import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import { COMMANDS } from '../commands/commands.ts';
-import { COLOURS, type MessageView, noticeMessage } from '../embeds/message.ts';
+import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import type { Texts } from '../locales/en.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';

@@ -10,10 +10,6 @@ import {
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { type Loop, startLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
-import { type CommandDeps, Refusal } from '../command.ts';
-import { type MessageView, noticeMessage } from '../embeds/message.ts';
-import { liveServerCard } from '../embeds/server-card.ts';
-import { liveServerList } from '../embeds/server-list.ts';
 import {
   editMessage,
   isChannelGone,
@@ -22,7 +18,11 @@ import {
   postMessage,
   sendDirectMessage,
   toNonce,
-} from '../messages.ts';
+} from '../channel-messages.ts';
+import { type CommandDeps, Refusal } from '../command.ts';
+import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { liveServerCard } from '../embeds/server-card.ts';
+import { liveServerList } from '../embeds/server-list.ts';
 import type { BotParts } from '../parts.ts';
 
 type Row = Omit<LiveStatusMessage, 'createdAt'>;

@@ -1,4 +1,5 @@
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
+import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
 import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
 import { hasWaitingRows } from '../queries/penalties/imported.ts';
 import { saveGuardedFlagRound } from '../queries/users/user-flags.ts';
@@ -12,7 +13,6 @@ import {
 } from './changes.ts';
 import type { ImportSummary, ReportKind, RowReport } from './import-report.ts';
 import { runImport } from './import-run.ts';
-import { createRounds, describeFailure, type Rounds, type RoundsDeps } from './rounds.ts';
 import { OtherSource, SYSTEM_NAMES } from './source/identity.ts';
 import { readSource } from './source/open-source.ts';
 import type { SourceDatabase } from './source/tables.ts';

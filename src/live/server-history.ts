@@ -5,7 +5,7 @@ import {
   listServerHistory,
   type PlayedMaps,
 } from '../queries/servers/samples.ts';
-import { createStaleCache } from './stale-cache.ts';
+import { createStaleCache } from '../runtime/stale-cache.ts';
 
 const FRESH_MS = 30_000;
 const CACHE_LIMITS = { staleMs: 15 * 60_000, maxEntries: 1000 };

@@ -4,7 +4,7 @@ import type { PagesDeps } from '../../api/web/pages-deps.ts';
 import { loadSessionSecret } from '../../api/web/request/signing.ts';
 import type { DemoPeople } from '../../api/web/sign-in/demo-sign-in.tsx';
 import { queueUpload, receiveUpload, removeSound } from '../../media/uploads.ts';
-import { createBanners } from '../charts/banners.ts';
+import { createBanners } from '../charts/banner-cache.ts';
 import { listPanels } from '../domain/panel.ts';
 import { createMapReader } from '../live/server-history.ts';
 import { openPersonExport } from '../queries/personal-data/export.ts';

@@ -6,7 +6,7 @@ import {
   type ActivePenalties,
   listActivePenalties as listActive,
 } from '../../../src/queries/penalties/active.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { count, namedObject, SteamId64Model, successModel } from '../models.ts';
 import { PenaltyModel } from './penalty-models.ts';

@@ -5,7 +5,7 @@ import { presentMute, presentPenalty, presentRecord } from '../../../src/events/
 import { listPenalties as listPage } from '../../../src/queries/penalties/list.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
 import type { ProtectedResponse } from '../../http/responses.ts';
-import { type DocumentedHeader, protectedRoute } from '../../http/route.ts';
+import { type DocumentedHeader, protectedRoute } from '../../http/route-definition.ts';
 import { BanListModel, MuteListModel, PenaltyListModel } from './penalty-models.ts';
 import {
   LIST_KEYS,

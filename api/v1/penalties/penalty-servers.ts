@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import type { Reads } from '../../../src/db/client.ts';
 import { listPenaltyServers as listServers } from '../../../src/queries/servers/servers.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { namedObject, nullable, successModel } from '../models.ts';
 
 const PenaltyServerModel = namedObject('PenaltyServer', {

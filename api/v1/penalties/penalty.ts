@@ -4,9 +4,9 @@ import { NotFound } from '../../../src/domain/errors.ts';
 import { presentWithLift } from '../../../src/events/penalty-payload.ts';
 import { findPenalty, type PenaltyDetails } from '../../../src/queries/penalties/row.ts';
 import { shownNameOf } from '../../../src/queries/servers/servers.ts';
-import { defineFailure } from '../../http/failures.ts';
+import { defineFailure } from '../../http/documented-failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { namedObject, nullable, successModel } from '../models.ts';
 import { withLiftFields } from './penalty-models.ts';
 

@@ -5,7 +5,7 @@ import { foldText } from '../../../src/domain/text/fold-text.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import { type FoundPlayer, searchPlayers as search } from '../../../src/queries/player-search.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { count, namedObject, nullable, successModel, TimestampModel } from '../models.ts';
 import { refuse } from '../parameters.ts';
 

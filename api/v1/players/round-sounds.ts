@@ -3,10 +3,10 @@ import { type Rendition, soundFileName } from '../../../src/domain/round-sound.t
 import { decodePathPart, type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { PublishedFile, PublishedRoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
+import { DATABASE_BUSY, DATABASE_OUTAGE } from '../../http/documented-failures.ts';
 import { encodeJson } from '../../http/encoding.ts';
-import { DATABASE_BUSY, DATABASE_OUTAGE } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import { publicRoute } from '../../http/route.ts';
+import { publicRoute } from '../../http/route-definition.ts';
 import { idsOf, STEAM_IDS_PARAMETER } from '../id-lists.ts';
 import { count, namedObject, SteamId64Model, strictObject, successModel, TimestampModel } from '../models.ts';
 import { STEAM_ID_NOTATIONS } from '../parameters.ts';

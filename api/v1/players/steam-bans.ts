@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import type { LookUpSteamBans } from '../../../src/steam/bans.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { count, namedObject, successModel, TimestampModel } from '../models.ts';
 import { parseSteamIdOf, STEAM_ID_NOTATIONS } from '../parameters.ts';
 

@@ -1,9 +1,9 @@
 import { NotFound } from '../../../src/domain/errors.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';
+import { defineFailure } from '../../http/documented-failures.ts';
 import { type EncodedBody, encodeJson } from '../../http/encoding.ts';
-import { defineFailure } from '../../http/failures.ts';
 import type { Parameter } from '../../http/parameters.ts';
-import { publicRoute } from '../../http/route.ts';
+import { publicRoute } from '../../http/route-definition.ts';
 import {
   PlayerListModel,
   presentPlayerList,

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { formatTimestamp } from '../../../src/domain/text/timestamp.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import { namedObject, nullable, oneOf, SteamId64Model, successModel, TimestampModel } from '../models.ts';
 
 const TokenModel = namedObject('Token', {

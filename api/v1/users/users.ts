@@ -12,9 +12,9 @@ import {
   listUsersByDiscordId,
   listUsersBySteamId,
 } from '../../../src/queries/users/users.ts';
-import { defineFailure } from '../../http/failures.ts';
+import { defineFailure } from '../../http/documented-failures.ts';
 import { optional, type Parameter } from '../../http/parameters.ts';
-import { protectedRoute } from '../../http/route.ts';
+import { protectedRoute } from '../../http/route-definition.ts';
 import {
   type AskedId,
   idsOf,

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { BANNER_SIZES } from '../../../src/charts/banner.tsx';
-import type { FindBanner } from '../../../src/charts/banners.ts';
+import type { FindBanner } from '../../../src/charts/banner-cache.ts';
 import { isDatabaseOutage } from '../../../src/db/client.ts';
 import type { ReadHistory, ReadMaps } from '../../../src/live/server-history.ts';
 import type { ServerList } from '../../../src/live/server-list.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { withPages } from '../../../api/http/pages.ts';
+import { withPages } from '../../../api/http/page-wrapper.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { t } from 'elysia';
-import type { Operation } from '../../../api/http/route.ts';
+import type { Operation } from '../../../api/http/route-definition.ts';
 import { buildSchemas } from '../../../api/openapi/document.ts';
 import { describeOperation } from '../../../api/openapi/operation.ts';
 import { LIST_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
-import { createMirrorMetrics } from '../../../src/import/rounds.ts';
 import { createVipMirror } from '../../../src/import/vipcore.ts';
+import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
-import { type MessageView, noticeMessage, rowsOf } from './embeds/message.ts';
+import { type MessageView, noticeMessage, rowsOf } from './embeds/message-view.ts';
 import type { BotParts } from './parts.ts';
 import { isDiscordError, isDiscordRefusal } from './rest.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createStaleCache } from '../../../src/live/stale-cache.ts';
+import { createStaleCache } from '../../../src/runtime/stale-cache.ts';
 
 let nowMs = 0;
 const passTo = (seconds: number) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { createBanners } from '../../../src/charts/banners.ts';
+import { createBanners } from '../../../src/charts/banner-cache.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { insertServer, saveServerPoll } from '../../support/database/builders.ts';
