@@ -9,7 +9,7 @@ const COLUMNS =
   'bid integer primary key, authid text, created integer, length integer, ends integer, type integer, reason text, ' +
   'RemovedBy integer, RemovedOn integer, RemoveType text, ureason text';
 
-test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such rows are counted', async () => {
+test('RemoveType, RemovedBy and RemovedOn decide whether a penalty is lifted or expired, and assumptions are counted', async () => {
   // The columns after `authid`: created, length, ends, type.
   const toCome = `${NOW - 1800}, 3600, ${NOW + 1800}, 0`;
   const permanent = `${NOW - 1800}, 0, 0, 0`;
@@ -31,7 +31,10 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
       (8, 'STEAM_0:1:1', ${permanent}, '', null, ${NOW - 60}, '', null, 0),
       (9, 'STEAM_0:1:1', ${toCome}, '', 0, 0, '', null, 0),
       (10, 'STEAM_0:1:1', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0),
-      (11, '', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0);
+      (11, '', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0),
+      (12, 'STEAM_0:1:1', ${toCome}, '', 3, ${NOW - 60}, 'D', 'Mistake', 0),
+      (13, 'STEAM_0:1:1', ${permanent}, '', 0, ${NOW - 60}, 'D', null, 0),
+      (14, 'STEAM_0:1:1', ${passed}, '', 3, ${NOW - 60}, 'D', 'Mistake', 0);
     insert into sb_comms values
       (1, 'STEAM_0:1:1', ${muteAndGag[0]}, '', 3, ${NOW - 60}, 'U', 'Appeal', 0),
       (2, 'STEAM_0:1:1', ${muteAndGag[1]}, '', 3, ${NOW - 60}, null, 'Appeal', 0),
@@ -62,6 +65,9 @@ test('a penalty is lifted or expired by RemovedBy and RemovedOn too, and such ro
     'bans 9 ban ACTIVE   ',
     'bans 10 ban ACTIVE   ',
     'bans 11 ban ACTIVE   ',
+    'bans 12 ban UNBANNED Basia -60 Mistake',
+    'bans 13 ban UNBANNED CONSOLE -60 ',
+    'bans 14 ban UNBANNED Basia -60 Mistake',
     'comms 1 silence UNBANNED Basia -60 Appeal',
     'comms 3 mute EXPIRED   ',
     'comms 4 gag ACTIVE   ',
