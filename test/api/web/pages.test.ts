@@ -99,6 +99,14 @@ test('somebody who is blocked is told so, and led only to what they can open', a
   }
 });
 
+test('the status page of a member is kept by their browser alone, which asks each time whether it has changed', async () => {
+  const browser = await signedIn();
+  const { headers } = await browser.get('/');
+  expect(headers.get('cache-control')).toBe('private, no-cache');
+  const again = await browser.get('/', { 'if-none-match': headers.get('etag') ?? '' });
+  expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'private, no-cache']);
+});
+
 describe('every response', () => {
   test('responses are compressed unless they contain a secret', async () => {
     const browser = openBrowser(site.origin);
