@@ -225,6 +225,14 @@ test('penalties are written by `writePenalties` alone, except when the demo crea
   expect(writers.sort()).toEqual(WRITERS);
 });
 
+test('nothing cancels a statement or reserves a connection, which the driver does wrongly', async () => {
+  const users: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    if (/(?<!reader)\.(cancel|reserve)\(/.test(await Bun.file(file).text())) users.push(file);
+  }
+  expect(users).toEqual([]);
+});
+
 test('only the configuration reads the environment', async () => {
   const readers: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {

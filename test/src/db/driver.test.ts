@@ -1,11 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { connect as dial } from 'node:net';
-import postgres from 'postgres';
 import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { findFreePort } from '../../support/machine/free-port.ts';
-import { waitFor } from '../../support/wait.ts';
 
 /**
  * What the program relies on when connections are lost: the driver as published lets each of these end in an uncaught
@@ -114,18 +110,6 @@ describe('a transaction whose connection is lost', () => {
   });
 });
 
-describe('a reserved connection that is lost', () => {
-  test('fails queries that are sent over it then, and the pool continues', async () => {
-    const session = await pool.reserve();
-    const [row] = await session`select pg_backend_pid() as pid`;
-    await kill(row?.pid);
-    await failureOf(session`select 1`);
-    expect(await failureOf(session`select 2`)).toBe('outage');
-    session.release();
-    await expectAlive();
-  });
-});
-
 describe('a query whose connection is lost', () => {
   test('leaves no trace in the next one', async () => {
     for (let round = 0; round < 5; round++) {
@@ -141,33 +125,5 @@ describe('a query whose connection is lost', () => {
       await failures[1];
       await expectAlive();
     }
-  });
-});
-
-describe('a statement that is canceled', () => {
-  test('a canceled statement goes on while no further connection is accepted, and ends nothing else', async () => {
-    const { hostname, port, username, password, pathname } = new URL(database.url);
-    const closedPort = findFreePort();
-    let opened = 0;
-    // In a variable, because the driver's types lack its `socket` option.
-    const options = {
-      max: 1,
-      username,
-      password,
-      database: pathname.slice(1),
-      socket: () => {
-        opened += 1;
-        return dial(opened === 1 ? Number(port) : closedPort, hostname);
-      },
-    };
-    const single = postgres(options);
-    await single`select 1`;
-    const running = single`select pg_sleep(0.3), 1 as one`.execute();
-    await waitFor(() => Reflect.get(running, 'active') === true);
-    running.cancel();
-    expect(await running).toMatchObject([{ one: 1 }]);
-    expect(opened).toBe(2);
-    expect(uncaught).toEqual([]);
-    await single.end();
   });
 });
