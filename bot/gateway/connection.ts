@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
-import { openSession, type Session, type SessionDeps } from './session.ts';
+import { type GatewaySession, openSession, type SessionDeps } from './session.ts';
 
 type ConnectionState =
   /** Logging in. */
@@ -56,7 +56,7 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
   let logins = 0;
   /** Whether an outage was logged, so that its end is logged too. */
   let isDown = false;
-  let session: Session | undefined;
+  let session: GatewaySession | undefined;
   let running: Promise<void> | undefined;
 
   function enter(next: ConnectionState, why?: string): void {

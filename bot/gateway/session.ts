@@ -37,7 +37,7 @@ export type SessionDeps = {
 type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
 
 /** One client, from its login until it is discarded. */
-export type Session = {
+export type GatewaySession = {
   ended: Promise<SessionEnd>;
   /** Disconnects; within half a second. */
   close: () => Promise<void>;
@@ -63,7 +63,7 @@ const FINAL_CLOSE_CODES: Record<number, string> = {
 };
 
 /** Logs in a new client, and keeps it until its connection is lost and cannot be resumed. */
-export function openSession(deps: SessionDeps): Session {
+export function openSession(deps: SessionDeps): GatewaySession {
   const { log, timings } = deps;
   const ended = Promise.withResolvers<SessionEnd>();
   const recentBreaks: number[] = [];

@@ -9,12 +9,12 @@ import { pluralForm } from '../domain/text/plural.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { requireNoRestore } from '../runtime/folder.ts';
 import { confirm } from './confirm.ts';
+import type { Context } from './context.ts';
 import { showProgress } from './progress.ts';
-import type { Session } from './session.ts';
 import { describeMoment } from './table.ts';
 
 /** `backup` and `restore`: the database and the sounds in one file. */
-export function addBackupCommands(program: Command, session: Session): void {
+export function addBackupCommands(program: Command, context: Context): void {
   program
     .command('backup <file>')
     .description(
@@ -23,17 +23,17 @@ export function addBackupCommands(program: Command, session: Session): void {
     .action(async (file: string) => {
       if (file === '') throw new InvalidInput('The name of the file is empty');
       if (existsSync(file)) throw new InvalidInput(`${file} already exists: choose another name`);
-      requireNoRestore(session.config().storageDir);
-      const { url } = await session.address();
-      const sounds = await openSoundStore(session.config());
-      const progress = showProgress(session.output.progress, () => performance.now());
+      requireNoRestore(context.config().storageDir);
+      const { url } = await context.address();
+      const sounds = await openSoundStore(context.config());
+      const progress = showProgress(context.output.progress, () => performance.now());
       const work = writeBackup(
         file,
         { databaseUrl: url, readSound: sounds.read },
-        { onProgress: progress.update, signal: session.signal },
+        { onProgress: progress.update, signal: context.signal },
       );
-      const report = await session.waitFor(work).finally(progress.end);
-      session.print(toJson(report), `Wrote ${file}, ${describe(report)}`);
+      const report = await context.waitFor(work).finally(progress.end);
+      context.print(toJson(report), `Wrote ${file}, ${describe(report)}`);
     });
   program
     .command('restore <file>')
@@ -42,9 +42,9 @@ export function addBackupCommands(program: Command, session: Session): void {
     .option('--yes', 'do not ask for confirmation')
     .action(async (file: string, options: { replace?: boolean; yes?: boolean }) => {
       if (options.yes && !options.replace) throw new InvalidInput('--yes requires --replace');
-      const { url } = await session.address();
-      const sounds = await openSoundStore(session.config());
-      const progress = showProgress(session.output.progress, () => performance.now());
+      const { url } = await context.address();
+      const sounds = await openSoundStore(context.config());
+      const progress = showProgress(context.output.progress, () => performance.now());
       const ask = async (contents: string, { takenAt }: Manifest) => {
         progress.end();
         if (options.yes) return;
@@ -57,23 +57,23 @@ export function addBackupCommands(program: Command, session: Session): void {
         file,
         { databaseUrl: url, sounds },
         {
-          log: session.log(),
+          log: context.log(),
           confirmLoss: options.replace ? ask : undefined,
           onStep: (step) => progress.line(step === 'checking' ? `checking ${file}` : 'restoring'),
           onProgress: progress.share,
-          signal: session.signal,
+          signal: context.signal,
         },
       );
-      const report = await session.waitFor(work).finally(progress.end);
+      const report = await context.waitFor(work).finally(progress.end);
       const { wrongTotals, erasedSince } = report;
       if (wrongTotals > 0) {
         const totals = pluralForm('en', wrongTotals, { one: 'total', other: 'totals' });
-        session.output.warn(
+        context.output.warn(
           `warning: the backup had ${wrongTotals} wrong ${totals} of penalties, now corrected`,
         );
       }
-      if (erasedSince > 0) session.output.warn(describeErasedSince(erasedSince));
-      session.print({ ...toJson(report), wrongTotals, erasedSince }, `Restored ${file}, ${describe(report)}`);
+      if (erasedSince > 0) context.output.warn(describeErasedSince(erasedSince));
+      context.print({ ...toJson(report), wrongTotals, erasedSince }, `Restored ${file}, ${describe(report)}`);
     });
 }
 

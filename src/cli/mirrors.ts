@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { InvalidInput } from '../domain/errors.ts';
 import { FLAG_SYSTEMS } from '../domain/rights/user-flags.ts';
 import { acceptHeldRemovals } from '../queries/held-removals.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 
 /** `mirrors accept`. */
-export function addMirrorCommands(program: Command, session: Session): void {
+export function addMirrorCommands(program: Command, context: Context): void {
   program
     .command('mirrors')
     .description('other systems whose penalties and flags the service follows')
@@ -20,10 +20,10 @@ export function addMirrorCommands(program: Command, session: Session): void {
           `the name ${JSON.stringify(name)} is not known: use ${FLAG_SYSTEMS.join(', ')}`,
         );
       }
-      const { db } = await session.database();
+      const { db } = await context.database();
       const accepted = await acceptHeldRemovals(db, system, 'operator');
       const list = Object.entries(accepted).map(([what, removals]) => `${removals} of ${what}`);
-      session.print(
+      context.print(
         accepted,
         `The next round of ${system} removes what it lacks then, now ${list.join(', ')}`,
       );

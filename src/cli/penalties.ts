@@ -9,11 +9,11 @@ import { importSource, type SourceSystem } from '../import/source-system.ts';
 import { sourcebansSystem } from '../import/sourcebans/sourcebans.ts';
 import { checkPenaltyTallies, type Recount, recountPenaltyTallies } from '../queries/penalties/recount.ts';
 import type { Config } from '../runtime/config.ts';
+import type { Context } from './context.ts';
 import { openNamedFile } from './named-file.ts';
 import { addPenaltyListCommand } from './penalty-list.ts';
 import { describeLostErasures } from './personal-data.ts';
 import { showProgress } from './progress.ts';
-import type { Session } from './session.ts';
 
 /** How many warnings are printed; all of them are counted, and `--json` lists the first thousand. */
 const WARNINGS_SHOWN = 20;
@@ -25,15 +25,15 @@ type Common = { dryRun?: boolean; source?: string; replaceSource?: boolean; acce
 type Import = (deps: ImportDeps, options: ImportOptions) => Promise<ImportSummary>;
 
 /** `penalties list`, `penalties import ndjson | simpleadmin | sourcebans | iks`, `penalties recount`. */
-export function addPenaltyCommands(program: Command, session: Session): void {
+export function addPenaltyCommands(program: Command, context: Context): void {
   const penalties = program.command('penalties').description('bans, mutes, gags, silences, warnings');
-  addPenaltyListCommand(penalties, session);
+  addPenaltyListCommand(penalties, context);
   const imports = penalties
     .command('import')
     .description(
       'import penalties from elsewhere; repeating an import applies only what changed at the source',
     );
-  const run = (options: Common, start: Import) => runImport(session, options, start);
+  const run = (options: Common, start: Import) => runImport(context, options, start);
   const importCommand = (name: string, description: string, source = name) =>
     imports
       .command(name)
@@ -55,7 +55,7 @@ export function addPenaltyCommands(program: Command, session: Session): void {
   };
   /** The default source is the mirror's, so that one continues the other. */
   const runDatabase = async (command: Command, options: Common & { url?: string }, system: SourceSystem) => {
-    const configured = session.config().sources[system.kind];
+    const configured = context.config().sources[system.kind];
     const { url = configured.url, source = configured.source } = options;
     if (url === undefined) command.error(`error: --url or ${system.kind.toUpperCase()}_URL is required`);
     await run(options, (deps, shared) => importSource(deps, system, { ...shared, url, source }));
@@ -85,13 +85,13 @@ export function addPenaltyCommands(program: Command, session: Session): void {
       'count down mutes by the minutes a player was online, where the plugin recorded them',
     )
     .action(async (options: Common & { timezone?: string; onlineTime?: boolean }, command: Command) => {
-      const { timezone = session.config().sources.simpleadmin.timezone, onlineTime } = options;
+      const { timezone = context.config().sources.simpleadmin.timezone, onlineTime } = options;
       await runDatabase(command, options, simpleAdminSystem({ timezone, trustsOnlineTime: onlineTime }));
     });
   databaseCommand('sourcebans', 'SourceBans++')
     .option('--prefix <prefix>', 'what its table names begin with (default: SOURCEBANS_PREFIX, else sb_)')
     .action(async (options: Common & { prefix?: string }, command: Command) => {
-      const { prefix = session.config().sources.sourcebans.prefix } = options;
+      const { prefix = context.config().sources.sourcebans.prefix } = options;
       await runDatabase(command, options, sourcebansSystem({ prefix }));
     });
   databaseCommand('iks', 'IKS Admin 3').action((options: Common, command: Command) =>
@@ -103,21 +103,21 @@ export function addPenaltyCommands(program: Command, session: Session): void {
     .description('recount the totals that lists and pages use, after a database was loaded by hand')
     .option('--check', 'only check the totals; the exit code is 1 when any is wrong')
     .action(async ({ check = false }: { check?: boolean }) => {
-      const { url } = await session.database();
+      const { url } = await context.database();
       const recount = check ? await checkPenaltyTallies(url) : await recountPenaltyTallies(url);
-      session.print(recount, describeRecount(recount, check));
-      if (check && recount.wrong > 0) session.fail();
+      context.print(recount, describeRecount(recount, check));
+      if (check && recount.wrong > 0) context.fail();
     });
 }
 
 /** Runs an import, shows its progress and prints a summary. */
 async function runImport(
-  session: Session,
+  context: Context,
   { dryRun = false, replaceSource = false, acceptRemovals = false }: Common,
   start: Import,
 ): Promise<void> {
-  const { db, url } = await session.database();
-  const progress = showProgress(session.output.progress, () => performance.now());
+  const { db, url } = await context.database();
+  const progress = showProgress(context.output.progress, () => performance.now());
   let warnings = 0;
   const summary = await start(
     { db, databaseUrl: url, now: () => new Date(), actor: 'operator' },
@@ -138,10 +138,10 @@ async function runImport(
   if (summary.lostErasures > 0) {
     progress.line(describeLostErasures(summary.lostErasures, 'this import may name them again'));
   }
-  session.print(summary, describe(summary));
+  context.print(summary, describe(summary));
   // Every row was set aside, or removals were held back: a script must not continue as if all had been imported.
   const isNothingImported = summary.read > 0 && summary.setAside === summary.read;
-  if (isNothingImported || (summary.held > 0 && !dryRun)) session.fail();
+  if (isNothingImported || (summary.held > 0 && !dryRun)) context.fail();
 }
 
 function describeRecount({ tallies, wrong }: Recount, isCheck: boolean): string {

@@ -15,7 +15,7 @@ import { tryParseTime } from '../domain/text/timestamp.ts';
 import { listPenalties } from '../queries/penalties/list.ts';
 import type { Penalty } from '../queries/penalties/row.ts';
 import { listServers, requireServer } from '../queries/servers/servers.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 import { type Columns, describeMoment, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { findPlayer } from './who.ts';
@@ -32,7 +32,7 @@ type ListOptions = {
 };
 
 /** `penalties list`. */
-export function addPenaltyListCommand(penalties: Command, session: Session): void {
+export function addPenaltyListCommand(penalties: Command, context: Context): void {
   penalties
     .command('list')
     .description(`the newest ${PENALTIES_LISTED} penalties that match every option`)
@@ -49,13 +49,13 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
       const { player, admin, server, type, status, since } = options;
       const now = new Date();
       const filter = {
-        playerSteamId: player === undefined ? undefined : await findPlayer(session, player),
-        adminSteamId: admin === undefined ? undefined : await findPlayer(session, admin),
+        playerSteamId: player === undefined ? undefined : await findPlayer(context, player),
+        adminSteamId: admin === undefined ? undefined : await findPlayer(context, admin),
         types: type?.split(',').map((name) => parsePenaltyType(name.trim(), PENALTY_TYPES, '--type')),
         status: status === undefined ? undefined : parsePenaltyStatus(status),
         createdFrom: since === undefined ? undefined : parseSince(since, now),
       };
-      const { db } = await session.database();
+      const { db } = await context.database();
       const serverId = server === undefined ? undefined : (await requireServer(db, server)).id;
       const page = { page: 1, perPage: PENALTIES_LISTED, now };
       const { rows, total } = await listPenalties(db, { ...filter, serverId }, page);
@@ -64,7 +64,7 @@ export function addPenaltyListCommand(penalties: Command, session: Session): voi
         rows.map((penalty) => ({ ...penalty, serverName: names.get(penalty.serverId) })),
       );
       const rest = total - rows.length;
-      session.print(rows, rest > 0 ? `${table}\n… and ${rest} older` : table);
+      context.print(rows, rest > 0 ? `${table}\n… and ${rest} older` : table);
     });
 }
 

@@ -6,24 +6,24 @@ import { isPersonKnown, openPersonExport } from '../queries/personal-data/export
 import { countLostTombstones } from '../queries/personal-data/tombstones.ts';
 import { erasePlayer } from '../service/erase-player.ts';
 import { confirm } from './confirm.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 import { loadSteamId } from './who.ts';
 
 const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
 
 /** `users export | erase`, also for players without an account. */
-export function addPersonalDataCommands(users: Command, session: Session): void {
+export function addPersonalDataCommands(users: Command, context: Context): void {
   users
     .command('export <id>')
     .description('print everything stored about a player as JSON; with or without an account')
     .action(async (id: string) => {
-      const steamId64 = await loadSteamId(session, id);
-      const { db, url: databaseUrl } = await session.database();
+      const steamId64 = await loadSteamId(context, id);
+      const { db, url: databaseUrl } = await context.database();
       const options = { actor: 'operator', now: new Date() } as const;
       const personExport = await openPersonExport({ databaseUrl, db }, steamId64, options);
       if (!personExport) throw nothingKept(id);
       const chunks = await Array.fromAsync(personExport.chunks).finally(personExport.close);
-      session.output.print(Buffer.concat(chunks).toString());
+      context.output.print(Buffer.concat(chunks).toString());
     });
   users
     .command('erase <id>')
@@ -33,8 +33,8 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
     .option('--penalties', 'also make their penalties anonymous, now and in every later import')
     .option('--yes', 'do not ask for confirmation')
     .action(async (id: string, options: { penalties?: boolean; yes?: boolean }) => {
-      const steamId64 = await loadSteamId(session, id);
-      const { db } = await session.database();
+      const steamId64 = await loadSteamId(context, id);
+      const { db } = await context.database();
       const withPenalties = options.penalties === true;
       // Somebody about whom nothing is stored yet can be made anonymous in advance, for later imports.
       const isKnown = await isPersonKnown(db, steamId64);
@@ -42,10 +42,10 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       // Warn before asking: this erasure uses another secret, and since only one can be kept, the old one cannot be
       // restored afterwards.
       const lostErasures = await countLostTombstones(db);
-      if (lostErasures > 0) session.output.warn(describeLostErasures(lostErasures, RESTORE_FIRST));
+      if (lostErasures > 0) context.output.warn(describeLostErasures(lostErasures, RESTORE_FIRST));
       const what = withPenalties ? ' and make their penalties anonymous' : '';
       if (!options.yes) await confirm(`Erase ${steamId64}${what}? This cannot be undone.`);
-      const sounds = await openSoundStore(session.config());
+      const sounds = await openSoundStore(context.config());
       const erased = await erasePlayer(db, sounds, { steamId64, withPenalties, actor: 'operator' });
       const penalties = pluralForm('en', erased.penalties, { one: 'penalty', other: 'penalties' });
       const words = withPenalties
@@ -54,7 +54,7 @@ export function addPersonalDataCommands(users: Command, session: Session): void 
       const message = isKnown
         ? `Erased ${steamId64}${words}`
         : `Nothing was kept about ${steamId64}; imports will keep them anonymous`;
-      session.print({ erased: steamId64, ...erased, lostErasures }, message);
+      context.print({ erased: steamId64, ...erased, lostErasures }, message);
     });
 }
 

@@ -5,10 +5,10 @@ import { DomainError } from '../domain/errors.ts';
 import { describeError } from '../runtime/log.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBotCommands } from './bot.ts';
+import { type Context, createContext } from './context.ts';
 import { addMirrorCommands } from './mirrors.ts';
 import { addPenaltyCommands } from './penalties.ts';
 import { addServerCommands } from './servers.ts';
-import { createSession, type Session } from './session.ts';
 import { addSoundCommands } from './sounds.ts';
 import { addTokenCommands } from './tokens.ts';
 import { addUserCommands } from './users.ts';
@@ -21,7 +21,7 @@ const FAILURE = 1;
 /** Options that are valid without a command; any other call without one prints help. */
 const GLOBAL_OPTIONS = ['--json', '--demo'];
 
-type Call = Parameters<typeof createSession>[1] & {
+type Call = Parameters<typeof createContext>[1] & {
   /** Resolved with an exit code to interrupt the command, which leaves no embedded database behind. */
   interrupted: Promise<number>;
 };
@@ -31,7 +31,7 @@ type Call = Parameters<typeof createSession>[1] & {
  * @returns its exit code.
  */
 export async function runCommand(args: readonly string[], { interrupted, ...call }: Call): Promise<number> {
-  const { program, session } = createProgram(call);
+  const { program, context } = createProgram(call);
   try {
     if (args.every((argument) => GLOBAL_OPTIONS.includes(argument))) {
       program.outputHelp();
@@ -39,14 +39,14 @@ export async function runCommand(args: readonly string[], { interrupted, ...call
     }
     const outcome = program
       .parseAsync(args, { from: 'user' })
-      .then(() => (session.hasFailed() ? FAILURE : 0));
+      .then(() => (context.hasFailed() ? FAILURE : 0));
     return await Promise.race([outcome, interrupted]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     call.output.warn(explain(error));
     return FAILURE;
   } finally {
-    await session.close();
+    await context.close();
   }
 }
 
@@ -57,7 +57,7 @@ function explain(error: unknown): string {
 }
 
 /** Every command of the operator's tool; errors are thrown as CommanderError. */
-export function createProgram(call: Omit<Call, 'interrupted'>): { program: Command; session: Session } {
+export function createProgram(call: Omit<Call, 'interrupted'>): { program: Command; context: Context } {
   const { output } = call;
   const program = new Command('bun run cli')
     .description("The operator's tool: it works on the service's database, whether or not the service runs.")
@@ -74,15 +74,15 @@ export function createProgram(call: Omit<Call, 'interrupted'>): { program: Comma
     })
     .exitOverride();
 
-  const session = createSession(program, call);
-  addServerCommands(program, session);
-  addTokenCommands(program, session);
-  addUserCommands(program, session);
-  addPenaltyCommands(program, session);
-  addBotCommands(program, session);
-  addMirrorCommands(program, session);
-  addSoundCommands(program, session);
-  addWebhookCommands(program, session);
-  addBackupCommands(program, session);
-  return { program, session };
+  const context = createContext(program, call);
+  addServerCommands(program, context);
+  addTokenCommands(program, context);
+  addUserCommands(program, context);
+  addPenaltyCommands(program, context);
+  addBotCommands(program, context);
+  addMirrorCommands(program, context);
+  addSoundCommands(program, context);
+  addWebhookCommands(program, context);
+  addBackupCommands(program, context);
+  return { program, context };
 }

@@ -14,7 +14,7 @@ import {
   setServerHidden,
 } from '../queries/servers/servers.ts';
 import { confirm } from './confirm.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 import { type Columns, describeMoment, toTable } from './table.ts';
 
 type NewServer = Parameters<typeof addServer>[1];
@@ -31,7 +31,7 @@ const ADDRESS_HELP = `where it responds to A2S queries; without a port, ${GAME_P
 const PUBLIC_ADDRESS_HELP = `where players connect, if that is another address; without a port, ${GAME_PORT}; none: the same`;
 
 /** `servers add | set | list | remove | hide | unhide`. */
-export function addServerCommands(program: Command, session: Session): void {
+export function addServerCommands(program: Command, context: Context): void {
   const servers = program.command('servers').description('the polled game servers');
   servers
     .command('add')
@@ -43,10 +43,10 @@ export function addServerCommands(program: Command, session: Session): void {
     .option('--mode <mode>', 'game mode, such as Competitive')
     .option('--region <region>', 'region code, such as EU')
     .action(async (options: NewServer) => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       const server = await addServer(db, { ...toColumns(options), actor: 'operator' });
       const outcome = await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
-      session.print(
+      context.print(
         { ...server, answers: outcome.hasResponded },
         `Added ${server.slug} (${server.address})\n${describeQueryOutcome(server.address, outcome)}`,
       );
@@ -70,27 +70,27 @@ export function addServerCommands(program: Command, session: Session): void {
           'error: nothing to change: use --name, --address, --public-address, --mode, --region or --position',
         );
       }
-      const { db } = await session.database();
+      const { db } = await context.database();
       const server = await saveServerChanges(db, slug, { changes: toColumns(changes), actor: 'operator' });
       const outcome =
         changes.address === undefined
           ? undefined
           : await queryGameServer(server.address, { timeoutMs: QUERY_TIMEOUT_MS });
       const lines = [`Changed ${slug}`, ...(outcome ? [describeQueryOutcome(server.address, outcome)] : [])];
-      session.print({ ...server, ...(outcome && { answers: outcome.hasResponded }) }, lines.join('\n'));
+      context.print({ ...server, ...(outcome && { answers: outcome.hasResponded }) }, lines.join('\n'));
     });
   servers
     .command('list')
     .description('all servers, hidden ones too')
     .action(async () => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       const all = await listAllServerStatuses(db);
-      session.print(
+      context.print(
         all.map(({ server, snapshot }) => ({ ...server, snapshot })),
         toTable(
           all,
           COLUMNS,
-          `No servers yet: ${session.tool()} servers add --name NAME --address HOST:PORT`,
+          `No servers yet: ${context.tool()} servers add --name NAME --address HOST:PORT`,
         ),
       );
     });
@@ -99,11 +99,11 @@ export function addServerCommands(program: Command, session: Session): void {
     .description('remove a server with its history; its penalties stay')
     .option('--yes', 'do not ask for confirmation')
     .action(async (slug: string, { yes = false }: { yes?: boolean }) => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       await requireServer(db, slug);
       if (!yes) await confirm(`Remove ${slug} and its history? This cannot be undone.`);
       await removeServer(db, slug, { actor: 'operator' });
-      session.print({ removed: slug }, `Removed ${slug}`);
+      context.print({ removed: slug }, `Removed ${slug}`);
     });
   for (const [verb, isHidden] of [
     ['unhide', false],
@@ -117,9 +117,9 @@ export function addServerCommands(program: Command, session: Session): void {
           : 'list a hidden server and poll it',
       )
       .action(async (slug: string) => {
-        const { db } = await session.database();
+        const { db } = await context.database();
         await setServerHidden(db, slug, { isHidden, actor: 'operator' });
-        session.print({ slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
+        context.print({ slug, isHidden }, `${slug} is ${isHidden ? 'hidden' : 'listed'}`);
       });
   }
 }

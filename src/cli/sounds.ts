@@ -12,8 +12,8 @@ import {
   listRoundSounds,
   type RoundSound,
 } from '../queries/round-sounds/round-sounds.ts';
+import type { Context } from './context.ts';
 import { openNamedFile } from './named-file.ts';
-import type { Session } from './session.ts';
 import { type Columns, describeDay, toTable } from './table.ts';
 import { resolveSteamId } from './who.ts';
 
@@ -33,7 +33,7 @@ const REASONS: Record<NonNullable<RoundSound['failure']>, string> = {
 };
 
 /** `sounds add | list | remove`: the same pipeline as an upload on the account page. */
-export function addSoundCommands(program: Command, session: Session): void {
+export function addSoundCommands(program: Command, context: Context): void {
   const sounds = program.command('sounds').description('round-end sounds');
   sounds
     .command('add <file>')
@@ -41,22 +41,22 @@ export function addSoundCommands(program: Command, session: Session): void {
     .requiredOption('--steamid64 <id>', "the player's SteamID, in any notation")
     .option('--start <time>', 'where the cut begins, counted from the first sound: 12.5s', '0s')
     .action(async (path: string, options: { steamid64: string; start: string }) => {
-      const steamId64 = await resolveSteamId(session, options.steamid64);
+      const steamId64 = await resolveSteamId(context, options.steamid64);
       const start = { startMs: parseStart(options.start), startFrom: 'first_sound' } as const;
       const file = await openNamedFile(path);
-      const { db } = await session.database();
-      const sounds = await openSoundStore(session.config());
+      const { db } = await context.database();
+      const sounds = await openSoundStore(context.config());
       // Created before the upload is stored, so that a bad FFMPEG_PATH leaves no upload in the queue.
-      const worker = await createWorker(db, sounds, session);
+      const worker = await createWorker(db, sounds, context);
       const { id } = await storeUpload(db, sounds, {
         ...{ steamId64, fileName: basename(path), start, bytes: file.stream(), actor: 'operator' },
-        maxBytes: session.config().sound.maxUploadBytes,
-        audience: session.config().sound.audience,
+        maxBytes: context.config().sound.maxUploadBytes,
+        audience: context.config().sound.audience,
       });
       worker.start();
       try {
         const sound = await waitUntilDone(db, id);
-        session.print(toJson(sound), describe(sound));
+        context.print(toJson(sound), describe(sound));
       } finally {
         await worker.stop();
       }
@@ -65,20 +65,20 @@ export function addSoundCommands(program: Command, session: Session): void {
     .command('list')
     .description('all sounds, newest first')
     .action(async () => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       const all = await listRoundSounds(db);
-      const none = `No sounds yet: ${session.tool()} sounds add --steamid64 ID FILE`;
-      session.print(all.map(toJson), toTable(all, COLUMNS, none));
+      const none = `No sounds yet: ${context.tool()} sounds add --steamid64 ID FILE`;
+      context.print(all.map(toJson), toTable(all, COLUMNS, none));
     });
   sounds
     .command('remove <id>')
     .description("delete a player's sound, published or still queued; the id is a SteamID in any notation")
     .action(async (id: string) => {
-      const steamId64 = await resolveSteamId(session, id);
-      const { db } = await session.database();
-      const sounds = await openSoundStore(session.config());
+      const steamId64 = await resolveSteamId(context, id);
+      const { db } = await context.database();
+      const sounds = await openSoundStore(context.config());
       await removeSound(db, sounds, { steamId64, actor: 'operator' });
-      session.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
+      context.print({ removed: steamId64 }, `Removed the sound of ${steamId64}`);
     });
 }
 
@@ -92,9 +92,9 @@ const COLUMNS: Columns<RoundSound> = {
 };
 
 /** A worker that, once started, processes the queue in this process, in case no service does. */
-async function createWorker(db: Db, sounds: SoundStore, session: Session): Promise<RoundSoundWorker> {
-  const config = session.config();
-  const log = session.log();
+async function createWorker(db: Db, sounds: SoundStore, context: Context): Promise<RoundSoundWorker> {
+  const config = context.config();
+  const log = context.log();
   const ffmpeg = await chooseFfmpeg(log, config);
   return createRoundSoundWorker(
     { db, ffmpeg, sounds, log },

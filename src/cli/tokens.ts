@@ -6,7 +6,7 @@ import { parseTokenScopes, TOKEN_SCOPES } from '../domain/rights/token-scope.ts'
 import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
 import { saveUser } from '../queries/users/user-changes.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 import { type Columns, describeDay, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
 import { resolveSteamId } from './who.ts';
@@ -16,7 +16,7 @@ const TOKENS_LISTED = 100;
 type CreateOptions = { steamid64: string; name: string; expires?: string; scopes?: string };
 
 /** `tokens create | list | revoke`. */
-export function addTokenCommands(program: Command, session: Session): void {
+export function addTokenCommands(program: Command, context: Context): void {
   const tokens = program.command('tokens').description('API tokens');
   tokens
     .command('create')
@@ -29,12 +29,12 @@ export function addTokenCommands(program: Command, session: Session): void {
       `what it may read, separated by commas: ${TOKEN_SCOPES.join(', ')}; all by default`,
     )
     .action(async (options: CreateOptions) => {
-      const steamId = await resolveSteamId(session, options.steamid64);
+      const steamId = await resolveSteamId(context, options.steamid64);
       const now = new Date();
       const expiresAt = options.expires === undefined ? null : parseExpiry(options.expires, now);
       const scopes =
         options.scopes === undefined ? TOKEN_SCOPES : parseTokenScopes(splitList(options.scopes));
-      const { db } = await session.database();
+      const { db } = await context.database();
       // In one transaction: a refused token leaves no new user behind.
       const { token, id } = await db.transaction(async (tx) => {
         const owner = await saveUser(tx, steamId, { actor: 'operator' });
@@ -46,11 +46,11 @@ export function addTokenCommands(program: Command, session: Session): void {
           actor: 'operator',
         });
       });
-      session.print({ id, token, scopes, expiresAt }, token);
+      context.print({ id, token, scopes, expiresAt }, token);
       // Scripts read stdout, which holds only the token; people also read about it on stderr.
-      if (session.output.isTerminal) {
+      if (context.output.isTerminal) {
         const end = expiresAt ? `expires on ${describeDay(expiresAt)}` : 'does not expire';
-        session.output.progress.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
+        context.output.progress.write(`Token ${id} of ${steamId}, shown only now; it ${end}\n`);
       }
     });
   tokens
@@ -59,7 +59,7 @@ export function addTokenCommands(program: Command, session: Session): void {
     .option('--before <id>', `the newest ${TOKENS_LISTED} of those older than this token`)
     .action(async ({ before }: { before?: string }) => {
       const beforeId = before === undefined ? undefined : parseTokenId(before);
-      const { db } = await session.database();
+      const { db } = await context.database();
       const { tokens, older } = await listApiTokens(db, { before: beforeId, limit: TOKENS_LISTED });
       const now = new Date();
       const columns: Columns<ApiToken> = {
@@ -74,20 +74,20 @@ export function addTokenCommands(program: Command, session: Session): void {
       };
       const none =
         before === undefined
-          ? `No tokens yet: ${session.tool()} tokens create --steamid64 ID --name LABEL`
+          ? `No tokens yet: ${context.tool()} tokens create --steamid64 ID --name LABEL`
           : `No tokens older than ${before}.`;
       const table = toTable(tokens, columns, none);
       const rest = `… and ${older} older: tokens list --before ${tokens.at(-1)?.id}`;
-      session.print(tokens.map(toJson), older > 0 ? `${table}\n${rest}` : table);
+      context.print(tokens.map(toJson), older > 0 ? `${table}\n${rest}` : table);
     });
   tokens
     .command('revoke <id>')
     .description('revoke a token, at once and everywhere')
     .action(async (id: string) => {
       const tokenId = parseTokenId(id);
-      const { db } = await session.database();
+      const { db } = await context.database();
       await revokeApiToken(db, tokenId, { now: new Date(), actor: 'operator' });
-      session.print({ revoked: tokenId }, `Revoked token ${id}`);
+      context.print({ revoked: tokenId }, `Revoked token ${id}`);
     });
 }
 

@@ -15,9 +15,9 @@ import {
   type User,
   unblockUser,
 } from '../queries/users/users.ts';
+import type { Context } from './context.ts';
 import { toPenaltyTable } from './penalty-list.ts';
 import { addPersonalDataCommands } from './personal-data.ts';
-import type { Session } from './session.ts';
 import { type Columns, describeDay, describeMoment, toTable } from './table.ts';
 import { findNamedPeople, findPlayer, loadUser, resolveSteamId, userNotFound } from './who.ts';
 
@@ -43,7 +43,7 @@ const FLAGS = {
 } as const satisfies Record<UserFlagColumn, { option: string; words: string }>;
 
 /** `users set | show | list | block | unblock | export | erase`. */
-export function addUserCommands(program: Command, session: Session): void {
+export function addUserCommands(program: Command, context: Context): void {
   const users = program.command('users').description('members of the community');
   const set = users
     .command('set')
@@ -61,11 +61,11 @@ export function addUserCommands(program: Command, session: Session): void {
       .option(`--no-${option}`, `take ${words} away from them, if it was given by hand`);
   }
   set.action(async (options: UserOptions) => {
-    const steamId = await resolveSteamId(session, options.steamid64);
+    const steamId = await resolveSteamId(context, options.steamid64);
     const changes = changesOf(options);
-    const { db } = await session.database();
+    const { db } = await context.database();
     const user = await saveUser(db, steamId, { changes, actor: 'operator' });
-    session.print(user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
+    context.print(user, `Saved ${user.steamId64}${user.nickname ? ` (${user.nickname})` : ''}`);
     const remaining = (await listGivenFlags(db, steamId)).filter(
       ({ flag }) => changes[USER_FLAGS[flag]] === false,
     );
@@ -78,8 +78,8 @@ export function addUserCommands(program: Command, session: Session): void {
       'a user, by SteamID, profile address, account id, Discord id, @name or part of a name; the record and flags of a player without an account',
     )
     .action(async (id: string) => {
-      const steamId64 = await findPlayer(session, id);
-      const { db } = await session.database();
+      const steamId64 = await findPlayer(context, id);
+      const { db } = await context.database();
       const user = await findUser(db, { steamId64 }, new Date());
       if (!user) {
         const options = { page: 1, perPage: PENALTIES_SHOWN, now: new Date() };
@@ -88,42 +88,42 @@ export function addUserCommands(program: Command, session: Session): void {
           listGivenFlags(db, steamId64),
         ]);
         if (record.total === 0 && flags.length === 0) throw userNotFound({ steamId64 });
-        session.print({ steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
+        context.print({ steamId64, flags, ...record }, describeRecord(steamId64, record, flags));
         return;
       }
       const flags = await listGivenFlags(db, user.steamId64);
-      session.print({ ...user, flags }, describeUser(user, flags));
+      context.print({ ...user, flags }, describeUser(user, flags));
     });
   users
     .command('list [search]')
     .description(`the newest ${USERS_LISTED} users; with a search, by what \`users show\` takes`)
     .action(async (search = '') => {
-      const { db } = await session.database();
-      const people = await findNamedPeople(session, db, search);
+      const { db } = await context.database();
+      const people = await findNamedPeople(context, db, search);
       const query = people.length === 0 ? search : people;
       const page = await searchUsers(db, { query, page: 1, perPage: USERS_LISTED, now: new Date() });
       const rest = page.total - page.users.length;
       const table = toTable(page.users, COLUMNS, 'No users.');
-      session.print(page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
+      context.print(page.users, rest > 0 ? `${table}\n… and ${rest} more: search for them` : table);
     });
   users
     .command('block <id>')
     .description('refuse the tokens, sessions, sign-ins and uploads of a user, at once and everywhere')
     .option('--reason <text>', 'what the user is told', '')
     .action(async (id: string, { reason }: { reason: string }) => {
-      const { db, user } = await loadUser(session, id);
+      const { db, user } = await loadUser(context, id);
       await blockUser(db, user.steamId64, { reason, now: new Date(), actor: 'operator' });
-      session.print({ blocked: user.steamId64 }, `Blocked ${user.steamId64}`);
+      context.print({ blocked: user.steamId64 }, `Blocked ${user.steamId64}`);
     });
   users
     .command('unblock <id>')
     .description('let a blocked user in again; their tokens work again')
     .action(async (id: string) => {
-      const { db, user } = await loadUser(session, id);
+      const { db, user } = await loadUser(context, id);
       await unblockUser(db, user.steamId64, { actor: 'operator' });
-      session.print({ unblocked: user.steamId64 }, `Unblocked ${user.steamId64}`);
+      context.print({ unblocked: user.steamId64 }, `Unblocked ${user.steamId64}`);
     });
-  addPersonalDataCommands(users, session);
+  addPersonalDataCommands(users, context);
 }
 
 function changesOf(options: UserOptions): UserChanges {

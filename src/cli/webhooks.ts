@@ -13,11 +13,11 @@ import {
   removeWebhook,
   type Webhook,
 } from '../queries/webhooks/webhooks.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 import { type Columns, describeDay, toTable } from './table.ts';
 
 /** `webhooks add | list | show | remove | test | enable | resend`. */
-export function addWebhookCommands(program: Command, session: Session): void {
+export function addWebhookCommands(program: Command, context: Context): void {
   const webhooks = program
     .command('webhooks')
     .description('addresses that are notified of changes to penalties');
@@ -32,73 +32,73 @@ export function addWebhookCommands(program: Command, session: Session): void {
     .action(async ({ url, types }: { url: string; types?: string }) => {
       const eventTypes =
         types === undefined ? undefined : [...parseEventTypes(types, WEBHOOK_EVENT_TYPES, '--types')];
-      const { db } = await session.database();
-      const actions = await open(session);
+      const { db } = await context.database();
+      const actions = await open(context);
       const { id, secret, ...webhook } = await actions.add(db, { url, types: eventTypes, actor: 'operator' });
       const words = `Added webhook ${id}. Its secret, shown only now:\n${secret}`;
-      session.print({ id, url: webhook.url, types: webhook.types, secret }, words);
+      context.print({ id, url: webhook.url, types: webhook.types, secret }, words);
     });
   webhooks
     .command('list')
     .description('all webhooks, oldest first')
     .action(async () => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       const all = await listWebhooks(db);
-      const none = `No webhooks yet: ${session.tool()} webhooks add --url URL`;
-      session.print(all, toTable(all, WEBHOOK_COLUMNS, none));
+      const none = `No webhooks yet: ${context.tool()} webhooks add --url URL`;
+      context.print(all, toTable(all, WEBHOOK_COLUMNS, none));
     });
   webhooks
     .command('show <id>')
     .description(`a webhook and its last ${KEPT_DELIVERIES} deliveries, newest first`)
     .action(async (text: string) => {
-      const { db } = await session.database();
+      const { db } = await context.database();
       const { secret: __, ...webhook } = await loadWebhook(db, parseId(text));
       const deliveries = await listDeliveries(db, webhook.id);
       const table = toTable(deliveries, DELIVERY_COLUMNS, 'No deliveries yet.');
       const words = `${toTable([webhook], WEBHOOK_COLUMNS)}\n\n${table}`;
-      session.print({ ...webhook, deliveries }, words);
+      context.print({ ...webhook, deliveries }, words);
     });
   webhooks
     .command('remove <id>')
     .description('remove a webhook and the record of its deliveries')
     .action(async (text: string) => {
       const id = parseId(text);
-      const { db } = await session.database();
+      const { db } = await context.database();
       await removeWebhook(db, id, { actor: 'operator' });
-      session.print({ removed: id }, `Removed webhook ${id}`);
+      context.print({ removed: id }, `Removed webhook ${id}`);
     });
   webhooks
     .command('enable <id>')
     .description('switch a webhook on again, or retry a failing one now')
     .action(async (text: string) => {
       const id = parseId(text);
-      const { db } = await session.database();
+      const { db } = await context.database();
       await enableWebhook(db, id, { actor: 'operator' });
-      session.print({ enabled: id }, `Webhook ${id} is on and continues where it left off`);
+      context.print({ enabled: id }, `Webhook ${id} is on and continues where it left off`);
     });
   webhooks
     .command('test <id>')
     .description('send a test message now')
     .action(async (text: string) => {
       const id = parseId(text);
-      const actions = await open(session);
-      report(session, await actions.test(id, 'operator'));
+      const actions = await open(context);
+      report(context, await actions.test(id, 'operator'));
     });
   webhooks
     .command('resend <id> <webhook-id>')
     .description('send a message again now, by the webhook-id that it had')
     .action(async (text: string, messageId: string) => {
       const id = parseId(text);
-      const actions = await open(session);
-      report(session, await actions.resend(id, messageId, 'operator'));
+      const actions = await open(context);
+      report(context, await actions.resend(id, messageId, 'operator'));
     });
 }
 
-async function open(session: Session): Promise<WebhookActions> {
+async function open(context: Context): Promise<WebhookActions> {
   // Loaded here, since it loads the API's framework, which no other command needs.
   const { openWebhookActions } = await import('../service/webhooks.ts');
-  const { db } = await session.database();
-  return openWebhookActions({ config: session.config(), db });
+  const { db } = await context.database();
+  return openWebhookActions({ config: context.config(), db });
 }
 
 function parseId(text: string): number {
@@ -107,15 +107,15 @@ function parseId(text: string): number {
 }
 
 /** Prints the outcome of a message; the command fails if it was not delivered. */
-function report(session: Session, { cause, ...delivery }: Sent): void {
+function report(context: Context, { cause, ...delivery }: Sent): void {
   const { durationMs, messageId } = delivery;
   const result = `${describeResult(delivery)}${cause ? `: ${cause.message}` : ''}`;
   const isTaken = isDelivered(delivery);
-  session.print(
+  context.print(
     delivery,
     `${isTaken ? 'Delivered' : 'Not delivered'} in ${durationMs} ms: ${result} (${messageId})`,
   );
-  if (!isTaken) session.fail();
+  if (!isTaken) context.fail();
 }
 
 const WEBHOOK_COLUMNS: Columns<Webhook> = {

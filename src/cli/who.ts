@@ -9,7 +9,7 @@ import { countSteamCall } from '../queries/steam-bans.ts';
 import { findUser, type LookedUpUser } from '../queries/users/users.ts';
 import { createSteamApi } from '../steam/steam-api.ts';
 import { createVanityNames } from '../steam/vanity-names.ts';
-import type { Session } from './session.ts';
+import type { Context } from './context.ts';
 
 const MAX_CANDIDATES = 10;
 
@@ -17,9 +17,9 @@ const MAX_CANDIDATES = 10;
 type Who = { discordId: string } | { steamId64: SteamId64 };
 
 /** The people whom a text names other than by part of a name, as {@link findPeople} finds them. */
-export function findNamedPeople(session: Session, db: Db, text: string): Promise<SteamId64[]> {
+export function findNamedPeople(context: Context, db: Db, text: string): Promise<SteamId64[]> {
   return findPeople(db, text, {
-    resolveVanity: (name) => resolveVanity(session, name),
+    resolveVanity: (name) => resolveVanity(context, name),
     maySeeDiscord: () => true,
   });
 }
@@ -29,9 +29,9 @@ export function findNamedPeople(session: Session, db: Db, text: string): Promise
  * @throws {NotFound} when it means nobody here; {@link Conflict} when it means several; {@link Unavailable} when Steam
  * cannot be asked for a custom profile address.
  */
-export async function findPlayer(session: Session, text: string): Promise<SteamId64> {
-  const { db } = await session.database();
-  const people = await findNamedPeople(session, db, text);
+export async function findPlayer(context: Context, text: string): Promise<SteamId64> {
+  const { db } = await context.database();
+  const people = await findNamedPeople(context, db, text);
   const [person, ...others] = people;
   if (person && others.length === 0) return person;
   const now = new Date();
@@ -53,9 +53,9 @@ export async function findPlayer(session: Session, text: string): Promise<SteamI
  * The user with this SteamID in any notation, Steam profile address or Discord id, for a command that changes them.
  * @throws {NotFound} when there is none.
  */
-export async function loadUser(session: Session, id: string): Promise<{ db: Db; user: LookedUpUser }> {
-  const who = await readWho(session, id);
-  const { db } = await session.database();
+export async function loadUser(context: Context, id: string): Promise<{ db: Db; user: LookedUpUser }> {
+  const who = await readWho(context, id);
+  const { db } = await context.database();
   const user = await findUser(db, who, new Date());
   if (user) return { db, user };
   throw userNotFound(who);
@@ -68,9 +68,9 @@ export function userNotFound(who: Who): NotFound {
 }
 
 /** The SteamID itself, or that of the user with this Discord account. @throws {NotFound} */
-export async function loadSteamId(session: Session, id: string): Promise<SteamId64> {
-  const who = await readWho(session, id);
-  return 'steamId64' in who ? who.steamId64 : (await loadUser(session, id)).user.steamId64;
+export async function loadSteamId(context: Context, id: string): Promise<SteamId64> {
+  const who = await readWho(context, id);
+  return 'steamId64' in who ? who.steamId64 : (await loadUser(context, id)).user.steamId64;
 }
 
 /**
@@ -78,32 +78,32 @@ export async function loadSteamId(session: Session, id: string): Promise<SteamId
  * @throws {InvalidInput} for anything else; {@link NotFound} for a custom address that Steam does not know;
  * {@link Unavailable} when Steam cannot be asked.
  */
-export async function resolveSteamId(session: Session, text: string): Promise<SteamId64> {
-  return (await tryResolve(session, text)) ?? parseSteamId(text);
+export async function resolveSteamId(context: Context, text: string): Promise<SteamId64> {
+  return (await tryResolve(context, text)) ?? parseSteamId(text);
 }
 
-async function readWho(session: Session, id: string): Promise<Who> {
-  const steamId64 = await tryResolve(session, id);
+async function readWho(context: Context, id: string): Promise<Who> {
+  const steamId64 = await tryResolve(context, id);
   if (steamId64) return { steamId64 };
   const reference = tryParsePersonReference(id);
   if (reference && 'discordId' in reference) return reference;
   throw new InvalidInput(`${JSON.stringify(id)} is neither a SteamID nor a Discord id`);
 }
 
-async function tryResolve(session: Session, text: string): Promise<SteamId64 | undefined> {
+async function tryResolve(context: Context, text: string): Promise<SteamId64 | undefined> {
   const reference = tryParseSteamReference(text);
   if (!reference) return undefined;
-  return 'steamId64' in reference ? reference.steamId64 : resolveVanity(session, reference.vanityName);
+  return 'steamId64' in reference ? reference.steamId64 : resolveVanity(context, reference.vanityName);
 }
 
-async function resolveVanity(session: Session, name: string): Promise<SteamId64> {
-  const { steam } = session.config();
+async function resolveVanity(context: Context, name: string): Promise<SteamId64> {
+  const { steam } = context.config();
   if (steam.apiKey === undefined) {
     throw new Unavailable(
       `The custom profile address ${JSON.stringify(name)} needs STEAM_API_KEY: use the SteamID`,
     );
   }
-  const { db } = await session.database();
+  const { db } = await context.database();
   const steamApi = createSteamApi({ ...steam, countCall: () => countSteamCall(db) });
   const steamId64 = await createVanityNames(steamApi).resolve(name);
   if (!steamId64) throw new NotFound(`Steam has no profile ${JSON.stringify(name)}`);

@@ -23,7 +23,7 @@ import { mayReadRecords } from '../domain/rights/administrator.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { recordAudit } from './audit-log.ts';
 import { recordEvent } from './penalties/events.ts';
-import { statusAt } from './penalties/filter.ts';
+import { statusSql } from './penalties/filter.ts';
 import { findPenalty, type PenaltyDetails } from './penalties/row.ts';
 import { holdOffErasures } from './personal-data/tombstones.ts';
 import { lockActingUser } from './users/users.ts';
@@ -190,7 +190,7 @@ function presentAppeal({ id, state, carriedOutAt, penaltyId, playerSteamId }: Ap
  */
 export async function settleAppeals(db: Db, now: Date): Promise<number> {
   const isGone = or(isNull(penalties.id), isNotNull(penalties.goneAt));
-  const status = statusAt(sql`${now.toISOString()}::timestamptz`);
+  const status = statusSql(sql`${now.toISOString()}::timestamptz`);
   const isDue = or(
     and(eq(appeals.state, 'undecided'), or(isGone, ne(status, 'ACTIVE'))),
     and(

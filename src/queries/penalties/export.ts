@@ -7,7 +7,7 @@ import { openSnapshot } from '../../db/snapshot.ts';
 import { hasErrorCode, LimitReached } from '../../domain/errors.ts';
 import type { EventCursor } from '../../domain/event.ts';
 import { readEventLog } from './events.ts';
-import { filterCondition, filterValues, type PenaltyFilter, statusAt } from './filter.ts';
+import { filterCondition, filterValues, type PenaltyFilter, statusSql } from './filter.ts';
 import { OLDEST_FIRST } from './row.ts';
 
 /** All penalties of a filter, from one snapshot. */
@@ -107,7 +107,7 @@ const RECORD_COLUMNS = sql`
   ${penalties.type} as penalty_type, ${penalties.id} as id, ${penalties.playerName} as player_name,
   ${penalties.playerSteamId}::text as player_steamid, ${penalties.adminName} as admin_name,
   ${penalties.adminSteamId}::text as admin_steamid, ${penalties.reason} as reason, ${penalties.durationMinutes} as duration,
-  ${statusAt(sql`(select ${sql.placeholder('now')}::timestamptz)`)} as status, ${penalties.serverId} as server_id,
+  ${statusSql(sql`(select ${sql.placeholder('now')}::timestamptz)`)} as status, ${penalties.serverId} as server_id,
   ${penalties.createdAt} as created, ${penalties.endsAt} as ends,
   case when ${penalties.status} = 'UNBANNED' then (select row_to_json(lift) from (
     select ${penalties.liftedAt} as at, ${penalties.liftedByName} as admin_name,

@@ -106,7 +106,7 @@ export function dueCondition(now: SQL): SQL {
 }
 
 /** The status at `now`: an ACTIVE row whose end has passed is EXPIRED. */
-export function statusAt(now: SQL): SQL<PenaltyStatus> {
+export function statusSql(now: SQL): SQL<PenaltyStatus> {
   return sql<PenaltyStatus>`case when ${dueCondition(now)} then 'EXPIRED'::penalty_status else ${penalties.status} end`;
 }
 

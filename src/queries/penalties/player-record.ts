@@ -6,7 +6,7 @@ import type { PenaltyOrigin } from '../../domain/panel.ts';
 import { byPenaltyType, type PenaltyStatus, type PenaltyType } from '../../domain/penalty.ts';
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { shownNameOf } from '../servers/servers.ts';
-import { type PenaltyCounts, statusAt } from './filter.ts';
+import { type PenaltyCounts, statusSql } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
@@ -89,7 +89,7 @@ export async function loadPlayerRecord(
   };
 }
 
-const EFFECTIVE_STATUS = statusAt(sql`${sql.placeholder('now')}::timestamptz`);
+const EFFECTIVE_STATUS = statusSql(sql`${sql.placeholder('now')}::timestamptz`);
 
 const countGroups = prepareOnce('record_counts', (db) =>
   db

@@ -24,7 +24,7 @@ export type Output = {
 };
 
 /** The dependencies of commands. */
-export type Session = ReturnType<typeof createSession>;
+export type Context = ReturnType<typeof createContext>;
 
 /** The commands that only read: without a database they fail, instead of making an empty one. */
 const READING_COMMANDS = ['list', 'show', 'export', 'backup', 'recount'];
@@ -37,7 +37,7 @@ const DEFAULTS = { LOG_LEVEL: 'warn' };
  * @param program has the options `--json` and `--demo`.
  * @param configure reads the configuration, where it says nothing from these defaults.
  */
-export function createSession(
+export function createContext(
   program: Command,
   { configure, output }: { configure: (defaults: Record<string, string>) => Config; output: Output },
 ) {
