@@ -1,7 +1,7 @@
-import { retryPauseMs } from '../src/runtime/retry-pause.ts';
+import { backoffMs } from '../src/runtime/backoff.ts';
 import { isPostingForbidden } from './channel-messages.ts';
 
-const MAX_PAUSE_MS = 10 * 60_000;
+const MAX_BACKOFF_MS = 10 * 60_000;
 /** So many refusals in a row are final: with a first pause of 30 seconds, within seven minutes or so. */
 const MAX_REFUSALS = 5;
 
@@ -26,7 +26,7 @@ export function createAttempts<Key>({ firstMs }: { firstMs: number }): Attempts<
       const previous = failing.get(key);
       const failures = (previous?.failures ?? 0) + 1;
       const refusals = isPostingForbidden(error) ? (previous?.refusals ?? 0) + 1 : 0;
-      const pauseMs = retryPauseMs(failures, { firstMs, maxMs: MAX_PAUSE_MS });
+      const pauseMs = backoffMs(failures, { firstMs, maxMs: MAX_BACKOFF_MS });
       failing.set(key, { failures, refusals, notBeforeMs: performance.now() + pauseMs });
       return { isFirst: failures === 1, isForbidden: refusals >= MAX_REFUSALS };
     },

@@ -14,7 +14,7 @@ import { localizationOf } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 
 /** Changes within this time cause one check. */
-const GATHER_MS = 50;
+const DEBOUNCE_MS = 50;
 /** How many people are notified at the same time. */
 const AT_ONCE = 10;
 
@@ -84,7 +84,7 @@ export function createNotifications(parts: BotParts): Notifications {
       loop ??= startLoop({
         name: 'notifying people of servers',
         everyMs: timings.feedIntervalMs,
-        gatherMs: GATHER_MS,
+        debounceMs: DEBOUNCE_MS,
         work: check,
         log,
       });

@@ -10,8 +10,8 @@ import {
 } from 'discord.js';
 import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
+import { backoffMs } from '../src/runtime/backoff.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
-import { retryPauseMs } from '../src/runtime/retry-pause.ts';
 import type { CommandIds } from './command-mentions.ts';
 import { COMMANDS } from './commands/commands.ts';
 import type { BotParts } from './parts.ts';
@@ -41,7 +41,7 @@ export type CommandRegistration = {
 const SETTING = 'discord_commands';
 const GLOBAL = 'global';
 const REGISTERED = 'registered';
-const FIRST_PAUSE_MS = 5000;
+const FIRST_BACKOFF_MS = 5000;
 /** A refusal that lasted this long is checked less often. */
 const HOUR_MS = 3_600_000;
 
@@ -74,16 +74,16 @@ export function createCommandRegistration(
       pauseMs = everyMs;
     } catch (error) {
       failures += 1;
-      pauseMs = pauseAfter(error);
+      pauseMs = backoffAfter(error);
       report(error);
     }
   }
 
-  function pauseAfter(error: unknown): number {
+  function backoffAfter(error: unknown): number {
     refusedSince = error instanceof InvalidInput ? (refusedSince ?? now()) : undefined;
     if (refusedSince) return now().getTime() - refusedSince.getTime() < HOUR_MS ? everyMs : 5 * everyMs;
     if (error instanceof LimitReached) return Math.max(everyMs, error.retryAfterSeconds * 1000);
-    return retryPauseMs(failures, { firstMs: Math.min(FIRST_PAUSE_MS, everyMs), maxMs: everyMs });
+    return backoffMs(failures, { firstMs: Math.min(FIRST_BACKOFF_MS, everyMs), maxMs: everyMs });
   }
 
   function report(error: unknown): void {

@@ -1,8 +1,8 @@
 /** How long the bot waits for what, in milliseconds; tests shorten some. */
 export const TIMINGS = {
-  /** The pause after a failed login; it doubles after each further failure, up to `maxPauseMs`. */
-  firstPauseMs: 1000,
-  maxPauseMs: 300_000,
+  /** The pause after a failed login; it doubles after each further failure, up to `maxBackoffMs`. */
+  firstBackoffMs: 1000,
+  maxBackoffMs: 300_000,
   /** How long the library may try to resume a connection. */
   resumeWithinMs: 10_000,
   /** How long a login may take. */

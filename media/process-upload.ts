@@ -9,7 +9,7 @@ import {
   saveSoundReady,
 } from '../src/queries/round-sounds/round-sound-queue.ts';
 import { findRoundSoundById, lockPlayer, type RoundSound } from '../src/queries/round-sounds/round-sounds.ts';
-import { retryPauseMs } from '../src/runtime/retry-pause.ts';
+import { backoffMs } from '../src/runtime/backoff.ts';
 import { isDiskTrouble, isNotFound } from './disk-trouble.ts';
 import { type Ffmpeg, FfmpegError, type Log } from './ffmpeg/ffmpeg.ts';
 import { renderSound, SOUND_NAME } from './rendering/render.ts';
@@ -163,7 +163,7 @@ async function settleFailure(
   const failures = sound.failures + 1;
   const hasTimedOut = error instanceof FfmpegError && error.failure === 'timed-out';
   if (failure === undefined && failures < (hasTimedOut ? MAX_TIMEOUTS : MAX_FAILURES)) {
-    const delayMs = retryPauseMs(failures, {
+    const delayMs = backoffMs(failures, {
       firstMs: context.retryMs ?? 5000,
       maxMs: MAX_CLAIM_MS,
       factor: 4,

@@ -20,7 +20,7 @@ type FeedsDeps = BotParts & {
 };
 
 /** Notifications within this time cause one check. */
-const GATHER_MS = 50;
+const DEBOUNCE_MS = 50;
 
 const LOST = {
   paused: 'a feed is paused: the bot may not post in its channel',
@@ -155,7 +155,7 @@ export function createFeeds(deps: FeedsDeps): Feeds {
       loop ??= startLoop({
         name: 'reading the feeds',
         everyMs: timings.feedIntervalMs,
-        gatherMs: GATHER_MS,
+        debounceMs: DEBOUNCE_MS,
         work: check,
         log,
       });

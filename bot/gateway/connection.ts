@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
+import { backoffMs } from '../../src/runtime/backoff.ts';
 import { type GatewaySession, openSession, type SessionDeps } from './session.ts';
 
 type ConnectionState =
@@ -98,9 +98,9 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
       const wasStable = end.wasReady && performance.now() - startedMs > STABLE_AFTER_MS;
       failures = wasStable ? 1 : failures + 1;
       enter('waiting', end.reason);
-      const pauseMs = retryPauseMs(failures, {
-        firstMs: timings.firstPauseMs,
-        maxMs: timings.maxPauseMs,
+      const pauseMs = backoffMs(failures, {
+        firstMs: timings.firstBackoffMs,
+        maxMs: timings.maxBackoffMs,
       });
       const jitter = 0.8 + Math.random() * 0.4;
       await pause(pauseMs * jitter, undefined, { signal: stopping.signal });

@@ -31,7 +31,7 @@ import {
   SWEEP_SETTING,
   saveMember,
 } from '../../src/queries/users/discord-members.ts';
-import { retryPauseMs } from '../../src/runtime/retry-pause.ts';
+import { backoffMs } from '../../src/runtime/backoff.ts';
 import type { BotParts } from '../parts.ts';
 import { type GuildRoles, readGuildRoles } from './guild-roles.ts';
 import { changeRole, MemberProblem, type MemberState, readMember } from './member-requests.ts';
@@ -70,15 +70,15 @@ type Sweep = {
 };
 
 /** Wake-ups within this time cause one round. */
-const GATHER_MS = 250;
+const DEBOUNCE_MS = 250;
 /** The roles of the guild are read once in so many intervals. */
 const GUILD_INTERVALS = 6;
 /** If penalties of more players have changed, all members are compared. */
 const MAX_CHANGED_PLAYERS = 5000;
 /** The pauses after failures that are about one member. */
-const MEMBER_PAUSES = { firstMs: 10_000, maxMs: 3_600_000 };
+const MEMBER_BACKOFF = { firstMs: 10_000, maxMs: 3_600_000 };
 /** The longest pause of the worker, unless Discord names another. */
-const MAX_PAUSE_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 /** So many members in a row without a usable response: Discord's fault, not theirs. */
 const MAX_UNUSABLE = 3;
 
@@ -118,7 +118,7 @@ export function createMemberRoles(
       system: 'discord',
       name: 'roles of Discord',
       intervalSeconds: intervalMs / 1000,
-      gatherMs: Math.min(GATHER_MS, intervalMs),
+      debounceMs: Math.min(DEBOUNCE_MS, intervalMs),
       run: runRound,
     },
   );
@@ -146,7 +146,7 @@ export function createMemberRoles(
       const pauseMs =
         error instanceof RateLimitError
           ? error.retryAfter
-          : retryPauseMs(pauses, { firstMs: intervalMs, maxMs: MAX_PAUSE_MS });
+          : backoffMs(pauses, { firstMs: intervalMs, maxMs: MAX_BACKOFF_MS });
       pause = { error, until: new Date(now().getTime() + pauseMs) };
       throw error;
     }
@@ -242,7 +242,7 @@ export function createMemberRoles(
 
   async function postpone(member: DueMember, problem: MemberProblem): Promise<void> {
     const failures = member.failures + 1;
-    const nextAt = new Date(now().getTime() + retryPauseMs(failures, MEMBER_PAUSES));
+    const nextAt = new Date(now().getTime() + backoffMs(failures, MEMBER_BACKOFF));
     await postponeMember(db, member, { failures, problem: problem.message, nextAt });
     if (problem.isRefusal) return;
     unusable.push(member.discordId);

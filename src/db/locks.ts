@@ -49,7 +49,7 @@ export async function lockPenalties(tx: Pick<Db, 'execute'> | Pick<Transaction, 
 }
 
 /** The transaction was rolled back in favour of another one. https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html */
-const VICTIM_CODES = new Set([
+const CONFLICT_CODES = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
 ]);
@@ -63,12 +63,12 @@ const PAUSE_MS = 50;
  * @param write one statement outside a transaction, or a whole transaction.
  * @throws what the last attempt throws.
  */
-export async function retryVictim<T>(write: () => Promise<T>): Promise<T> {
+export async function retryConflicts<T>(write: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write();
     } catch (error) {
-      if (attempt === ATTEMPTS || !hasErrorCode(error, VICTIM_CODES)) throw error;
+      if (attempt === ATTEMPTS || !hasErrorCode(error, CONFLICT_CODES)) throw error;
       await Bun.sleep(PAUSE_MS * attempt * (1 + Math.random()));
     }
   }

@@ -19,7 +19,7 @@ export type EventReader = {
 
 const BATCH = 500;
 /** One read covers a burst of notifications. */
-const GATHER_MS = 100;
+const DEBOUNCE_MS = 100;
 /** Events are read at least this often, in case a notification was lost. */
 const REFRESH_MS = 5000;
 
@@ -44,7 +44,7 @@ export async function createEventReader(db: Db, log: Logger): Promise<EventReade
     name: 'reading events',
     everyMs: REFRESH_MS,
     pausesFirst: true,
-    gatherMs: GATHER_MS,
+    debounceMs: DEBOUNCE_MS,
     work: read,
     log,
   });

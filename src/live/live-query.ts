@@ -25,7 +25,7 @@ type Options<Rows, T> = {
 };
 
 /** A round of polls sends a burst of notifications; one read covers them all. */
-const GATHER_MS = 100;
+const DEBOUNCE_MS = 100;
 /**
  * How long after a read the next one follows without a notification: one may be lost, and nothing about people may be
  * older than 5 s.
@@ -56,7 +56,7 @@ export async function createLiveQuery<Rows, T>({
     name: `reading the ${name}`,
     everyMs: REFRESH_MS,
     pausesFirst: true,
-    gatherMs: GATHER_MS,
+    debounceMs: DEBOUNCE_MS,
     work: async () => update(await read()),
     log,
   });

@@ -43,7 +43,7 @@ type Options = {
   name: string;
   intervalSeconds: number;
   /** How long a wake-up waits for further ones; 0 by default. */
-  gatherMs?: number;
+  debounceMs?: number;
   /** One round. */
   run: (signal: AbortSignal) => Promise<void>;
   /** For errors that need an operator's decision: the public `reason`, and details that are only logged. */
@@ -99,7 +99,7 @@ export function describeFailure(error: unknown): object {
  */
 export function createRounds(
   { db, log, metrics, now = () => new Date() }: RoundsDeps,
-  { system, name, intervalSeconds, gatherMs = 0, run, refusalOf = () => undefined }: Options,
+  { system, name, intervalSeconds, debounceMs = 0, run, refusalOf = () => undefined }: Options,
 ): Rounds {
   const health: Omit<RoundsHealth, 'isMirroring' | 'held'> = {
     isUp: undefined,
@@ -146,7 +146,7 @@ export function createRounds(
     loop = startLoop({
       name: `mirroring ${name}`,
       everyMs: intervalSeconds * 1000,
-      gatherMs,
+      debounceMs,
       work: () => runRound(signal),
       log,
     });

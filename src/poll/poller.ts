@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Db, isDatabaseOutage } from '../db/client.ts';
 import type { Leaders, Leadership } from '../db/leader.ts';
 import { type PolledServer, type ServerPoll, saveServerPolls } from '../queries/servers/polls.ts';
-import { thinServerSamples } from '../queries/servers/samples.ts';
+import { downsampleHistory } from '../queries/servers/samples.ts';
 import type { ServerStatus } from '../queries/servers/servers.ts';
 import { startLoop } from '../runtime/loop.ts';
 import { withTimeLimit } from '../runtime/time-limit.ts';
@@ -48,15 +48,15 @@ type Options = {
 const MAX_TIMEOUT_MS = 3000;
 const MIN_TIMEOUT_MS = 1000;
 const MAX_RUNNING = 256;
-const THIN_MS = 3_600_000;
+const DOWNSAMPLE_MS = 3_600_000;
 const LAST_WRITE_LIMIT_MS = 500;
 /** How long polls are collected for one write, since each write notifies every process, which then reads the changes. */
-const GATHER_MS = 250;
+const BATCH_WINDOW_MS = 250;
 const MAX_BATCH = 500;
 
 /**
  * Polls every listed server once an interval and saves the results. One process polls; another takes over when it
- * dies. It also thins the old samples.
+ * dies. It also downsamples old samples.
  */
 export function createPoller({ db, leaders, log, intervalSeconds, servers }: Options): Poller {
   const intervalMs = intervalSeconds * 1000;
@@ -74,7 +74,7 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
       const servers = await save(polls);
       return polls.map(({ serverId }) => servers.find((server) => server.serverId === serverId));
     },
-    { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: (write) => setTimeout(write, GATHER_MS) },
+    { cache: false, maxBatchSize: MAX_BATCH, batchScheduleFn: (write) => setTimeout(write, BATCH_WINDOW_MS) },
   );
 
   /**
@@ -136,16 +136,16 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
   async function lead(signal: AbortSignal): Promise<void> {
     log.info({ intervalSeconds }, 'polling game servers');
     setTargets();
-    const thinning = startLoop({
-      name: 'thinning old player counts',
-      everyMs: THIN_MS,
-      work: (ending) => thinServerSamples(db, AbortSignal.any([ending, stopping.signal])),
+    const downsampling = startLoop({
+      name: 'downsampling old player counts',
+      everyMs: DOWNSAMPLE_MS,
+      work: (ending) => downsampleHistory(db, AbortSignal.any([ending, stopping.signal])),
       log,
     });
     await once(signal, 'abort');
-    thinning.stop();
+    downsampling.stop();
     schedule.setTargets([]);
-    await thinning.ended;
+    await downsampling.ended;
   }
 
   return {

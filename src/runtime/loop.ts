@@ -18,7 +18,7 @@ type Options = {
   /** Runs first after `everyMs`, instead of at once. */
   pausesFirst?: boolean;
   /** How long a wake-up waits for further ones, which the same run covers; 0 by default. */
-  gatherMs?: number;
+  debounceMs?: number;
   /** @param signal aborts when the loop is stopped. */
   work: (signal: AbortSignal) => Promise<unknown>;
   /** The pause after a run that succeeded; `everyMs` by default. */
@@ -31,7 +31,7 @@ export function startLoop({
   name,
   everyMs,
   pausesFirst = false,
-  gatherMs = 0,
+  debounceMs = 0,
   work,
   nextPauseMs = () => everyMs,
   log,
@@ -43,7 +43,7 @@ export function startLoop({
   let ending = Promise.withResolvers<void>();
   let isFailing = false;
   let endPause: (() => void) | undefined;
-  let gathering: ReturnType<typeof setTimeout> | undefined;
+  let debounce: ReturnType<typeof setTimeout> | undefined;
 
   async function pause(pauseMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ export function startLoop({
   }
 
   function runSoon(): void {
-    gathering = undefined;
+    debounce = undefined;
     isWoken = true;
     endPause?.();
   }
@@ -87,13 +87,13 @@ export function startLoop({
 
   return {
     wake: () => {
-      if (gatherMs === 0) runSoon();
-      else gathering ??= setTimeout(runSoon, gatherMs);
+      if (debounceMs === 0) runSoon();
+      else debounce ??= setTimeout(runSoon, debounceMs);
       return ending.promise;
     },
     stop: () => {
       stopping.abort();
-      clearTimeout(gathering);
+      clearTimeout(debounce);
       endPause?.();
     },
     ended: run(),

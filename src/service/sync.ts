@@ -26,7 +26,7 @@ export const EXPIRY_EVENTS_MS = 15_000;
 
 /** How late an appeal follows the end of its penalty; other changes wake the loop. */
 const APPEALS_MS = 15_000;
-const APPEALS_GATHER_MS = 500;
+const APPEALS_DEBOUNCE_MS = 500;
 
 /** How late a flag may be found that was given until an earlier end than all others. */
 const MAX_FLAG_PAUSE_MS = 5000;
@@ -59,7 +59,7 @@ export async function startSync({
     const appeals = repeat({
       name: 'settling appeals',
       everyMs: APPEALS_MS,
-      gatherMs: APPEALS_GATHER_MS,
+      debounceMs: APPEALS_DEBOUNCE_MS,
       work: () => settleAppeals(db, now()),
     });
     changes.onChange('penalty_events', () => void appeals.wake());

@@ -25,7 +25,7 @@ type Deps = {
 /** The maximum of GetPlayerBans. */
 const IDS_A_CALL = 100;
 /** How long a call waits for more ids. */
-const GATHER_MS = 100;
+const BATCH_WINDOW_MS = 100;
 const CALL_TIMEOUT_MS = 8000;
 const WAIT_MS = 9000;
 /** The pause after a failure, and for a player that a response left out. */
@@ -56,7 +56,7 @@ export function createSteamBans({ steam, db, log, now, clockMs }: Deps): LookUpS
       for (const id of ids) loader.clear(id);
       return ids.map((id) => bans.get(id));
     },
-    { maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, GATHER_MS) },
+    { maxBatchSize: IDS_A_CALL, batchScheduleFn: (send) => setTimeout(send, BATCH_WINDOW_MS) },
   );
 
   async function request(ids: readonly SteamId64[]): Promise<Map<SteamId64, SteamBans>> {

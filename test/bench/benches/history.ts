@@ -1,7 +1,7 @@
 import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { createHistoryReader, HISTORY_HOURS } from '../../../src/live/server-history.ts';
-import { thinServerSamples } from '../../../src/queries/servers/samples.ts';
+import { downsampleHistory } from '../../../src/queries/servers/samples.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
 import { type Bench, limitFigure, median, percentile } from '../bench.ts';
 import { watch } from '../support/database-time.ts';
@@ -25,7 +25,7 @@ export const history: Bench = {
       for (let number = 0; number < SERVERS; number++) {
         ids.push((await insertServerWithHistory(database.db, { now, days: 364 })).id);
       }
-      await thinServerSamples(database.db);
+      await downsampleHistory(database.db);
       await database.connection`vacuum analyze`;
       const { db, readCpuMs } = await watch(database);
       const readFor = async (hours: (typeof HISTORY_HOURS)[number], call: number) => {

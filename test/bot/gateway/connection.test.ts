@@ -70,7 +70,7 @@ describe('a session that is lost', () => {
 describe('a final refusal is reported once, and the bot does not try again', () => {
   for (const code of [4004, 4010, 4011, 4012, 4013, 4014]) {
     test(`close code ${code} at the login`, async () => {
-      const { fake, bot, lines } = await aBot({}, { firstPauseMs: 5, maxPauseMs: 5 });
+      const { fake, bot, lines } = await aBot({}, { firstBackoffMs: 5, maxBackoffMs: 5 });
       fake.gateway.closeOnIdentify = code;
       bot.start();
       await waitFor(() => bot.health().state === 'refused');
@@ -162,7 +162,7 @@ describe('the bot reconnects, with growing pauses, after', () => {
   });
 
   test('a connection that breaks again and again does not use up the identifies of a day', async () => {
-    const { fake, bot, connect } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
+    const { fake, bot, connect } = await aBot({}, { firstBackoffMs: 5000, maxBackoffMs: 5000 });
     await connect();
     const breaking = setInterval(() => fake.gateway.close(4000), 100);
     await waitFor(() => bot.health().state === 'waiting');
@@ -171,7 +171,7 @@ describe('the bot reconnects, with growing pauses, after', () => {
   });
 
   test('breaks of one minute count together, however far the system clock is set between them', async () => {
-    const { fake, bot, connect } = await aBot({}, { firstPauseMs: 5000, maxPauseMs: 5000 });
+    const { fake, bot, connect } = await aBot({}, { firstBackoffMs: 5000, maxBackoffMs: 5000 });
     await connect();
     let hours = 0;
     const breaking = setInterval(() => {
@@ -202,7 +202,7 @@ describe('stopping', () => {
   });
 
   test('a stop during a pause ends', async () => {
-    const { fake, bot } = await aBot({}, { firstPauseMs: 60_000, maxPauseMs: 60_000 });
+    const { fake, bot } = await aBot({}, { firstBackoffMs: 60_000, maxBackoffMs: 60_000 });
     await fake.stop();
     bot.start();
     await waitFor(() => bot.health().state === 'waiting');

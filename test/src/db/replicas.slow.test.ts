@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Reads } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { retryVictim } from '../../../src/db/locks.ts';
+import { retryConflicts } from '../../../src/db/locks.ts';
 import type { ReplicaState } from '../../../src/db/replicas.ts';
 import { selectFrom } from '../../../src/db/select.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
@@ -35,8 +35,8 @@ const isReadOnReplica = async () => {
 const isBanned = async (db: Reads, playerSteamId: SteamId64, now: Date) =>
   (await listPenalties(db, { playerSteamId, status: 'ACTIVE' }, { page: 1, perPage: 1, now })).total > 0;
 // Both ask again when the replica cancels the query in favour of what it replays.
-const isBannedOnFirst = (id: SteamId64) => retryVictim(() => isBanned(onFirst.db, id, new Date()));
-const askFirst = (query: string) => retryVictim(async () => (await onFirst.connection.unsafe(query))[0]);
+const isBannedOnFirst = (id: SteamId64) => retryConflicts(() => isBanned(onFirst.db, id, new Date()));
+const askFirst = (query: string) => retryConflicts(async () => (await onFirst.connection.unsafe(query))[0]);
 
 let lastBanned = 0;
 /** Bans somebody new on the primary. */

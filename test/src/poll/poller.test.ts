@@ -247,7 +247,7 @@ test('stops, whatever is under way', async () => {
   expect(await db.select().from(serverSnapshots)).toEqual([]);
 });
 
-test('thins samples older than a day', async () => {
+test('downsamples samples older than a day', async () => {
   const server = await insertServer(db, { isHidden: true });
   const twoDaysAgo = Math.floor((Date.now() - 2 * 86_400_000) / 300_000) * 300_000;
   await db.insert(serverSamples).values(

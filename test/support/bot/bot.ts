@@ -86,8 +86,8 @@ export async function startTestBot({
     cooldown: createCooldown({ burst }),
     ...overrides,
     timings: {
-      firstPauseMs: 50,
-      maxPauseMs: 400,
+      firstBackoffMs: 50,
+      maxBackoffMs: 400,
       resumeWithinMs: 1500,
       liveIntervalMs: 100,
       feedIntervalMs: 250,

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { migrateDatabase } from '../../../../src/db/migrate.ts';
-import { thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { downsampleHistory } from '../../../../src/queries/servers/samples.ts';
 import { SYSTEM_VERSIONS, startSystemPostgres } from '../../../support/database/system-postgres.ts';
 
 test.skipIf(SYSTEM_VERSIONS.length === 0)(
@@ -23,7 +23,7 @@ test.skipIf(SYSTEM_VERSIONS.length === 0)(
       select id, 'de_nuke', at, at from ${times}`);
     await db.execute(sql`analyze`);
     const read = await db.transaction(async (tx) => {
-      await thinServerSamples(tx);
+      await downsampleHistory(tx);
       return tx.execute(sql`
         select relname as name, seq_tup_read::int as read, n_tup_del::int as deleted from pg_stat_xact_user_tables
         where relname in ('server_samples', 'server_map_periods') order by relname`);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
 import { serverMapPeriods, serverSamples, serverSnapshots } from '../../../../src/db/schema/servers.ts';
 import { saveServerPolls } from '../../../../src/queries/servers/polls.ts';
-import { listPlayedMaps, thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { downsampleHistory, listPlayedMaps } from '../../../../src/queries/servers/samples.ts';
 import { setServerHidden } from '../../../../src/queries/servers/servers.ts';
 import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -140,7 +140,7 @@ test('periods are dropped a year after they ended', async () => {
     endedAt: daysAgo(days),
   });
   await db.insert(serverMapPeriods).values([period('old', 366), period('new', 364.5)]);
-  await thinServerSamples(db);
+  await downsampleHistory(db);
   const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0), limit: 10 });
   expect(left.maps.map(({ map }) => map)).toEqual(['new']);
 });

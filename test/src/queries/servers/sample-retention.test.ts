@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { asc, sql } from 'drizzle-orm';
 import { serverSamples } from '../../../../src/db/schema/servers.ts';
-import { listServerHistory, thinServerSamples } from '../../../../src/queries/servers/samples.ts';
+import { downsampleHistory, listServerHistory } from '../../../../src/queries/servers/samples.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 
@@ -16,7 +16,7 @@ test('samples are deleted after a year, and not before', async () => {
   await db
     .insert(serverSamples)
     .values([366, 364].map((days) => ({ ...sample, sampledAt: daysAgo(days), periodSeconds: 300 })));
-  await thinServerSamples(db);
+  await downsampleHistory(db);
   expect(await db.select({ at: serverSamples.sampledAt }).from(serverSamples)).toEqual([
     { at: daysAgo(364) },
   ]);
@@ -53,7 +53,7 @@ test('a backlog of polls is merged a day of one server at a time, so that no sta
       ...polls(periodsAgo(2), [5]),
       ...polls(periodsAgo(-10), [7, 9]),
     ]);
-  await thinServerSamples(db);
+  await downsampleHistory(db);
   const rows = await db.select().from(serverSamples).orderBy(asc(serverSamples.sampledAt));
   const found = rows
     .filter(({ serverId }) => serverId === servers[0])
@@ -103,7 +103,7 @@ test('periods of five minutes become hours after 31 days, which count by how muc
   const span = { since: hourAgo(9000), until: new Date(), stepSeconds: 86_400 };
   const before = await listServerHistory(db, serverId, span);
   // Once more, since merged hours must stay as they are.
-  for (let round = 0; round < 2; round++) await thinServerSamples(db);
+  for (let round = 0; round < 2; round++) await downsampleHistory(db);
   const rows = await db.select().from(serverSamples).orderBy(asc(serverSamples.sampledAt));
   const merged = { ...sample(old, 4), periodSeconds: 900, playersMaximum: 6 };
   expect(rows).toEqual([

@@ -4,7 +4,7 @@
  * @param failures how many attempts have failed in a row, at least 1.
  * @param options.factor 2 by default.
  */
-export function retryPauseMs(
+export function backoffMs(
   failures: number,
   { firstMs, maxMs, factor = 2 }: { firstMs: number; maxMs: number; factor?: number },
 ): number {
