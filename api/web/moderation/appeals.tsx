@@ -29,6 +29,11 @@ import { pathOfPlayer } from './player-link.tsx';
 
 const PATH = pathOfTab('appeals');
 const APPEALS_PER_PAGE = 50;
+const BUTTONS: Record<StaffAction, string> = {
+  asked: 'button-quiet',
+  accepted: 'button-primary',
+  denied: 'button-danger',
+};
 
 /** The appeals of all players: those that wait for a decision first. */
 export const showAppeals: Handler = async ({ db, site }, visit) => {
@@ -134,7 +139,7 @@ export const showAppeal: Show = async ({ db, site, panels }, visit, { id }) => {
         />
         {panelUrl !== undefined && (
           <p>
-            <a class="button" href={panelUrl} rel="noreferrer noopener">
+            <a class="button button-quiet" href={panelUrl} rel="noreferrer noopener">
               {records.penalty.panel}
             </a>
           </p>
@@ -152,7 +157,7 @@ export const showAppeal: Show = async ({ db, site, panels }, visit, { id }) => {
               <MessageField label={t.toPlayer} hint={t.decideHint} limits={MESSAGE_LENGTH} visit={visit} />
               <p class="row">
                 {STAFF_ACTIONS.map((action) => (
-                  <button class="button" type="submit" name="action" value={action}>
+                  <button class={`button ${BUTTONS[action]}`} type="submit" name="action" value={action}>
                     {t.actions[action]}
                   </button>
                 ))}

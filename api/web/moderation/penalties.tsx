@@ -287,7 +287,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { 
         />
         {panelUrl !== undefined && (
           <p>
-            <a class="button" href={panelUrl} rel="noreferrer noopener">
+            <a class="button button-quiet" href={panelUrl} rel="noreferrer noopener">
               {words.panel}
             </a>
           </p>
