@@ -10,15 +10,17 @@ const GUIDES: Record<Language, string> = {
   pl: readGuide('moderation.pl.md'),
 };
 
-/** The page for moderators, as docs/ has it, without links to other pages of docs/. */
+/** The page for moderators, as docs/ has it, without links to other pages of docs/; its last section is about appeals. */
 export const showGuide: Handler = async ({ site }, visit) => {
+  const guide = GUIDES[visit.locale];
   const html = Bun.markdown
-    .html(GUIDES[visit.locale])
+    .html(site.takesAppeals ? guide : guide.slice(0, guide.lastIndexOf('\n## ')))
     .replace(/<a href="[\w-]+\.md[^"]*">(.*?)<\/a>/gs, '$1')
-    .replaceAll(/<(\/?)h1>/g, '<$1h2>');
+    // Below the heading of the moderation pages.
+    .replace(/<(\/?)h([12])>/g, (_, slash: string, level: string) => `<${slash}h${Number(level) + 1}>`);
   return (
     <Frame site={site} visit={visit} tab="guide">
-      <article class="card" aria-label={textsOf(visit.locale).moderation.tabs.guide}>
+      <article class="card prose" aria-label={textsOf(visit.locale).moderation.tabs.guide}>
         {raw(html)}
       </article>
     </Frame>

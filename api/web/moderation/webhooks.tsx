@@ -116,7 +116,7 @@ export const showWebhooks: Show = async ({ db, site }, visit) => {
             />
             <fieldset class="flags">
               <legend>{t.columns.types}</legend>
-              {WEBHOOK_EVENT_TYPES.map((type) => (
+              {(site.takesAppeals ? WEBHOOK_EVENT_TYPES : PENALTY_EVENT_TYPES).map((type) => (
                 <label class="check">
                   <input
                     type="checkbox"

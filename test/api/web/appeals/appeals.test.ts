@@ -454,6 +454,8 @@ test('APPEALS unset leaves no page, no link and no tab', async () => {
   expect((await off.get(`/account/penalties/${player.penaltyId}/appeal`)).status).toBe(404);
   for (const [name, value] of moderator.cookies) off.cookies.set(name, value);
   expect((await off.get(QUEUE)).status).toBe(404);
+  const guide = (await off.get('/account/moderation/guide')).text;
+  expect([guide.includes(t.title), guide.includes('Write notes')]).toEqual([false, true]);
   const penalty = await off.get(`/account/moderation/penalties/${player.penaltyId}`);
   expect(penalty.text).not.toContain(QUEUE);
   expect(penalty.text).not.toContain('/notes');
