@@ -144,7 +144,7 @@ export const en = {
     mode: 'Mode',
     region: 'Region',
     players: 'Players',
-    ping: 'Ping',
+    ping: 'Server ping',
     milliseconds: (amount: number) => `${amount} ms`,
     address: 'Address',
     updated: (when: string) => `Updated ${when}`,

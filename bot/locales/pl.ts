@@ -156,7 +156,7 @@ export const pl: Texts = {
     mode: 'Tryb',
     region: 'Region',
     players: 'Gracze',
-    ping: 'Ping',
+    ping: 'Ping serwera',
     milliseconds: (amount) => `${amount} ms`,
     address: 'Adres',
     updated: (when) => `Zaktualizowano ${when}`,
@@ -335,8 +335,8 @@ export const pl: Texts = {
 
   notify: {
     on: ({ server, players, off }) =>
-      `Gotowe. Napiszę do Ciebie, gdy na ${server} będzie co najmniej ${count(players, 'player')}, najwyżej raz na godzinę. Wyłączysz to poleceniem ${off}.`,
-    reachedAlready: 'Teraz już tylu tam jest, więc najpierw ktoś musi wyjść.',
+      `Gotowe. Napiszę do Ciebie, gdy na serwerze ${server} będzie co najmniej ${count(players, 'player')}, najwyżej raz na godzinę. Wyłączysz to poleceniem ${off}.`,
+    reachedAlready: 'Teraz już tylu tam gra, więc najpierw ktoś musi wyjść.',
     off: (servers) => `Gotowe. Nie dostaniesz już wiadomości o ${count(servers, 'onServer')}.`,
     none: 'Te wiadomości nie były włączone.',
     tooMany: (most) =>

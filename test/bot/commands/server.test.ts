@@ -105,7 +105,7 @@ describe('the card of a server', () => {
       { name: 'Mode', value: 'Deathmatch', inline: true },
       { name: 'Region', value: 'PL', inline: true },
       { name: 'Players', value: '31/32 (97%)', inline: true },
-      { name: 'Ping', value: '23 ms', inline: true },
+      { name: 'Server ping', value: '23 ms', inline: true },
       { name: 'Address', value: '`203.0.113.5:27015`', inline: true },
     ]);
     expect(embed?.fields?.at(-1)?.value).toMatch(/^Updated <t:\d+:R>$/);

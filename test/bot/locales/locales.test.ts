@@ -69,7 +69,6 @@ test('Polish leaves nothing in English', () => {
     'steamid',
     'steamid',
     'Region',
-    'Ping',
     'Offline',
     'offline',
     'Ban',

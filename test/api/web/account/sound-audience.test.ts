@@ -31,7 +31,7 @@ beforeEach(async () => {
 test('the page says who may have a sound, instead of the form, and plays none', async () => {
   await insertReadySound(db, PLAYER, 'fanfare.mp3');
   const { text } = await browser.get('/account');
-  expect(text).toContain('Only SVIP and administrators can have a round-end sound here.');
+  expect(text).toContain('Only SVIP and admins can have a round-end sound here.');
   expect(text).toContain('Your sound is kept, but it is not played until you can have one again.');
   expect(text).not.toContain('action="/account/roundsound#sound"');
   expect(text).not.toContain('<audio');

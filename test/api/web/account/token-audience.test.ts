@@ -11,7 +11,7 @@ const create = { name: 'website' };
 test('TOKENS_FOR=admins: members are told, in place of the form, and refused', async () => {
   const member = await as(1);
   const card = await member.get('/account');
-  expect(card.text).toContain('Only administrators can create API tokens here.');
+  expect(card.text).toContain('Only admins can create API tokens here.');
   expect(card.text).not.toContain('action="/account/tokens"');
   const refused = await member.post('/account/tokens', create);
   expect([refused.status, refused.text]).toEqual([
