@@ -4,8 +4,8 @@ import { Blocked, Forbidden, InvalidInput, NotFound, Unavailable } from '../../s
 import type { LogTrouble } from '../http/error-handler.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { Layout, type Site } from './layout/layout.tsx';
-import type { Texts } from './layout/locales/en.ts';
-import { textsOf } from './layout/locales/texts.ts';
+import type { Texts } from './locales/en.ts';
+import { textsOf } from './locales/texts.ts';
 import { placeOfForm, withDestination } from './request/destination.ts';
 import { PageError } from './request/page-error.ts';
 import { respondWithPage } from './request/page-response.ts';

@@ -1,4 +1,3 @@
-import type { Server } from 'bun';
 import type { Db } from '../../src/db/client.ts';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { Actor } from '../../src/domain/rights/actor.ts';
@@ -11,13 +10,7 @@ import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { SteamApi } from '../../src/steam/steam-api.ts';
 import type { ClientKey } from '../http/client-address.ts';
 import type { LogTrouble } from '../http/error-handler.ts';
-import type { DiscordOAuth } from './account/discord-oauth.ts';
 import type { Downloads } from './account/downloads.ts';
-import type { Site } from './layout/layout.tsx';
-import type { Cookies } from './request/cookies.ts';
-import type { Redirect } from './request/notice.ts';
-import type { Signer } from './request/signing.ts';
-import type { MemberVisit } from './request/visit.ts';
 import type { DemoPeople } from './sign-in/demo-sign-in.tsx';
 import type { StatusDeps } from './status/status-routes.tsx';
 
@@ -26,8 +19,6 @@ export type Limiter = {
 };
 /** Whether a request is within the limit, and the seconds until the limit resets. */
 type LimitState = { isAllowed: boolean; resetSeconds: number };
-
-export type Incoming = { request: Request; server: Server<unknown> | null };
 
 type PageSettings = Pick<Config, 'publicUrl' | 'isPublicUrlSet' | 'ownerSteamIds' | 'moderatorSteamIds'> &
   Pick<Config, 'site' | 'timeZone' | 'arePenaltiesPublic' | 'appealUrl' | 'appeals' | 'tokensFor'> & {
@@ -105,24 +96,3 @@ type SoundActions = {
   /** @throws {NotFound} when the player has none. */
   removeSound: (removal: { steamId64: SteamId64; actor: Actor }) => Promise<void>;
 };
-
-/** What a card of the account page needs. */
-export type CardProps = { deps: AccountDeps; visit: MemberVisit };
-
-/** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
-export type AccountDeps = Pick<
-  PagesDeps,
-  'db' | 'downloads' | 'deleteAccount' | 'sounds' | 'onTokenRevoked'
-> &
-  Pick<PagesDeps['settings'], 'appealUrl' | 'appeals' | 'tokensFor'> & {
-    site: Site;
-    cookies: Cookies;
-    signer: Signer;
-    redirect: Redirect;
-    /** Undefined when linking is not configured. */
-    discord: DiscordOAuth | undefined;
-    /** A sign-in or link was refused. */
-    onRefused: (error: Error) => void;
-    /** Steam or Discord could not be asked who somebody is, or gave no verdict. */
-    onUnavailable: (provider: 'steam' | 'discord', error: Error) => void;
-  };

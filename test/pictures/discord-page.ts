@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { APIEmbed } from 'discord.js';
-import { formatRelative } from '../../api/web/layout/locales/locale.ts';
+import { formatRelative } from '../../api/web/locales/locale.ts';
 import type { FakeComponent } from '../support/discord/message-form.ts';
 import type { FakeMessage } from '../support/discord/messages.ts';
 

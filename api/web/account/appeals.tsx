@@ -10,15 +10,15 @@ import { Card } from '../layout/card.tsx';
 import { Facts } from '../layout/facts.tsx';
 import { Layout } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PostForm } from '../layout/post-form.tsx';
-import type { AccountDeps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
 import { AdminName, numberedType, PenaltyStatusText, ReasonText } from '../penalties/penalty-words.tsx';
 import type { MemberRoute } from '../request/member-route.ts';
 import { parseRowId, tryParsePositive } from '../request/numbers.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import type { AccountDeps } from './account-deps.ts';
 
 const PENALTIES = '/account#penalties';
 const WANTS_MESSAGES = 'discord';

@@ -2,10 +2,10 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { unreadStream } from '../../http/responses.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
-import type { AccountDeps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import type { AccountDeps } from './account-deps.ts';
 
 /** The user's own data: buttons that download it as a file and delete the account. */
 export function DataCard({ visit }: { visit: MemberVisit }): JSX.Element {

@@ -5,14 +5,14 @@ import { linkDiscord, setDiscordHidden, unlinkDiscord } from '../../../src/queri
 import { restartDeadline } from '../../../src/runtime/request.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Avatar } from '../layout/person.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
-import type { AccountDeps, CardProps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { codeVerifierOf, finishAttempt, startAttempt } from '../sign-in/attempt.ts';
+import type { AccountDeps, CardProps } from './account-deps.ts';
 import {
   buildAuthorizationUrl,
   type DiscordOAuth,

@@ -15,14 +15,14 @@ import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
-import { type NoticeKey, textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PostButton, PostForm } from '../layout/post-form.tsx';
-import type { AccountDeps, CardProps } from '../pages-deps.ts';
+import { type NoticeKey, textsOf } from '../locales/texts.ts';
 import { CSRF_HEADER, requireCsrfToken } from '../request/forms/form.ts';
 import type { IdentifyAgain, MemberRoute } from '../request/member-route.ts';
 import { PageError } from '../request/page-error.ts';
 import { type MemberVisit, wantsJson } from '../request/visit.ts';
+import type { AccountDeps, CardProps } from './account-deps.ts';
 import { formatDecimal, Loudness, SoundPlayer, soundAddress, titleOf, Waveform } from './sound-view.tsx';
 import { readUploadForm, START_FIELD, toMegabytes, tooLarge } from './upload-form.ts';
 

@@ -8,14 +8,14 @@ import {
 } from '../../../src/queries/users/sessions.ts';
 import { Card } from '../layout/card.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { formatInstant } from '../layout/locales/locale.ts';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { PostButton } from '../layout/post-form.tsx';
-import type { AccountDeps, CardProps } from '../pages-deps.ts';
+import { formatInstant } from '../locales/locale.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import { endSession, SESSION_SECONDS } from '../request/session.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import type { AccountDeps, CardProps } from './account-deps.ts';
 
 const SESSION_FIELD = 'session';
 const LASTING = { unused: SESSION_SECONDS / 86_400, most: MAX_SESSION_MS / 86_400_000 };

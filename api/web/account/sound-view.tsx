@@ -2,7 +2,7 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { soundFileName, soundVersion } from '../../../src/domain/round-sound.ts';
 import type { RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { textsOf } from '../layout/locales/texts.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
 const FILE_EXTENSION = /(?<=.)\.(?:mp3|wav|flac|ogg|oga|opus|m4a|aac|aiff?|caf|mka|mkv|mov|mp4|webm|wma)$/i;

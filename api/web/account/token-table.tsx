@@ -5,8 +5,8 @@ import { isolate } from '../../../src/domain/text/isolate.ts';
 import type { ApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 type TokenTableProps = {

@@ -17,16 +17,16 @@ import { CopyableText } from '../layout/copy-button.tsx';
 import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PostForm } from '../layout/post-form.tsx';
-import type { AccountDeps, CardProps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
 import { claimForm } from '../request/forms/form.ts';
 import type { MemberRoute } from '../request/member-route.ts';
 import { parseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';
 import { respondWithPage } from '../request/page-response.ts';
 import type { MemberVisit } from '../request/visit.ts';
+import type { AccountDeps, CardProps } from './account-deps.ts';
 import { TokenTable } from './token-table.tsx';
 
 const HERE = '/account#tokens';

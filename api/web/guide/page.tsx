@@ -8,8 +8,8 @@ import { type EncodedBody, encodeBody, respondEncoded } from '../../http/encodin
 import type { Policy } from '../../http/responses.ts';
 import { guidePathOf, LanguageLink, PlainBar } from '../layout/bar.tsx';
 import type { Site } from '../layout/layout.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
-import type { SecureResponse } from '../responder.ts';
+import { textsOf } from '../locales/texts.ts';
+import type { SecureResponse } from '../security-headers.ts';
 
 /** Facts about this installation that the guide mentions, as `{publicUrl}`, `{publicLimit}` and so on. */
 type GuideFacts = { publicUrl: string; version: string; limits: Record<Policy, number> };

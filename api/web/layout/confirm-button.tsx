@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
-import { textsOf } from './locales/texts.ts';
 import { PostForm } from './post-form.tsx';
 
 type ConfirmButtonProps = {

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { Icon } from './icons.tsx';
-import { textsOf } from './locales/texts.ts';
 
 type CopyProps = { target: string; label: string; visit: Visit; isSmall?: boolean };
 

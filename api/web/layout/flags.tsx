@@ -3,9 +3,9 @@ import type { Language } from '../../../src/domain/language.ts';
 import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import type { GivenFlag } from '../../../src/queries/users/user-flags.ts';
 import type { User } from '../../../src/queries/users/users.ts';
+import type { Clock } from '../locales/locale.ts';
+import { textsOf } from '../locales/texts.ts';
 import { Facts } from './facts.tsx';
-import type { Clock } from './locales/locale.ts';
-import { textsOf } from './locales/texts.ts';
 import { FullMoment } from './moment.tsx';
 
 type BadgesProps = { user: User; locale: Language; fallback?: JSX.Element | null };

@@ -1,11 +1,11 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { LANGUAGES } from '../../../src/domain/language.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import type { AssetName, Assets } from './assets.ts';
 import { Bar, type Community } from './bar.tsx';
 import { NoticeLine } from './card.tsx';
-import { textsOf } from './locales/texts.ts';
 
 /** What is the same on all pages. */
 export type Site = Community & {

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { type Clock, formatInstant, formatRelative } from '../locales/locale.ts';
 import type { Visit } from '../request/visit.ts';
-import { type Clock, formatInstant, formatRelative } from './locales/locale.ts';
 
 type MomentProps = { at: Date; visit: Clock & Pick<Visit, 'now'>; children?: Child };
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
-import { textsOf } from './locales/texts.ts';
 
 /** Where a list is shown. */
 export type ListPlace = {

@@ -1,7 +1,7 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Language } from '../../../src/domain/language.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
-import { textsOf } from './locales/texts.ts';
+import { textsOf } from '../locales/texts.ts';
 
 type AvatarProps = { name: string; src?: string; size: 'tiny' | 'small' | 'large' };
 

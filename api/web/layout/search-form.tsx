@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { hasCommonYear, tryParseTime } from '../../../src/domain/text/timestamp.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { TextField } from './form-fields.tsx';
 import { Icon } from './icons.tsx';
-import { textsOf } from './locales/texts.ts';
 
 const MAX_SEARCH_LENGTH = 64;
 

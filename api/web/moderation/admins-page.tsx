@@ -10,8 +10,8 @@ import {
 } from '../../../src/queries/penalties/admins.ts';
 import { Card } from '../layout/card.tsx';
 import { type Column, ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { nameOf } from '../layout/person.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
 import { Frame, type Handler } from './frame.tsx';
 import { HeldRemovalsCard } from './held-removals-card.tsx';

@@ -14,11 +14,11 @@ import { listUsersBySteamId, type User } from '../../../src/queries/users/users.
 import { Card } from '../layout/card.tsx';
 import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { type Clock, formatInstant } from '../layout/locales/locale.ts';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { type Clock, formatInstant } from '../locales/locale.ts';
+import { textsOf } from '../locales/texts.ts';
 import { PlayerChoice } from '../penalties/player-choice.tsx';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { MemberVisit } from '../request/visit.ts';

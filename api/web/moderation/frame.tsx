@@ -5,9 +5,10 @@ import { isAdministrator } from '../../../src/domain/rights/administrator.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
 import type { ResolveVanity } from '../../../src/steam/vanity-names.ts';
+import type { AccountDeps } from '../account/account-deps.ts';
 import { Layout, type Site } from '../layout/layout.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
-import type { AccountDeps, PagesDeps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
+import type { PagesDeps } from '../pages-deps.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 /** The dependencies of the moderation pages. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { raw } from 'hono/html';
 import type { Language } from '../../../src/domain/language.ts';
-import { textsOf } from '../layout/locales/texts.ts';
+import { textsOf } from '../locales/texts.ts';
 import { Frame, type Handler } from './frame.tsx';
 
 /** The pages of docs/ for moderators, by language. */

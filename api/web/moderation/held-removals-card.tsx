@@ -4,8 +4,8 @@ import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-fla
 import type { HeldRemovals } from '../../../src/queries/held-removals.ts';
 import { Card } from '../layout/card.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { MemberVisit } from '../request/visit.ts';
 
 /** What is held back because a source suddenly lacks it, for administrators; null for others, and when nothing is. */

@@ -22,10 +22,10 @@ import { Card } from '../layout/card.tsx';
 import { type Fact, Facts } from '../layout/facts.tsx';
 import { SelectField, TextField } from '../layout/form-fields.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { MoreFilters, readDay, readSearchText, SearchButton, SearchField } from '../layout/search-form.tsx';
+import { textsOf } from '../locales/texts.ts';
 import {
   AdminName,
   lengthOf,

@@ -17,10 +17,10 @@ import {
 } from '../../../src/queries/staff-notes.ts';
 import { Card } from '../layout/card.tsx';
 import { ConfirmButton } from '../layout/confirm-button.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
 import { PostForm } from '../layout/post-form.tsx';
+import { textsOf } from '../locales/texts.ts';
 import { claimForm } from '../request/forms/form.ts';
 import { parseRowId, tryParsePositive, tryParseRowId } from '../request/numbers.ts';
 import { PageError } from '../request/page-error.ts';

@@ -13,11 +13,11 @@ import { durationInWords } from '../../../src/domain/text/duration.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
 import type { Penalty } from '../../../src/queries/penalties/row.ts';
-import type { Texts } from '../layout/locales/en.ts';
-import { formatTimeUntil } from '../layout/locales/locale.ts';
-import { textsOf } from '../layout/locales/texts.ts';
 import { Moment } from '../layout/moment.tsx';
 import { nameOf } from '../layout/person.tsx';
+import type { Texts } from '../locales/en.ts';
+import { formatTimeUntil } from '../locales/locale.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** The reason of a penalty, or a placeholder when none was given. */

@@ -2,9 +2,9 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { type FoundPlayer, listPlayers, searchPlayers } from '../../../src/queries/player-search.ts';
-import { textsOf } from '../layout/locales/texts.ts';
 import { addressWith } from '../layout/pages-nav.tsx';
 import { nameOf } from '../layout/person.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { BannedBadge } from './penalty-words.tsx';
 

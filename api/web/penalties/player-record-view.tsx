@@ -10,9 +10,9 @@ import {
 import { Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { ListTable } from '../layout/list-table.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
 import { PagesNav } from '../layout/pages-nav.tsx';
+import { textsOf } from '../locales/texts.ts';
 import { tryParseRowId } from '../request/numbers.ts';
 import type { Visit } from '../request/visit.ts';
 import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText, withoutEnd } from './penalty-words.tsx';

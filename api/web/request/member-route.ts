@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { NoticeKey } from '../layout/locales/texts.ts';
+import type { NoticeKey } from '../locales/texts.ts';
 import type { MemberVisit } from './visit.ts';
 
 /** A route below `/account` that requires a session; errors of its handler become pages. */

@@ -1,5 +1,5 @@
 import type { Language } from '../../../src/domain/language.ts';
-import { isNoticeKey, type NoticeKey, textsOf } from '../layout/locales/texts.ts';
+import { isNoticeKey, type NoticeKey, textsOf } from '../locales/texts.ts';
 import type { Cookies } from './cookies.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Texts } from '../layout/locales/en.ts';
-import type { ErrorKey } from '../layout/locales/texts.ts';
+import type { Texts } from '../locales/en.ts';
+import type { ErrorKey } from '../locales/texts.ts';
 
 /** An error that is shown to the visitor in their language; `key` is the key of its message. */
 export class PageError extends Error {

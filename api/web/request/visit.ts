@@ -3,7 +3,7 @@ import { type Language, tryParseLanguage } from '../../../src/domain/language.ts
 import type { Session } from '../../../src/queries/users/sessions.ts';
 import { requireUnblocked, type User } from '../../../src/queries/users/users.ts';
 import { isQueryTooLong } from '../../http/query.ts';
-import { pickLanguage } from '../layout/locales/locale.ts';
+import { pickLanguage } from '../locales/locale.ts';
 import type { Cookies } from './cookies.ts';
 import { placeOfForm, type ReadDestination } from './destination.ts';
 import { CSRF_FIELD, CSRF_HEADER, csrfTokenOf, readForm, requireCsrfToken } from './forms/form.ts';

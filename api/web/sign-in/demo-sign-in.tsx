@@ -5,7 +5,7 @@ import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { saveSignIn } from '../../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../../src/queries/users/users.ts';
 import { Card } from '../layout/card.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
+import { textsOf } from '../locales/texts.ts';
 import { readForm } from '../request/forms/form.ts';
 import type { Redirect } from '../request/notice.ts';
 import { PageError } from '../request/page-error.ts';

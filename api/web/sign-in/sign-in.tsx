@@ -9,11 +9,11 @@ import {
   saveSignIn,
 } from '../../../src/queries/users/user-changes.ts';
 import type { SteamProfile } from '../../../src/steam/persona-names.ts';
+import type { AccountDeps } from '../account/account-deps.ts';
 import { ProblemLine } from '../layout/card.tsx';
 import { Icon, type IconName } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
-import type { AccountDeps } from '../pages-deps.ts';
+import { textsOf } from '../locales/texts.ts';
 import { type ReadDestination, withDestination } from '../request/destination.ts';
 import { PageError } from '../request/page-error.ts';
 import { endSession, startSession } from '../request/session.ts';

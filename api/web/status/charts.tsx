@@ -4,8 +4,8 @@ import { averagePlayersOf, mergeDays, mergeSteps, type Series } from '../../../s
 import { type Language, perLanguage } from '../../../src/domain/language.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { listDays } from '../../../src/domain/time-zone.ts';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment } from '../layout/moment.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** The charts of a server, and the period of each. */

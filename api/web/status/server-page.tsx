@@ -8,8 +8,8 @@ import { CopyableText } from '../layout/copy-button.tsx';
 import { type Fact, Facts } from '../layout/facts.tsx';
 import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
-import type { Texts } from '../layout/locales/en.ts';
-import { textsOf } from '../layout/locales/texts.ts';
+import type { Texts } from '../locales/en.ts';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 import { CHART_RANGES, type ChartRange, formatShare, HistoryChart, UptimeBars } from './charts.tsx';
 import {

@@ -3,8 +3,8 @@ import { tryParseServerAddress } from '../../../src/domain/server-address.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
 import { isFull, type ServerView } from '../../../src/live/server-view.ts';
 import { CopyButton } from '../layout/copy-button.tsx';
-import { textsOf } from '../layout/locales/texts.ts';
 import { FullMoment, Moment } from '../layout/moment.tsx';
+import { textsOf } from '../locales/texts.ts';
 import type { Visit } from '../request/visit.ts';
 
 /** The path of a server's page. */

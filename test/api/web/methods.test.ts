@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';

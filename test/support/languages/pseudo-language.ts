@@ -1,6 +1,6 @@
 import { afterAll } from 'bun:test';
 import { GUIDES } from '../../../api/web/guide/page.tsx';
-import { PAGE_TEXTS } from '../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { LANGUAGES } from '../../../src/domain/language.ts';
 

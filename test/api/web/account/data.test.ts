@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
 import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
 import { insertUser } from '../../../support/database/builders.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../../api/web/layout/locales/texts.ts';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';

@@ -1,12 +1,12 @@
-import type { PenaltyStatus, PenaltyType } from '../../../../src/domain/penalty.ts';
-import type { SoundGroup } from '../../../../src/domain/rights/sound-audience.ts';
+import type { PenaltyStatus, PenaltyType } from '../../../src/domain/penalty.ts';
+import type { SoundGroup } from '../../../src/domain/rights/sound-audience.ts';
 import {
   RENDER_TIMEOUT_SECONDS,
   type RoundSoundFailure,
   type RoundSoundStatus,
-} from '../../../../src/domain/round-sound.ts';
-import { durationInWords } from '../../../../src/domain/text/duration.ts';
-import { pluralForm } from '../../../../src/domain/text/plural.ts';
+} from '../../../src/domain/round-sound.ts';
+import { durationInWords } from '../../../src/domain/text/duration.ts';
+import { pluralForm } from '../../../src/domain/text/plural.ts';
 import { plural } from './locale.ts';
 
 const statuses: Record<PenaltyStatus, string> = { ACTIVE: 'Active', EXPIRED: 'Expired', UNBANNED: 'Lifted' };

@@ -1,7 +1,7 @@
-import { RENDER_TIMEOUT_SECONDS } from '../../../../src/domain/round-sound.ts';
-import { durationInWords } from '../../../../src/domain/text/duration.ts';
-import { pluralForm } from '../../../../src/domain/text/plural.ts';
-import { polishPenaltyStatus, toPolishAccusative } from '../../../../src/domain/text/polish.ts';
+import { RENDER_TIMEOUT_SECONDS } from '../../../src/domain/round-sound.ts';
+import { durationInWords } from '../../../src/domain/text/duration.ts';
+import { pluralForm } from '../../../src/domain/text/plural.ts';
+import { polishPenaltyStatus, toPolishAccusative } from '../../../src/domain/text/polish.ts';
 import type { Texts } from './en.ts';
 import { plural } from './locale.ts';
 

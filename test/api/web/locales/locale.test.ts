@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { formatRelative } from '../../../../../api/web/layout/locales/locale.ts';
-import { textsOf } from '../../../../../api/web/layout/locales/texts.ts';
+import { formatRelative } from '../../../../api/web/locales/locale.ts';
+import { textsOf } from '../../../../api/web/locales/texts.ts';
 
 const MINUTE = 60;
 const HOUR = 3_600;

@@ -1,4 +1,4 @@
-import type { Language } from '../../../../src/domain/language.ts';
+import type { Language } from '../../../src/domain/language.ts';
 import { en, type Texts } from './en.ts';
 import { pl } from './pl.ts';
 

@@ -6,8 +6,8 @@ import {
   listLanguages,
   perLanguage,
   tryParseLanguage,
-} from '../../../../src/domain/language.ts';
-import { type NounForms, pluralForm } from '../../../../src/domain/text/plural.ts';
+} from '../../../src/domain/language.ts';
+import { type NounForms, pluralForm } from '../../../src/domain/text/plural.ts';
 
 /**
  * The language a browser prefers among ours, the default one when it names none of them.

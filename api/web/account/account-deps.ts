@@ -1,0 +1,28 @@
+import type { Site } from '../layout/layout.tsx';
+import type { PagesDeps } from '../pages-deps.ts';
+import type { Cookies } from '../request/cookies.ts';
+import type { Redirect } from '../request/notice.ts';
+import type { Signer } from '../request/signing.ts';
+import type { MemberVisit } from '../request/visit.ts';
+import type { DiscordOAuth } from './discord-oauth.ts';
+
+/** What a card of the account page needs. */
+export type CardProps = { deps: AccountDeps; visit: MemberVisit };
+
+/** The dependencies of signing in and of the account pages, made once from {@link PagesDeps}. */
+export type AccountDeps = Pick<
+  PagesDeps,
+  'db' | 'downloads' | 'deleteAccount' | 'sounds' | 'onTokenRevoked'
+> &
+  Pick<PagesDeps['settings'], 'appealUrl' | 'appeals' | 'tokensFor'> & {
+    site: Site;
+    cookies: Cookies;
+    signer: Signer;
+    redirect: Redirect;
+    /** Undefined when linking is not configured. */
+    discord: DiscordOAuth | undefined;
+    /** A sign-in or link was refused. */
+    onRefused: (error: Error) => void;
+    /** Steam or Discord could not be asked who somebody is, or gave no verdict. */
+    onUnavailable: (provider: 'steam' | 'discord', error: Error) => void;
+  };

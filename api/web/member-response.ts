@@ -1,0 +1,71 @@
+import type { ClientKey } from '../http/client-address.ts';
+import type { Incoming } from '../http/route-definition.ts';
+import { textsOf } from './locales/texts.ts';
+import type { PagesDeps } from './pages-deps.ts';
+import { withDestination } from './request/destination.ts';
+import type { MemberRoute } from './request/member-route.ts';
+import type { Redirect } from './request/notice.ts';
+import { PageError } from './request/page-error.ts';
+import { respondWithPage } from './request/page-response.ts';
+import {
+  identifyVisitor,
+  readMemberForm,
+  requireMember,
+  type VisitDeps,
+  wantsJson,
+} from './request/visit.ts';
+import { enforceLimit, type Respond } from './responder.ts';
+
+type MemberDeps = {
+  visits: VisitDeps;
+  respond: Respond;
+  redirect: Redirect;
+  limits: Pick<PagesDeps['limits'], 'attempts' | 'forms'>;
+  clientKey: ClientKey;
+};
+
+/** Responds with a page of the account or of moderation, which a visitor has to be signed in for. */
+export type RespondToMember = (
+  incoming: Incoming,
+  route: MemberRoute,
+  params: Record<string, string>,
+) => Promise<Response>;
+
+/** Creates the function that checks session, limits and form before a member's route, and shows a form again. */
+export function createMemberResponse({
+  visits,
+  respond,
+  redirect,
+  limits,
+  clientKey,
+}: MemberDeps): RespondToMember {
+  return (incoming, route, params) =>
+    respond(incoming, async (visit) => {
+      const isPost = route.method === 'POST';
+      const isSignedOut = !visit.blockedUser && !visit.session;
+      if (isSignedOut && route.signedOutNotice) return redirect(visit, '/account', route.signedOutNotice);
+      if (!isPost && isSignedOut) {
+        const next = visits.readDestination(visit.url.pathname + visit.url.search);
+        return redirect(visit, withDestination('/account', next), 'sign-in-first');
+      }
+      let member = requireMember(visit);
+      const identifyAgain = async () => {
+        await identifyVisitor(visits, visit);
+        return requireMember(visit);
+      };
+      if (route.isAttempt) await enforceLimit(limits.attempts, clientKey(incoming));
+      if (isPost || route.isLimited) await enforceLimit(limits.forms, `user ${member.user.id}`);
+      if (isPost && !route.readsBody) {
+        const form = await readMemberForm(visits, member);
+        member = { ...(await identifyAgain()), form };
+      }
+      try {
+        return await route.handle(member, params, identifyAgain);
+      } catch (error) {
+        const isShownAgain = error instanceof PageError && error.isCorrectable && !wantsJson(visit.request);
+        if (!route.showAgain || !isShownAgain) throw error;
+        member.problem = error.toMessage(textsOf(visit.locale));
+        return respondWithPage(await route.showAgain(member, params), error.status);
+      }
+    });
+}
