@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { linkDiscord } from '../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../src/queries/users/users.ts';
 import { insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/database/builders.ts';
@@ -10,6 +11,8 @@ import { findButton } from '../support/discord/messages.ts';
 import { runCli } from '../support/service/cli.ts';
 import { botEnv, createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
+
+const { en } = BOT_TEXTS;
 
 /** The whole service as a process, with a Discord that misbehaves: whatever happens to the bot, the API keeps working. */
 const folder = createTestFolder();
@@ -62,7 +65,7 @@ test('registers four slash commands and one menu entry at the first start', () =
     [1, 'server'],
     [1, 'ban-check'],
     [1, 'lookup'],
-    [2, 'Check bans'],
+    [2, en.commands.checkBans.name],
     [1, 'feed'],
     [1, 'notify'],
   ]);
@@ -72,7 +75,7 @@ test('answers on Discord with a chart, and its Connect button leads to the page 
   const exchange = await fake.command('server', { name: 'mirage' });
   // On a busy machine the response is deferred, and comes later.
   const message = await waitFor(() => exchange.message?.embeds[0] && exchange.message);
-  expect(findButton(message, 'Connect')?.url).toBe('https://play.example.org/connect/mirage');
+  expect(findButton(message, en.buttons.connect)?.url).toBe('https://play.example.org/connect/mirage');
   expect(message.embeds[0]?.image).toEqual({ url: 'attachment://players.png' });
   const page = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
   expect(page.status).toBe(200);

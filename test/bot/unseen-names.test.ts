@@ -6,6 +6,8 @@ import { anActor } from '../support/discord/actor.ts';
 import type { Exchange } from '../support/discord/exchange.ts';
 import { INVISIBLE_NAMES } from '../support/invisible-names.ts';
 
+const { en } = BOT_TEXTS;
+
 const { fake, db, poll, refreshServers, connect } = await startTestBot();
 const moderator = anActor({ isModerator: true });
 const embedsOf = ({ message }: Exchange) => message?.embeds ?? [];
@@ -42,7 +44,7 @@ test('a server whose name nobody can see is shown by its slug, wherever the bot 
     const card = await fake.command('server', { name: slug }, moderator);
     expect([slug, embedsOf(card)[0]?.title, card.refusals]).toEqual([slug, slug, []]);
     if (index % 2 === 0 && card.message) {
-      const players = await fake.click(card.message, 'Players', moderator);
+      const players = await fake.click(card.message, en.buttons.players, moderator);
       expect(players.refusals).toEqual([]);
     }
     const record = await fake.command('ban-check', { steamid: aSteamId(100 + index) }, moderator);

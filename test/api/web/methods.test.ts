@@ -6,6 +6,8 @@ import { startTestService } from '../../support/service/service.ts';
 import { openBrowser } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
 
+const { en } = PAGE_TEXTS;
+
 const { site, signedIn } = await openMemberSite();
 const { db, url } = await createTestDatabase();
 await insertServer(db, { slug: 'one' });
@@ -85,7 +87,7 @@ test('a visitor who opens the address of a form is shown the way to it, in their
   const polish = await browser.get('/account/tokens', { 'accept-language': 'pl' });
   expect(polish.text).toContain(PAGE_TEXTS.pl.errors['only-forms']);
   const visitor = await openBrowser(site.origin).get('/account/tokens');
-  expect(visitor.text).not.toContain('Try again');
+  expect(visitor.text).not.toContain(en.errors.retry);
   const posted = await browser.post('/servers/one');
   expect(posted.text).toContain(PAGE_TEXTS.en.errors['no-forms']);
 });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
@@ -7,6 +8,8 @@ import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-p
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
@@ -53,16 +56,16 @@ describe('while the database hangs', () => {
     }
     expect(asked.map(buttons)).toEqual([
       [
-        ['/account', 'Try again'],
-        ['/account', 'Back to the account page'],
+        ['/account', en.errors.retry],
+        ['/account', en.errors.home],
       ],
       [
-        ['/account/moderation?q=a%26b', 'Try again'],
-        ['/account', 'Back to the account page'],
+        ['/account/moderation?q=a%26b', en.errors.retry],
+        ['/account', en.errors.home],
       ],
       [
-        ['/account/moderation', 'Spróbuj ponownie'],
-        ['/account', 'Wróć do konta'],
+        ['/account/moderation', pl.errors.retry],
+        ['/account', pl.errors.home],
       ],
     ]);
   });
@@ -71,8 +74,8 @@ describe('while the database hangs', () => {
     proxy.freeze();
     const visitor = openBrowser(service.origin);
     const places = [
-      ['/', 'Not available right now.'],
-      ['/servers/one', 'Not available right now.'],
+      ['/', en.server.unavailable],
+      ['/servers/one', en.server.unavailable],
       ['/connect/one', 'Only Mirage'],
     ] as const;
     for (const [path, words] of places) {
@@ -89,7 +92,7 @@ describe('while the database hangs', () => {
     proxy.freeze();
     const page = await browser.post('/account/tokens', { name: 'x' });
     expect(page.status).toBe(503);
-    expect(buttons(page)).toEqual([['/account', 'Back to the account page']]);
+    expect(buttons(page)).toEqual([['/account', en.errors.home]]);
   });
 
   test('a sign-in is 503, and starts again', async () => {
@@ -99,8 +102,8 @@ describe('while the database hangs', () => {
     const page = await visitor.follow(atSteam);
     expect(page.status).toBe(503);
     expect(buttons(page)).toEqual([
-      ['/account/sign-in', 'Try again'],
-      ['/account', 'Back to the account page'],
+      ['/account/sign-in', en.errors.retry],
+      ['/account', en.errors.home],
     ]);
   });
 });
@@ -128,6 +131,6 @@ describe('while the database only reads', () => {
     expect(page.text).toContain('name="csrf_token"');
     const refused = await browser.post('/account/tokens', { name: 'x' });
     expect(refused.status).toBe(503);
-    expect(refused.text).toContain('The service is not responding right now');
+    expect(refused.text).toContain(en.errors.unavailable);
   });
 });

@@ -4,13 +4,15 @@ import { users } from '../../../src/db/schema/accounts.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
 
+const { en, pl } = PAGE_TEXTS;
+
 const { db, site, startSite, signedIn } = await openMemberSite();
 
 describe('a visitor who is not signed in', () => {
   test('sees the link to sign in', async () => {
     const page = await openBrowser(site.origin).get('/account');
     expect(page.status).toBe(200);
-    expect(page.text).toContain('Sign in through Steam');
+    expect(page.text).toContain(en.signIn.button);
     expect(page.text).toContain('href="/account/sign-in"');
   });
 
@@ -18,8 +20,8 @@ describe('a visitor who is not signed in', () => {
     const browser = openBrowser(site.origin);
     const page = await browser.get('/account/moderation');
     expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
-    expect((await browser.follow(page)).text).toContain('Please sign in to see that page.');
-    expect((await browser.get('/account')).text).not.toContain('Please sign in');
+    expect((await browser.follow(page)).text).toContain(en.notices['sign-in-first']);
+    expect((await browser.get('/account')).text).not.toContain(en.notices['sign-in-first']);
     expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
   });
 
@@ -32,13 +34,13 @@ describe('a visitor who is not signed in', () => {
     expect((await browser.get(`/account?${'a&'.repeat(4096)}`)).status).toBe(200);
     const page = await browser.get(`/account?a&${'a&'.repeat(4096)}`);
     expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
-    expect(page.text).toContain('This address is too long.');
+    expect(page.text).toContain(en.errors['address-too-long']);
   });
 
   test('gets a page for an unknown address', async () => {
     const page = await openBrowser(site.origin).get('/account/nothing');
     expect(page.status).toBe(404);
-    expect(page.text).toContain('<h1 id="error">Page not found</h1>');
+    expect(page.text).toContain(`<h1 id="error">${en.errors.titles.notFound}</h1>`);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   });
 });
@@ -62,8 +64,8 @@ describe('language', () => {
   test('the language can be switched, and stays switched', async () => {
     const browser = openBrowser(site.origin, { language: 'en' });
     const chosen = await browser.get('/account?lang=pl');
-    expect((await browser.follow(chosen)).text).toContain('Zaloguj się przez Steam');
-    expect((await browser.get('/account')).text).toContain('Zaloguj się przez Steam');
+    expect((await browser.follow(chosen)).text).toContain(pl.signIn.button);
+    expect((await browser.get('/account')).text).toContain(pl.signIn.button);
     expect((await browser.get('/account?lang=xx')).text).toContain('<html lang="pl">');
   });
 });
@@ -95,7 +97,7 @@ test('somebody who is blocked is told so, and led only to what they can open', a
     const { status, text } = await browser.get(path);
     const error = /<section class="card narrow".*?<\/section>/s.exec(text)?.[0] ?? '';
     expect([status, error.match(/href="[^"]*"/g)]).toEqual([403, ['href="/"']]);
-    expect(error).toContain('Reason: Spam');
+    expect(error).toContain(en.errors.because('Spam'));
   }
 });
 

@@ -11,6 +11,8 @@ import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { startSteamApi } from '../../support/providers/steam-api.ts';
 
+const { en, pl } = BOT_TEXTS;
+
 const steam = startSteamApi();
 afterAll(() => steam.stop());
 const address = 'https://steamcommunity.com/id/zbanowany/';
@@ -65,10 +67,10 @@ describe('/ban-check of oneself', () => {
         ?.replace(/-# #\d+ /g, '-# #N ')
         .split('\n'),
     ).toEqual([
-      '### ⛔ Banned permanently: \\`wall\\` \\@everyone \\# \\[hack\\](https\\://x.y)',
+      `### ⛔ ${en.record.inForce.ban.permanently}: \\\`wall\\\` \\@everyone \\# \\[hack\\](https\\://x.y)`,
       `-# #N · permanent · Ala\\_\\* · Only \\*Mirage\\* · ${at('2026-10-01T10:00:00Z', 'R')}`,
-      `🔴 Gagged until ${at('2026-11-21T13:00:00Z', 'D')} (${at('2026-11-21T13:00:00Z', 'R')}): no reason given`,
-      `-# #N · 2 hours · Unnamed admin · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
+      `🔴 Gagged until ${at('2026-11-21T13:00:00Z', 'D')} (${at('2026-11-21T13:00:00Z', 'R')}): ${en.record.noReason}`,
+      `-# #N · 2 hours · ${en.record.unnamedAdmin} · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
       `⚪ Ban: Old expired – expired ${at('2026-11-20T11:30:00Z', 'R')}`,
       `-# #N · 1 hour, 30 minutes · Ala · Only \\*Mirage\\* · ${at('2026-11-20T10:00:00Z', 'R')}`,
       `⚪ Warning: warning 7 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
@@ -82,17 +84,17 @@ describe('/ban-check of oneself', () => {
 
   test('the invoker’s record has a button to appeal while a penalty is active', async () => {
     const banned = await fake.command('ban-check', {}, member);
-    expect(findButton(banned.message, 'Appeal')?.url).toBe('https://forum.example.org/appeals');
+    expect(findButton(banned.message, en.buttons.appeal)?.url).toBe('https://forum.example.org/appeals');
     const polish = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
-    expect(findButton(polish.message, 'Odwołaj się')?.url).toBe('https://forum.example.org/appeals');
+    expect(findButton(polish.message, pl.buttons.appeal)?.url).toBe('https://forum.example.org/appeals');
     const ofOther = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
-    expect(findButton(ofOther.message, 'Appeal')).toBeUndefined();
+    expect(findButton(ofOther.message, en.buttons.appeal)).toBeUndefined();
     const clean = await fake.command('ban-check', {}, cleanMember);
-    expect(findButton(clean.message, 'Appeal')).toBeUndefined();
+    expect(findButton(clean.message, en.buttons.appeal)).toBeUndefined();
   });
 
   test('leads to their account page; a record of others to their page for moderators, or the public list', async () => {
-    const siteOf = ({ message }: Exchange) => findButton(message, 'Website')?.url;
+    const siteOf = ({ message }: Exchange) => findButton(message, en.buttons.site)?.url;
     expect(siteOf(await fake.command('ban-check', {}, member))).toBe('https://play.example.org/account');
     const ofOther = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
     expect(siteOf(ofOther)).toBe(`https://play.example.org/account/moderation/users/${aSteamId(1)}`);
@@ -107,7 +109,7 @@ describe('/ban-check of oneself', () => {
   test('speaks Polish, with its plural forms', async () => {
     const exchange = await fake.command('ban-check', {}, { ...member, locale: 'pl' });
     const lines = textOf(exchange)?.split('\n') ?? [];
-    expect(lines[0]).toStartWith('### ⛔ Ban na stałe: ');
+    expect(lines[0]).toStartWith(`### ⛔ ${pl.record.inForce.ban.permanently}: `);
     expect(lines[1]).toMatch(/^-# #\d+ · na stałe · /);
     expect(lines[2]).toMatch(/^🔴 Blokada czatu do <t:\d+:D> \(<t:\d+:R>\): nie podano powodu$/);
     expect(lines[3]).toContain('2 godziny');
@@ -119,7 +121,7 @@ describe('/ban-check of oneself', () => {
   });
 
   test('calls the server’s console by its name in the reader’s language, as plugins store it or not', async () => {
-    for (const [index, adminName] of ['Console', 'CONSOLE', ''].entries()) {
+    for (const [index, adminName] of [en.record.console, 'CONSOLE', ''].entries()) {
       const playerSteamId = aSteamId(600 + index);
       await insertPenalties(db, [{ playerSteamId, adminName, adminSteamId: UNKNOWN_STEAM_ID }]);
       const asked = await fake.command(
@@ -134,10 +136,10 @@ describe('/ban-check of oneself', () => {
   test('says how to link an account when there is none', async () => {
     const english = await fake.command('ban-check', {}, unlinked);
     expect(isEphemeral(english.message)).toBe(true);
-    expect(textOf(english)).toContain('not linked');
-    expect(findButton(english.message, 'Link my account')?.url).toBe('https://play.example.org/account');
+    expect(textOf(english)).toContain(en.user.notLinked);
+    expect(findButton(english.message, en.buttons.account)?.url).toBe('https://play.example.org/account');
     expect(textOf(await fake.command('ban-check', {}, { ...unlinked, locale: 'pl' }))).toContain(
-      'nie jest jeszcze połączone',
+      pl.refusals.notLinkedYourself,
     );
   });
 
@@ -199,7 +201,9 @@ describe('/ban-check of others', () => {
     const before = steam.requests;
     const other = { steamid: 'https://steamcommunity.com/id/somebody' };
     for (const actor of [member, unlinked]) {
-      expect(textOf(await fake.command('ban-check', other, actor))).toStartWith('Only moderators');
+      expect(textOf(await fake.command('ban-check', other, actor))).toBe(
+        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+      );
     }
     expect(steam.requests).toBe(before);
   });
@@ -225,7 +229,7 @@ describe('/ban-check of others', () => {
   test('/ban-check has a message for a clean record, an unlinked user and somebody unknown', async () => {
     const clean = await fake.command('ban-check', { steamid: aSteamId(2) }, { ...moderator, locale: 'pl' });
     expect(embedsOf(clean)).toMatchObject([
-      { author: { name: 'Clean' }, description: `### Brak kar. 🎉\n\n\`${aSteamId(2)}\`` },
+      { author: { name: 'Clean' }, description: `### ${pl.record.clean}\n\n\`${aSteamId(2)}\`` },
     ]);
     const nobody = await fake.command('ban-check', { user: { user: unlinked.user } }, moderator);
     expect(textOf(nobody)).toBe(`<@${unlinked.user.id}> has no linked Steam account.`);
@@ -247,19 +251,19 @@ describe('/ban-check of others', () => {
       { ...moderator, guildLocale: 'pl' },
     );
     expect(isEphemeral(shown.message)).toBe(false);
-    expect(textOf(shown)).toContain('Ban na stałe');
+    expect(textOf(shown)).toContain(pl.record.inForce.ban.permanently);
     const own = await fake.command('ban-check', { show: true }, { ...member, guildLocale: 'pl' });
     expect(isEphemeral(own.message)).toBe(true);
-    expect(textOf(own)).toContain('Banned permanently');
+    expect(textOf(own)).toContain(en.record.inForce.ban.permanently);
   });
 
   test('the entry "Check bans" of the user menu opens the same', async () => {
-    const exchange = await fake.userMenu('Check bans', member.user, moderator);
+    const exchange = await fake.userMenu(en.commands.checkBans.name, member.user, moderator);
     expect(isEphemeral(exchange.message)).toBe(true);
     expect(embedsOf(exchange)[0]?.author?.name).toBe('Rzeźnik_1');
-    expect(embedsOf(await fake.userMenu('Check bans', member.user, member))[0]?.author?.name).toContain(
-      'Rzeźnik',
-    );
+    expect(
+      embedsOf(await fake.userMenu(en.commands.checkBans.name, member.user, member))[0]?.author?.name,
+    ).toContain('Rzeźnik');
   });
 });
 
@@ -267,24 +271,24 @@ describe('pages and filters', () => {
   test('pages of five with disabled edges', async () => {
     const first = await fake.command('ban-check', {}, member);
     expect(
-      ['First page', 'Previous', 'Next', 'Last page'].map(
+      [en.buttons.first, en.buttons.previous, en.buttons.next, en.buttons.last].map(
         (label) => findButton(first.message, label)?.disabled,
       ),
     ).toEqual([true, true, false, false]);
-    const second = await press(first, 'Next', member);
+    const second = await press(first, en.buttons.next, member);
     expect(second.callback).toBe(7);
     expect(entriesOf(second)).toHaveLength(5);
-    expect(textOf(second)).toStartWith('### ⛔ Banned permanently');
+    expect(textOf(second)).toStartWith(`### ⛔ ${en.record.inForce.ban.permanently}`);
     expect(embedsOf(second)[0]?.footer?.text).toBe('Page 2 of 3 · 12 penalties');
-    const last = await press(second, 'Last page', member);
+    const last = await press(second, en.buttons.last, member);
     expect(entriesOf(last)).toHaveLength(2);
     expect(entriesOf(last).at(-1)).toStartWith('🟢 Mute: Spam – lifted');
     expect(
-      ['First page', 'Previous', 'Next', 'Last page'].map(
+      [en.buttons.first, en.buttons.previous, en.buttons.next, en.buttons.last].map(
         (label) => findButton(last.message, label)?.disabled,
       ),
     ).toEqual([false, false, true, true]);
-    expect(embedsOf(await press(last, 'First page', member))[0]?.footer?.text).toBe(
+    expect(embedsOf(await press(last, en.buttons.first, member))[0]?.footer?.text).toBe(
       'Page 1 of 3 · 12 penalties',
     );
   });
@@ -295,10 +299,10 @@ describe('pages and filters', () => {
     const labels = ({ message }: Exchange) =>
       message?.components.flatMap(({ components = [] }) => components.map((each) => each.label ?? 'menu'));
     const four = await fake.command('ban-check', { steamid: aSteamId(55) }, moderator);
-    expect(labels(four)).toEqual(['Website', 'Steam profile']);
+    expect(labels(four)).toEqual([en.buttons.site, en.buttons.profile]);
     await insertPenalties(db, penalties.slice(0, 1));
     const five = await fake.command('ban-check', { steamid: aSteamId(55) }, moderator);
-    expect(labels(five)).toEqual(['menu', 'menu', 'Website', 'Steam profile']);
+    expect(labels(five)).toEqual(['menu', 'menu', en.buttons.site, en.buttons.profile]);
   });
 
   test('tells who lifted a penalty, when and why', async () => {
@@ -319,7 +323,7 @@ describe('pages and filters', () => {
     const start = await fake.command('ban-check', {}, member);
     const menu = findComponent(start.message, /^record\.type/);
     expect(menu?.options?.map(({ label }) => label)).toEqual([
-      'All types',
+      en.record.everyType,
       'Ban (2)',
       'Mute (1)',
       'Gag (1)',
@@ -329,12 +333,12 @@ describe('pages and filters', () => {
     const warnings = await choose(start, /^record\.type/, 'warn', member);
     expect(embedsOf(warnings)[0]?.footer?.text).toBe('Page 1 of 2 · 8 penalties');
     expect(embedsOf(warnings)[0]?.description).toContain('2 bans');
-    const page = await press(warnings, 'Next', member);
+    const page = await press(warnings, en.buttons.next, member);
     expect(entriesOf(page)).toHaveLength(3);
-    expect(entriesOf(page).every((line) => line.includes('Warning'))).toBe(true);
+    expect(entriesOf(page).every((line) => line.includes(en.record.types.warn))).toBe(true);
     const none = await choose(page, /^record\.status/, 'ACTIVE', member);
     expect(entriesOf(none)).toHaveLength(0);
-    expect(embedsOf(none)[0]?.description).toContain('No penalty matches these filters.');
+    expect(embedsOf(none)[0]?.description).toContain(en.record.nothingMatches);
     const all = await choose(none, /^record\.type/, '-', member);
     expect(embedsOf(all)[0]?.footer?.text).toBe('Page 1 of 1 · 2 penalties');
   });

@@ -13,6 +13,8 @@ import { refuse } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
+const { en, pl } = BOT_TEXTS;
+
 const harness = await startTestBot();
 const { fake, db } = harness;
 const server = await insertServer(db, { slug: 'mirage', name: 'Mirage *24/7*' });
@@ -138,28 +140,23 @@ describe('/feed start', () => {
   });
 
   test.each([
-    ['a member without Manage Server', anActor(), { what: 'penalties' }, 'Only members with “Manage Server”'],
+    ['a member without Manage Server', anActor(), { what: 'penalties' }, en.feed.manageGuildRequired],
     [
       'a moderator without Manage Server',
       anActor({ isModerator: true }),
       { what: 'servers' },
-      'Only members with “Manage Server”',
+      en.feed.manageGuildRequired,
     ],
     [
       'an unknown type',
       aManager(),
       { what: 'penalties', types: 'ban, kick' },
-      '**kick** isn’t a type of penalty. The types are: ban, mute, gag, silence, warn.',
+      en.feed.unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warn' }),
     ],
     ['an unknown server', aManager(), { what: 'servers', server: 'nuke' }, 'There is no server **nuke**'],
-    [
-      'types of servers',
-      aManager(),
-      { what: 'servers', types: 'ban' },
-      'The option `types` is for penalties',
-    ],
-    ['players of penalties', aManager(), { what: 'penalties', players: 3 }, 'are for servers'],
-    ['a role without players', aManager(), { what: 'servers', role: { role } }, 'needs `players`'],
+    ['types of servers', aManager(), { what: 'servers', types: 'ban' }, en.feed.forPenaltiesOnly],
+    ['players of penalties', aManager(), { what: 'penalties', players: 3 }, en.feed.forServersOnly],
+    ['a role without players', aManager(), { what: 'servers', role: { role } }, en.feed.roleNeedsPlayers],
     [
       'a role that the manager may not mention',
       aManager({ appPermissions: String(VIEW | SEND | EMBED | MENTION) }),
@@ -176,13 +173,13 @@ describe('/feed start', () => {
       'a channel that the bot does not see',
       aManager({ appPermissions: '0' }),
       { what: 'penalties' },
-      'Give me these permissions in this channel: **View Channel**, **Send Messages**, **Embed Links**',
+      `Give me these permissions in this channel: **${en.feed.permissions.viewChannel}**, **${en.feed.permissions.sendMessages}**, **Embed Links**`,
     ],
     [
       'a channel that takes no embeds, in Polish',
       aManager({ appPermissions: String(VIEW | SEND), locale: 'pl' }),
       { what: 'penalties' },
-      'Nadaj mi na tym kanale uprawnienia: **Umieszczanie linków**',
+      `Nadaj mi na tym kanale uprawnienia: **${pl.feed.permissions.embedLinks}**`,
     ],
   ])('refuses %s, and stores nothing', async (_, actor, options, text) => {
     expect(await run(actor, 'start', options)).toContain(text);
@@ -202,9 +199,9 @@ describe('/feed start', () => {
   test('completes a list of types one by one, and servers', async () => {
     const manager = aManager({ locale: 'pl' });
     const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
-    expect(types.choices).toEqual([{ name: 'Ban, Wyciszenie głosu', value: 'ban, mute' }]);
+    expect(types.choices).toEqual([{ name: `Ban, ${pl.record.types.mute}`, value: 'ban, mute' }]);
     const repeated = await fake.autocomplete('feed start', 'types', 'wyciszenie głosu, '.repeat(6), manager);
-    expect(repeated.choices?.[0]).toEqual({ name: 'Wyciszenie głosu, Ban', value: 'mute, ban' });
+    expect(repeated.choices?.[0]).toEqual({ name: `${pl.record.types.mute}, Ban`, value: 'mute, ban' });
     const longest = await fake.autocomplete('feed start', 'types', 'silence, gag, mute, warn, ', manager);
     expect(longest.choices?.map(({ value }) => value)).toEqual(['silence, gag, mute, warn, ban']);
     const all = await fake.autocomplete('feed start', 'types', '', manager);
@@ -242,12 +239,12 @@ describe('/feed test', () => {
 
   test('/feed test is refused to members without Manage Server, and says where the bot may not post', async () => {
     const member = anActor({ channelId: aManager().channelId });
-    expect(await run(member, 'test', { what: 'penalties' })).toContain('Only members with “Manage Server”');
+    expect(await run(member, 'test', { what: 'penalties' })).toContain(en.feed.manageGuildRequired);
     const lacking = aManager({ appPermissions: String(VIEW | SEND) });
     expect(await run(lacking, 'test', { what: 'servers' })).toContain('**Embed Links**');
     const refused = aManager();
     fake.fail({ matches: new RegExp(`^POST /channels/${refused.channelId}`), response: refuse(403, 50_013) });
-    expect(await run(refused, 'test', { what: 'servers' })).toContain('I can’t post here.');
+    expect(await run(refused, 'test', { what: 'servers' })).toContain(en.refusals.cannotPost);
     for (const { channelId } of [member, lacking, refused]) {
       expect(fake.messagesIn(channelId).filter(({ interaction_metadata: it }) => !it)).toEqual([]);
     }
@@ -268,12 +265,12 @@ describe('/feed list', () => {
         `<#${manager.channelId}> **Penalties**: Ban · Mirage \\*24/7\\* · started by <@${manager.user.id}>`,
         `<#${manager.channelId}> **Servers**: all servers · offline after 3 minutes · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
         '',
-        '⚠️ I’m missing permissions in this channel: **Send Messages**, **Embed Links**.',
+        `⚠️ I’m missing permissions in this channel: **${en.feed.permissions.sendMessages}**, **Embed Links**.`,
       ].join('\n'),
     );
     expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('missing');
     expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
-    expect(await run(anActor(guild), 'list')).toContain('Only members with “Manage Server”');
+    expect(await run(anActor(guild), 'list')).toContain(en.feed.manageGuildRequired);
   });
 });
 
@@ -330,7 +327,7 @@ test('/feed start needs the permission for threads when used in a thread', async
   const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
   const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });
   expect(await run(lacking, 'start', { what: 'penalties' })).toContain(
-    'I can’t post here. Give me these permissions in this channel: **Send Messages in Threads**.',
+    en.feed.cannotPost('**Send Messages in Threads**'),
   );
   const able = aManager({
     ...thread,
@@ -397,7 +394,7 @@ test('Manage Server counts only in the guild of DISCORD_GUILD_ID', async () => {
   await other.connect();
   const stranger = aManager({ guildId: '900000000000000002' });
   const refused = await other.fake.command('feed start', { what: 'penalties' }, stranger);
-  expect(refused.message?.embeds[0]?.description).toContain('Only members with “Manage Server”');
+  expect(refused.message?.embeds[0]?.description).toContain(en.feed.manageGuildRequired);
   const taken = await other.fake.command('feed start', { what: 'penalties' }, { ...stranger, guildId: home });
   expect(taken.message?.embeds[0]?.description).toContain('This channel now gets updates');
 });

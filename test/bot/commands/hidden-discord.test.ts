@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
+
+const { en } = BOT_TEXTS;
 
 const harness = await startTestBot({ bot: { now: () => new Date('2026-11-21T12:00:00Z') } });
 const { fake, db } = harness;
@@ -32,7 +35,7 @@ test('a hidden Discord account is shown to moderators, where nobody else reads a
 test('a hidden Discord account is in no message that everyone in the channel sees', async () => {
   const bySteam = await fake.command('lookup', { steamid: HIDER, show: true }, moderator);
   expect(textOf(bySteam)).toContain(HIDER);
-  expect(textOf(bySteam)).toContain('not linked');
+  expect(textOf(bySteam)).toContain(en.user.notLinked);
   expect(textOf(bySteam)).not.toContain(hider.user.id);
   for (const name of ['lookup', 'ban-check']) {
     const byUser = await fake.command(name, { user: { user: hider.user }, show: true }, moderator);

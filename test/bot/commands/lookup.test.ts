@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const harness = await startTestBot({ bot: { now: () => NOW } });
@@ -41,9 +44,9 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
       color: 0xed4245,
       thumbnail: { url: 'https://avatars.example.org/a.jpg' },
       fields: [
-        { name: 'Flags', value: '⛔ Banned · 👑 Owner · 🛡️ Admin · 💎 SVIP · ⭐ Premium' },
-        { name: 'SteamID64', value: `\`${aSteamId(1)}\``, inline: true },
-        { name: 'Account ID', value: `\`${account}\``, inline: true },
+        { name: en.user.flags, value: '⛔ Banned · 👑 Owner · 🛡️ Admin · 💎 SVIP · ⭐ Premium' },
+        { name: en.user.steamId, value: `\`${aSteamId(1)}\``, inline: true },
+        { name: en.user.accountId, value: `\`${account}\``, inline: true },
         {
           name: 'Other notations',
           value: `\`STEAM_1:${account % 2}:${Math.floor(account / 2)}\`\n\`[U:1:${account}]\``,
@@ -56,12 +59,12 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
       ],
     },
   ]);
-  expect(findButton(message, 'Steam profile')?.url).toBe(
+  expect(findButton(message, en.buttons.profile)?.url).toBe(
     `https://steamcommunity.com/profiles/${aSteamId(1)}`,
   );
   const record = await fake.press(
     messageOf(exchange),
-    findButton(message, 'Penalties')?.custom_id ?? '',
+    findButton(message, en.buttons.record)?.custom_id ?? '',
     moderator,
   );
   expect(record.callback).toBe(4);
@@ -72,7 +75,7 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
 test('speaks Polish, and the language of the guild when shown to all', async () => {
   const polish = await fake.command('lookup', { user: { user: plain.user } }, { ...moderator, locale: 'pl' });
   expect(polish.message?.embeds[0]?.fields?.slice(0, 2)).toMatchObject([
-    { name: 'Flagi', value: 'brak' },
+    { name: pl.user.flags, value: 'brak' },
     {},
   ]);
   const shown = await fake.command(
@@ -81,17 +84,17 @@ test('speaks Polish, and the language of the guild when shown to all', async () 
     { ...moderator, guildLocale: 'pl' },
   );
   expect(isEphemeral(shown.message)).toBe(false);
-  expect(shown.message?.embeds[0]?.title).toBe('Gracz bez nicku');
-  expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === 'Discord')?.value).toBe(
-    'niepołączony',
+  expect(shown.message?.embeds[0]?.title).toBe(pl.user.unnamed);
+  expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === en.user.discord)?.value).toBe(
+    pl.user.notLinked,
   );
 });
 
 test('follows the rules of the API: one is needed, the Discord user wins, no match is said', async () => {
   const text = async (options: Parameters<typeof fake.command>[1], locale = 'en-US') =>
     (await fake.command('lookup', options, { ...moderator, locale })).message?.embeds[0];
-  expect((await text({}))?.description).toBe('Choose a Discord user, enter a SteamID or pick a player.');
-  expect((await text({}, 'pl'))?.description).toBe('Podaj użytkownika Discorda, SteamID albo nick gracza.');
+  expect((await text({}))?.description).toBe(en.refusals.whomToLookUp);
+  expect((await text({}, 'pl'))?.description).toBe(pl.refusals.whomToLookUp);
   expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
   const stranger = anActor().user;
   expect((await text({ user: { user: stranger }, steamid: aSteamId(1) }))?.description).toBe(
@@ -104,11 +107,11 @@ test('shows the record of a player without an account, and says that there is no
   const exchange = await fake.command('lookup', { steamid: aSteamId(77) }, moderator);
   expect(exchange.message?.embeds[0]?.author?.name).toBe('Guest');
   const lines = exchange.message?.embeds[0]?.description?.split('\n') ?? [];
-  expect(lines[0]).toStartWith('### ⛔ Banned permanently');
-  expect(lines.at(-1)).toBe('This player has never signed in here.');
+  expect(lines[0]).toStartWith(`### ⛔ ${en.record.inForce.ban.permanently}`);
+  expect(lines.at(-1)).toBe(en.user.neverSignedIn);
   const unknown = await fake.command('lookup', { steamid: aSteamId(78) }, { ...moderator, locale: 'pl' });
   expect(unknown.message?.embeds[0]?.description).toBe(
-    `### Brak kar. 🎉\n\n\`${aSteamId(78)}\`\nTa osoba nigdy się tu nie logowała.`,
+    `### ${pl.record.clean}\n\n\`${aSteamId(78)}\`\nTa osoba nigdy się tu nie logowała.`,
   );
 });
 

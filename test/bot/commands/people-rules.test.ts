@@ -6,6 +6,8 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 
+const { en } = BOT_TEXTS;
+
 const now = new Date('2026-11-21T12:00:00Z');
 const { fake, db, connect } = await startTestBot({ bot: { now: () => now } });
 const moderator = anActor({ isModerator: true });
@@ -61,7 +63,7 @@ test('/lookup and /ban-check show nothing of an erased player, to moderators or 
 
   // The response repeats what was asked for.
   const unknownName = BOT_TEXTS.en.refusals.playerNotFound('Rzeznik1x');
-  const emptyRecord = `### No penalties. 🎉\n\n\`${member.id}\`\nThis player has never signed in here.`;
+  const emptyRecord = `### ${en.record.clean}\n\n\`${member.id}\`\nThis player has never signed in here.`;
   const notLinked = `<@${member.actor.user.id}> has no linked Steam account.`;
   expect((await see(member)).map(descriptionOf)).toEqual([
     emptyRecord,
@@ -71,7 +73,7 @@ test('/lookup and /ban-check show nothing of an erased player, to moderators or 
     emptyRecord,
     unknownName,
     notLinked,
-    expect.stringContaining('Your Discord account is not linked to a Steam account yet.'),
+    expect.stringContaining(en.refusals.notLinkedYourself),
     expect.stringMatching(/^(?!.*Rzeznik).*Former admin.*lifted .* by Former admin/s),
   ]);
   expect(await suggested(member.name)).not.toContain(member.id);

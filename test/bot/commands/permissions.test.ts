@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { type LogLine, startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
@@ -6,6 +7,8 @@ import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en } = BOT_TEXTS;
 
 const harness = await startTestBot();
 const { fake, db } = harness;
@@ -40,7 +43,7 @@ describe('a member without permissions', () => {
       );
     }
     for (const user of [target.user, anActor().user])
-      exchanges.push(await fake.userMenu('Check bans', user, member));
+      exchanges.push(await fake.userMenu(en.commands.checkBans.name, user, member));
     const texts = new Set(
       exchanges.map(({ message }) => JSON.stringify([message?.embeds, message?.components])),
     );
@@ -51,7 +54,7 @@ describe('a member without permissions', () => {
 
   test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {
     const shown = await fake.command('ban-check', { steamid: aSteamId(1), show: true }, moderator);
-    const next = findButton(shown.message, 'Next')?.custom_id ?? '';
+    const next = findButton(shown.message, en.buttons.next)?.custom_id ?? '';
     const menu = findComponent(shown.message, /^record\.type/)?.custom_id ?? '';
     const before = JSON.stringify(shown.message?.embeds);
     for (const exchange of [
@@ -62,7 +65,7 @@ describe('a member without permissions', () => {
     ]) {
       expect(exchange.callback).toBe(4);
       expect(isEphemeral(exchange.message)).toBe(true);
-      expect(exchange.message?.embeds[0]?.description).toContain('for the person who asked');
+      expect(exchange.message?.embeds[0]?.description).toContain(en.refusals.notYours);
       expect(seen(exchange)).not.toContain(SECRET);
     }
     expect(JSON.stringify(shown.message?.embeds)).toBe(before);
@@ -97,18 +100,20 @@ describe('a member without permissions', () => {
     const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
     const demoted = { ...moderator, permissions: member.permissions };
     const exchanges = [
-      await fake.click(old.message, 'Next', demoted),
+      await fake.click(old.message, en.buttons.next, demoted),
       await fake.select(
         messageOf(old),
         findComponent(old.message, /^record\.status/)?.custom_id ?? '',
         ['ACTIVE'],
         demoted,
       ),
-      await fake.click(lookup.message, 'Penalties', demoted),
+      await fake.click(lookup.message, en.buttons.record, demoted),
     ];
     for (const exchange of exchanges) {
       expect(exchange.callback).toBe(4);
-      expect(exchange.message?.embeds[0]?.description).toContain('Only moderators');
+      expect(exchange.message?.embeds[0]?.description).toBe(
+        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+      );
       expect(seen(exchange)).not.toContain(SECRET);
     }
   });
@@ -129,14 +134,14 @@ describe('a member without permissions', () => {
       forged: true,
     });
     // The message belongs to somebody else.
-    expect(borrowed.message?.embeds[0]?.description).toContain('for the person who asked');
+    expect(borrowed.message?.embeds[0]?.description).toContain(en.refusals.notYours);
   });
 
   test('a member without permissions may not pin the live status, not even by a forged custom id', async () => {
     const list = await fake.command('server', {}, member);
-    expect(findButton(list.message, 'Pin live status here')).toBeUndefined();
+    expect(findButton(list.message, en.buttons.pin)).toBeUndefined();
     const exchange = await fake.press(messageOf(list), 'server.pin:all', member, { forged: true });
-    expect(exchange.message?.embeds[0]?.description).toBe('Only moderators can pin the live status.');
+    expect(exchange.message?.embeds[0]?.description).toBe(en.refusals.pinRequiresModerateMembers);
     expect(fake.requests.some(({ path }) => path.startsWith('/channels/'))).toBe(false);
   });
 });
@@ -174,9 +179,9 @@ describe('a bot that anybody may add to a guild of their own', () => {
       await discord.command('ban-check', { steamid: aSteamId(1) }, actor),
       await discord.command('ban-check', { user: { user: target.user }, show: true }, actor),
       await discord.command('lookup', { steamid: aSteamId(1) }, actor),
-      await discord.userMenu('Check bans', target.user, actor),
+      await discord.userMenu(en.commands.checkBans.name, target.user, actor),
     ].map((exchange) => /TheSecretReason|Banned one/.test(seen(exchange)));
-    return [...sights, findButton(list.message, 'Pin live status here') !== undefined];
+    return [...sights, findButton(list.message, en.buttons.pin) !== undefined];
   }
   const ALL = [true, true, true, true, true];
   const NONE = ALL.map(() => false);

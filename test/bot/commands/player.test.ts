@@ -9,6 +9,8 @@ import { messageOf } from '../../support/discord/exchange.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
+const { en, pl } = BOT_TEXTS;
+
 const harness = await startTestBot();
 const { fake, db, url } = harness;
 const moderator = anActor({ isModerator: true });
@@ -77,19 +79,16 @@ describe.each(COMMANDS)('/%s player:', (command) => {
   test('says so when nobody or several are called so', async () => {
     const text = async (player: string, actor = moderator) =>
       (await fake.command(command, { player }, actor)).message?.embeds[0]?.description;
-    const { en, pl } = BOT_TEXTS;
     for (const name of ['nobody', 'Luka']) expect(await text(name)).toBe(en.refusals.playerNotFound(name));
     expect(await text('nikt', polish)).toBe(pl.refusals.playerNotFound('nikt'));
-    expect(await text('twin', polish)).toBe('Jest kilka osób o nicku **twin**. O kogo chodzi?');
+    expect(await text('twin', polish)).toBe(pl.refusals.severalPlayers('twin'));
   });
 
   test('offers the players of one name in a menu, and shows whom the moderator chooses', async () => {
     for (const show of [false, true]) {
       const refusal = await fake.command(command, { player: 'TWIN', show }, moderator);
       expect(isEphemeral(refusal.message)).toBe(true);
-      expect(refusal.message?.embeds[0]?.description).toBe(
-        'Several players are called **TWIN**. Which one do you mean?',
-      );
+      expect(refusal.message?.embeds[0]?.description).toBe(en.refusals.severalPlayers('TWIN'));
       const menu = findComponent(refusal.message, /\.player:/);
       expect(menu?.options?.map(({ label, value }) => [label, value]).toSorted()).toEqual([
         [`Twin · ${aSteamId(3)}`, aSteamId(3)],
@@ -97,7 +96,9 @@ describe.each(COMMANDS)('/%s player:', (command) => {
       ]);
       const choose = (actor: Actor) =>
         fake.select(messageOf(refusal), menu?.custom_id ?? '', [aSteamId(4)], actor);
-      expect(JSON.stringify((await choose(member)).message?.embeds)).toContain('Only moderators');
+      expect(JSON.stringify((await choose(member)).message?.embeds)).toContain(
+        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+      );
       const chosen = await choose(moderator);
       expect([chosen.callback, isEphemeral(chosen.message)]).toEqual(show ? [4, false] : [7, true]);
       expect(chosen.message?.embeds[0]?.author?.name).toBe('twin');

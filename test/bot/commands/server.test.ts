@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleServers } from '../../support/bot/servers.ts';
@@ -7,6 +8,8 @@ import { insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const harness = await startTestBot();
 const { fake, poll, deps } = harness;
@@ -54,7 +57,7 @@ describe('/server without an option', () => {
     expect(isEphemeral(message)).toBe(false);
     expect(message?.allowedMentions).toEqual({ parse: [] });
     const [embed] = message?.embeds ?? [];
-    expect(embed?.title).toBe('Servers');
+    expect(embed?.title).toBe(en.server.allServers);
     expect(embed?.description).toMatch(
       /^\*\*2 of 4 servers online · 32\/42 players\*\*\nUpdated <t:\d+:R>\n\n/,
     );
@@ -65,16 +68,16 @@ describe('/server without an option', () => {
     expect(menu?.options?.map(({ label, value, description }) => ({ label, value, description }))).toEqual([
       { label: 'Mirage *24/7*', value: String(ids.mirage), description: 'de_mirage · 31/32' },
       { label: 'Retake', value: String(ids.retake), description: 'de_inferno · 1/10' },
-      { label: 'Fresh', value: String(ids.fresh), description: 'Offline' },
-      { label: 'Łódź Arena', value: String(ids.arena), description: 'Offline' },
+      { label: 'Fresh', value: String(ids.fresh), description: en.server.offline },
+      { label: 'Łódź Arena', value: String(ids.arena), description: en.server.offline },
     ]);
   });
 
   test('/server without an option is in the language of the guild, as everyone sees it', async () => {
     const { message } = await fake.command('server', {}, anActor({ locale: 'en-US', guildLocale: 'pl' }));
-    expect(message?.embeds[0]?.title).toBe('Serwery');
+    expect(message?.embeds[0]?.title).toBe(pl.server.allServers);
     expect(message?.embeds[0]?.description).toContain('Online: 2 z 4 serwerów · 32/42 graczy');
-    expect(message?.embeds[0]?.description).toContain('Zaktualizowano <t:');
+    expect(message?.embeds[0]?.description).toContain(pl.server.updated('<t:'));
   });
 
   test('opens a server in the message of its invoker, and in a new one for others', async () => {
@@ -84,12 +87,15 @@ describe('/server without an option', () => {
     const other = await fake.select(message, menu, [String(ids.retake)], anActor(polish));
     expect(other.callback).toBe(4);
     expect(isEphemeral(other.message)).toBe(true);
-    expect(other.message?.embeds[0]?.fields?.[0]).toMatchObject({ name: 'Mapa', value: 'de\\_inferno' });
+    expect(other.message?.embeds[0]?.fields?.[0]).toMatchObject({
+      name: pl.server.map,
+      value: 'de\\_inferno',
+    });
     const own = await fake.select(message, menu, [String(ids.mirage)], invoker);
     expect(own.callback).toBe(7);
     expect(own.message?.embeds[0]?.title).toBe('Mirage \\*24/7\\*');
-    const list = await fake.click(own.message, 'All servers', invoker);
-    expect(list.message?.embeds[0]?.title).toBe('Servers');
+    const list = await fake.click(own.message, en.buttons.allServers, invoker);
+    expect(list.message?.embeds[0]?.title).toBe(en.server.allServers);
     expect(list.message?.attachments).toEqual([]);
   });
 });
@@ -101,12 +107,12 @@ describe('the card of a server', () => {
     expect(embed?.title).toBe('Mirage \\*24/7\\*');
     expect(embed?.description).toBe('*CS2 \\| Mirage*');
     expect(embed?.fields?.slice(0, 6)).toEqual([
-      { name: 'Map', value: 'de\\_mirage', inline: true },
-      { name: 'Mode', value: 'Deathmatch', inline: true },
-      { name: 'Region', value: 'PL', inline: true },
-      { name: 'Players', value: '31/32 (97%)', inline: true },
-      { name: 'Server ping', value: '23 ms', inline: true },
-      { name: 'Address', value: '`203.0.113.5:27015`', inline: true },
+      { name: en.server.map, value: 'de\\_mirage', inline: true },
+      { name: en.server.mode, value: 'Deathmatch', inline: true },
+      { name: en.server.region, value: 'PL', inline: true },
+      { name: en.server.players, value: '31/32 (97%)', inline: true },
+      { name: en.server.ping, value: '23 ms', inline: true },
+      { name: en.server.address, value: '`203.0.113.5:27015`', inline: true },
     ]);
     expect(embed?.fields?.at(-1)?.value).toMatch(/^Updated <t:\d+:R>$/);
   });
@@ -140,19 +146,19 @@ describe('the card of a server', () => {
     );
     expect(JSON.stringify(embed)).not.toContain('Stale');
     expect(JSON.stringify(embed)).not.toContain('am_ramps');
-    expect(embed?.fields?.map(({ name }) => name)).not.toContain('Players');
-    expect(findButton(message, 'Players')?.disabled).toBe(true);
-    expect(findButton(message, 'Connect')).toBeUndefined();
+    expect(embed?.fields?.map(({ name }) => name)).not.toContain(en.server.players);
+    expect(findButton(message, en.buttons.players)?.disabled).toBe(true);
+    expect(findButton(message, en.buttons.connect)).toBeUndefined();
   });
 
   test('says so when the server tells no names, and when it was never polled', async () => {
     const retake = await fake.command('server', { name: 'retake' });
     expect(retake.message?.embeds[0]?.fields).toContainEqual({
       name: '1 player',
-      value: 'This server doesn’t share its player list.',
+      value: en.server.namesUnknown,
     });
     const fresh = await fake.command('server', { name: 'fresh' }, anActor(polish));
-    expect(fresh.message?.embeds[0]?.description).toBe('⚪ Jeszcze nie sprawdzono');
+    expect(fresh.message?.embeds[0]?.description).toBe(`⚪ ${pl.server.notPolled}`);
     expect(fresh.message?.attachments).toEqual([]);
   });
 
@@ -162,22 +168,20 @@ describe('the card of a server', () => {
     );
     const { message } = await fake.command('server', { name: '**nope** @here' }, anActor({ locale: 'pl' }));
     expect(isEphemeral(message)).toBe(true);
-    expect(message?.embeds[0]?.description).toBe(
-      'Nie ma serwera **\\*\\*nope\\*\\* \\@here**. Wybierz któryś z listy.',
-    );
+    expect(message?.embeds[0]?.description).toBe(pl.refusals.serverNotFound('\\*\\*nope\\*\\* \\@here'));
   });
 });
 
 describe('buttons of the card', () => {
   test('leads to its page and to our own address for playing, as Discord takes no steam://', async () => {
     const { message } = await fake.command('server', { name: 'mirage-24-7' });
-    expect(findButton(message, 'Connect')).toMatchObject({
+    expect(findButton(message, en.buttons.connect)).toMatchObject({
       style: 5,
       url: `${deps.publicUrl}/connect/mirage-24-7`,
     });
-    expect(findButton(message, 'Website')?.url).toBe(`${deps.publicUrl}/servers/mirage-24-7`);
+    expect(findButton(message, en.buttons.site)?.url).toBe(`${deps.publicUrl}/servers/mirage-24-7`);
     const list = await fake.command('server');
-    expect(findButton(list.message, 'Website')?.url).toBe(`${deps.publicUrl}/`);
+    expect(findButton(list.message, en.buttons.site)?.url).toBe(`${deps.publicUrl}/`);
   });
 
   test('Refresh shows the newest poll in the same message, for anyone, also after a restart', async () => {
@@ -189,7 +193,7 @@ describe('buttons of the card', () => {
       players: [{ name: 'Ewa', score: 7 }],
     });
     await harness.refreshServers();
-    const refresh = findButton(message, 'Refresh')?.custom_id ?? '';
+    const refresh = findButton(message, en.buttons.refresh)?.custom_id ?? '';
     const exchange = await fake.press(message, refresh, anActor());
     expect(exchange.callback).toBe(7);
     expect(exchange.message?.embeds[0]?.fields?.[0]).toMatchObject({ value: 'de\\_nuke' });
@@ -205,17 +209,17 @@ describe('buttons of the card', () => {
     await harness.refreshServers();
     const message = messageOf(await fake.command('server', { name: 'retake' }));
     const actor = anActor({ locale: 'pl' });
-    const first = await fake.click(message, 'Players', actor);
+    const first = await fake.click(message, en.buttons.players, actor);
     expect(isEphemeral(first.message)).toBe(true);
-    expect(first.message?.embeds[0]?.title).toBe('Gracze na serwerze Retake');
+    expect(first.message?.embeds[0]?.title).toBe(pl.server.playersOf('Retake'));
     expect(first.message?.embeds[0]?.description).toContain('`  40` N0\n');
     expect(first.message?.embeds[0]?.description).not.toContain('N32');
-    expect(findButton(first.message, 'Poprzednia')?.disabled).toBe(true);
+    expect(findButton(first.message, pl.buttons.previous)?.disabled).toBe(true);
     const page = messageOf(first);
-    const second = await fake.click(page, 'Następna', actor);
+    const second = await fake.click(page, pl.buttons.next, actor);
     expect(second.callback).toBe(7);
     expect(second.message?.embeds[0]?.description).toContain('N39');
-    expect(findButton(second.message, 'Następna')?.disabled).toBe(true);
+    expect(findButton(second.message, pl.buttons.next)?.disabled).toBe(true);
   });
 
   test('Players shows each of them on some page, whatever their names', async () => {
@@ -225,9 +229,9 @@ describe('buttons of the card', () => {
     await harness.refreshServers();
     const message = messageOf(await fake.command('server', { name: 'retake' }));
     const actor = anActor();
-    const first = messageOf(await fake.click(message, 'Players', actor));
+    const first = messageOf(await fake.click(message, en.buttons.players, actor));
     const shown = [first.embeds[0]?.description];
-    const second = await fake.click(first, 'Next', actor);
+    const second = await fake.click(first, en.buttons.next, actor);
     shown.push(second.message?.embeds[0]?.description);
     const listed = [...shown.join('\n').matchAll(/` (P\d+)\\_/g)].map(([, name]) => name);
     expect(listed).toEqual(Array.from({ length: 64 }, (_, number) => `P${number}`));

@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import type { SteamBans } from '../../../src/queries/steam-bans.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleRecords, RECORDS_NOW } from '../../support/bot/records.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 type Told = Partial<SteamBans> | undefined;
 let told: () => Promise<Told> = async () => undefined;
@@ -34,7 +37,7 @@ async function linesOf(locale: string): Promise<{ record: string | undefined; lo
 
 test("/ban-check and /lookup tell Steam's own bans in one line, in both languages", async () => {
   for (const [bans, english, polish] of [
-    [{}, 'no bans', 'brak banów'],
+    [{}, en.steamBans.none, pl.steamBans.none],
     [
       { vacBans: 1, daysSinceLastBan: 34 },
       '⚠️ 1 VAC ban (last one 34 days ago)',
@@ -42,11 +45,11 @@ test("/ban-check and /lookup tell Steam's own bans in one line, in both language
     ],
     [
       { vacBans: 2, gameBans: 5, daysSinceLastBan: 0, isCommunityBanned: true },
-      '⚠️ 2 VAC bans · 5 game bans · community ban (last one today)',
-      '⚠️ 2 bany VAC · 5 banów w grach · ban w społeczności Steam (ostatni dzisiaj)',
+      `⚠️ 2 VAC bans · 5 game bans · ${en.steamBans.community} (last one today)`,
+      `⚠️ 2 bany VAC · 5 banów w grach · ${pl.steamBans.community} (ostatni dzisiaj)`,
     ],
-    [{ isCommunityBanned: true }, '⚠️ community ban', '⚠️ ban w społeczności Steam'],
-    [undefined, 'not known right now', 'chwilowo nieznane'],
+    [{ isCommunityBanned: true }, `⚠️ ${en.steamBans.community}`, `⚠️ ${pl.steamBans.community}`],
+    [undefined, en.steamBans.unknown, pl.steamBans.unknown],
   ] as const) {
     told = async () => bans;
     expect(await linesOf('en-GB')).toEqual({ record: `**Steam:** ${english}`, lookup: english });
@@ -60,8 +63,8 @@ test('a response waits a moment for Steam, and never fails without it', async ()
   for (const trouble of [fail, hang]) {
     told = trouble;
     expect(await linesOf('en-GB')).toEqual({
-      record: '**Steam:** not known right now',
-      lookup: 'not known right now',
+      record: en.steamBans.line(en.steamBans.unknown),
+      lookup: en.steamBans.unknown,
     });
   }
 });

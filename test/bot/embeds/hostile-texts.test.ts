@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
@@ -6,6 +7,8 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { findButton } from '../../support/discord/messages.ts';
+
+const { pl } = BOT_TEXTS;
 
 /** Characters whose escaping doubles the length, and characters that people put into names. */
 const HOSTILE = [
@@ -51,7 +54,7 @@ test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (te
     await fake.command('lookup', { steamid: aSteamId(1) }, moderator),
   ];
   const [, card] = exchanges;
-  const players = findButton(card?.message, 'Gracze')?.custom_id ?? '';
+  const players = findButton(card?.message, pl.buttons.players)?.custom_id ?? '';
   if (card?.message) exchanges.push(await fake.press(card.message, players, moderator));
   expect(exchanges.flatMap(({ refusals }) => refusals)).toEqual([]);
   expect(exchanges.every(({ callback }) => callback !== undefined)).toBe(true);

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { FORMER_ADMIN } from '../../../src/domain/penalty.ts';
@@ -7,6 +8,8 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
 const { fake, db } = harness;
@@ -46,16 +49,16 @@ async function linesOf(actor = moderator): Promise<string[]> {
 test('a mute that counts the time online is not called permanent', async () => {
   await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
   const lines = await linesOf();
-  expect(lines[0]).toBe('### ⚠️ Mute · 1 hour of playing time: Spam');
+  expect(lines[0]).toBe(`### ⚠️ ${en.record.types.mute} · ${en.record.onlineTime('1 hour')}: Spam`);
   expect(lines[1]).toMatch(/^-# \[#\d+\]\(.*\) · 1 hour · /);
   expect((await linesOf({ ...moderator, locale: 'pl' }))[0]).toBe(
-    '### ⚠️ Wyciszenie głosu · 1 godzina gry: Spam',
+    `### ⚠️ ${pl.record.types.mute} · ${pl.record.onlineTime('1 godzina')}: Spam`,
   );
 });
 
 test('a permanent mute comes before one that counts the time online', async () => {
   await insertPenalties(db, [{ type: 'mute', reason: 'For ever', createdAt }, MUTE_BY_ONLINE_TIME]);
-  expect((await linesOf())[0]).toBe('### ⚠️ Muted permanently: For ever');
+  expect((await linesOf())[0]).toBe(`### ⚠️ ${en.record.inForce.mute.permanently}: For ever`);
 });
 
 test('a feed does not say of such a mute that it never ends', async () => {
@@ -63,8 +66,14 @@ test('a feed does not say of such a mute that it never ends', async () => {
   await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
   await settleFeeds(harness);
   const fields = feed.messages()[0]?.embeds[0]?.fields ?? [];
-  expect(fields.map(({ name }) => name)).toEqual(['Player', 'Duration', 'Issued', 'Admin', 'Server']);
-  expect(fields[1]?.value).toBe('1 hour of playing time');
+  expect(fields.map(({ name }) => name)).toEqual([
+    en.feed.player,
+    en.record.duration,
+    en.record.issued,
+    en.record.admin,
+    en.record.server,
+  ]);
+  expect(fields[1]?.value).toBe(en.record.onlineTime('1 hour'));
 });
 
 test('a penalty that is over does not expire in the future', async () => {
@@ -72,7 +81,7 @@ test('a penalty that is over does not expire in the future', async () => {
   await insertPenalties(db, [LIFTED_WARNING]);
   expect((await linesOf())[1]).toBe('⚪ Warning: Rude – expired');
   await settleFeeds(harness);
-  expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain('Ended');
+  expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain(en.record.ended);
 });
 
 test('a ban leads, however many warnings have been active since', async () => {
@@ -81,7 +90,7 @@ test('a ban leads, however many warnings have been active since', async () => {
     { type: 'ban', reason: 'Wallhack', createdAt: new Date(createdAt.getTime() - HOUR_MS) },
     ...Array.from({ length: 60 }, () => warning),
   ]);
-  expect((await linesOf())[0]).toBe('### ⛔ Banned permanently: Wallhack');
+  expect((await linesOf())[0]).toBe(`### ⛔ ${en.record.inForce.ban.permanently}: Wallhack`);
 });
 
 test('an erased admin is named in the language of the reader', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq, inArray } from 'drizzle-orm';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
@@ -10,6 +11,8 @@ import { changePenalty, createFeedStarter, insertMany, settleFeeds } from '../..
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
 const { fake, db, bot } = harness;
@@ -54,12 +57,12 @@ describe('a feed of penalties', () => {
         components: [
           {
             components: [
-              { label: 'Penalties', custom_id: `record.open:${aSteamId(1)}` },
+              { label: en.buttons.record, custom_id: `record.open:${aSteamId(1)}` },
               {
-                label: 'Website',
+                label: en.buttons.site,
                 url: `https://play.example.org/account/moderation/users/${aSteamId(1)}`,
               },
-              { label: 'Steam profile', url: `https://steamcommunity.com/profiles/${aSteamId(1)}` },
+              { label: en.buttons.profile, url: `https://steamcommunity.com/profiles/${aSteamId(1)}` },
             ],
           },
         ],
@@ -71,9 +74,9 @@ describe('a feed of penalties', () => {
         color: 0xed4245,
         description: '**Reason:** \\`wall\\` \\<\\@&1\\>',
         fields: [
-          { name: 'Player', value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
-          { name: 'Duration', value: '1 hour, 30 minutes', inline: true },
-          { name: 'Issued', value: `<t:${at}:f> (<t:${at}:R>)`, inline: true },
+          { name: en.feed.player, value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
+          { name: en.record.duration, value: '1 hour, 30 minutes', inline: true },
+          { name: en.record.issued, value: `<t:${at}:f> (<t:${at}:R>)`, inline: true },
           { name: 'Ends', value: `<t:${at + 5400}:f> (<t:${at + 5400}:R>)`, inline: true },
           { name: 'Admin', value: 'Ala', inline: true },
           { name: 'Server', value: 'Mirage \\*24/7\\*', inline: true },
@@ -91,19 +94,19 @@ describe('a feed of penalties', () => {
     ]);
     await settle();
     expect(feed.messages().map(({ content }) => content)).toEqual([
-      '⚠️ Gracz bez nicku · wyciszenie głosu na stałe',
-      '⛔ nieznany gracz · ban na 1 godzinę i 1 minutę',
+      `⚠️ ${pl.user.unnamed} · wyciszenie głosu na stałe`,
+      `⛔ ${pl.feed.unknownPlayer} · ban na 1 godzinę i 1 minutę`,
     ]);
     expect(feed.messages()[1]?.embeds[0]?.fields?.[0]).toMatchObject({
-      name: 'Gracz',
-      value: 'nieznany gracz',
+      name: pl.feed.player,
+      value: pl.feed.unknownPlayer,
     });
     expect(feed.messages()[1]?.components).toEqual([]);
     expect(feed.messages()[0]?.embeds[0]).toMatchObject({
       title: expect.stringMatching(/^🔴 Wyciszenie głosu #\d+ · aktywne$/u),
       fields: [
-        { name: 'Gracz', value: `Gracz bez nicku\n\`${aSteamId(5)}\`` },
-        { name: 'Czas trwania', value: 'na stałe' },
+        { name: pl.feed.player, value: `${pl.user.unnamed}\n\`${aSteamId(5)}\`` },
+        { name: pl.record.duration, value: pl.record.permanent },
         {},
         {},
         {},
@@ -155,7 +158,12 @@ describe('a message is edited', () => {
     const set = (id: number | undefined, values: Parameters<typeof changePenalty>[2]) =>
       changePenalty(db, id === undefined ? undefined : { id }, values);
     await set(changed, { reason: 'Another reason' });
-    await set(lifted, { status: 'UNBANNED', liftedAt: now(), liftedByName: 'Ola', liftReason: 'Appeal' });
+    await set(lifted, {
+      status: 'UNBANNED',
+      liftedAt: now(),
+      liftedByName: 'Ola',
+      liftReason: 'Appeal',
+    });
     await set(expired, { endsAt: new Date(now().getTime() - 1000) });
     await recordExpiredPenalties(db, new Date());
     await set(gone, { goneAt: now() });

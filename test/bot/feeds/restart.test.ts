@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
@@ -6,6 +7,10 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { createFeedStarter, insertMany, settleFeeds } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en } = BOT_TEXTS;
+const down = (name: string) => `🔴 ${en.feed.one.down(name, 0)}`;
+const up = (name: string) => `🟢 ${en.feed.one.up(name, 0)}`;
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50, drainMs: 300 } } });
 const { fake, db } = harness;
@@ -91,7 +96,7 @@ test('what happened to servers while the bot was away is posted once', async () 
   await start();
   await waitFor(() => feed.messages().length === 2);
   await bot.wakeFeeds();
-  expect(feed.titles()).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);
+  expect(feed.titles()).toEqual([down('Retake'), up('Retake')]);
 });
 
 test('two processes at once, as while the leader changes, post what happens to a server once', async () => {
@@ -107,7 +112,7 @@ test('two processes at once, as while the leader changes, post what happens to a
     await Promise.all([bot.wakeFeeds(), twin.wakeFeeds()]);
   }
   await twin.stop();
-  expect(feed.titles()).toEqual(['🔴 Arena is offline', '🟢 Arena is back online', '👥 9 players on Arena']);
+  expect(feed.titles()).toEqual([down('Arena'), up('Arena'), '👥 9 players on Arena']);
 });
 
 test('posts the events still stored after an outage of more than 30 days as one summary', async () => {

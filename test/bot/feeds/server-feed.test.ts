@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { compareServer } from '../../../bot/feeds/server-feed.ts';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
@@ -11,6 +12,10 @@ import { createFeedStarter } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en } = BOT_TEXTS;
+const down = (name: string) => `🔴 ${en.feed.one.down(name, 0)}`;
+const up = (name: string) => `🟢 ${en.feed.one.up(name, 0)}`;
 
 let now = new Date();
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 }, now: () => now } });
@@ -54,7 +59,7 @@ describe('a feed of servers', () => {
     await pollAs(id, 'missed', 'missed', 'missed');
     expect(feed.messages()).toMatchObject([
       {
-        content: '🔴 Mirage is offline',
+        content: down('Mirage'),
         allowedMentions: { parse: [] },
         embeds: [{ description: expect.stringMatching(/^Last seen <t:/) }],
       },
@@ -62,14 +67,14 @@ describe('a feed of servers', () => {
     await pollAs(id, 5, 5);
     expect(feed.messages().slice(1)).toMatchObject([
       {
-        content: '🟢 Mirage is back online',
+        content: up('Mirage'),
         mention_roles: [],
         embeds: [{ description: 'de\\_mirage · 5/32' }],
         components: [
           {
             components: [
-              { label: 'Connect', url: 'https://play.example.org/connect/mirage' },
-              { label: 'Website', url: 'https://play.example.org/servers/mirage' },
+              { label: en.buttons.connect, url: 'https://play.example.org/connect/mirage' },
+              { label: en.buttons.site, url: 'https://play.example.org/servers/mirage' },
             ],
           },
         ],
@@ -85,7 +90,7 @@ describe('a feed of servers', () => {
     await settle();
     expect(feed.messages()).toEqual([]);
     await pollAs(fresh, 'missed', 'missed');
-    expect(feed.titles()).toEqual(['🔴 New is offline']);
+    expect(feed.titles()).toEqual([down('New')]);
   });
 
   test('keeps to its server, and posts several at once in one message, in Polish', async () => {
@@ -102,7 +107,7 @@ describe('a feed of servers', () => {
       expect.stringContaining('**Beta**'),
       expect.stringContaining('**Gamma**'),
     ]);
-    expect(one.titles()).toEqual(['🔴 Beta is offline']);
+    expect(one.titles()).toEqual([down('Beta')]);
   });
 
   test('keeps pending changes when its settings change, unless it no longer covers the server', async () => {
@@ -120,7 +125,7 @@ describe('a feed of servers', () => {
     await settle();
     fake.clearFaults();
     await waitFor(() => feed.messages().length > 0);
-    expect(feed.titles()).toEqual(['🔴 Alpha is offline']);
+    expect(feed.titles()).toEqual([down('Alpha')]);
   });
 });
 
@@ -140,9 +145,9 @@ describe('the patience of a feed', () => {
     expect(feed.messages()).toEqual([]);
     minutesLater(0.1);
     await settle();
-    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
+    expect(feed.titles()).toEqual([down('Mirage')]);
     await pollAs(id, 1);
-    expect(feed.titles().slice(1)).toEqual(['🟢 Mirage is back online']);
+    expect(feed.titles().slice(1)).toEqual([up('Mirage')]);
   });
 
   test('says nothing of a server that is back in time, and calls nobody to it again', async () => {
@@ -160,7 +165,7 @@ describe('the patience of a feed', () => {
     expect(feed.messages()).toEqual([]);
     minutesLater(1);
     await settle();
-    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
+    expect(feed.titles()).toEqual([down('Mirage')]);
   });
 
   test('a server is posted as offline although the clock ran ahead by hours', async () => {
@@ -170,7 +175,7 @@ describe('the patience of a feed', () => {
     await pollAs(id, 'missed', 'missed');
     minutesLater(-600);
     await settle();
-    expect(feed.titles()).toEqual(['🔴 Mirage is offline']);
+    expect(feed.titles()).toEqual([down('Mirage')]);
   });
 });
 
@@ -196,7 +201,7 @@ describe('after an outage of Discord', () => {
 
   test('nobody is called to a server that is down', async () => {
     const feed = await missNews(10, 'missed', 'missed');
-    expect(feed.titles()).toEqual(['🔴 Retake is offline']);
+    expect(feed.titles()).toEqual([down('Retake')]);
     expect(feed.messages()[0]?.mention_roles).toEqual([]);
   });
 
@@ -206,7 +211,7 @@ describe('after an outage of Discord', () => {
   });
 
   test('a server that is back by then is not posted as offline', async () => {
-    expect((await missNews('missed', 'missed', 5)).titles()).toEqual(['🟢 Retake is back online']);
+    expect((await missNews('missed', 'missed', 5)).titles()).toEqual([up('Retake')]);
   });
 });
 
@@ -257,7 +262,7 @@ describe('players', () => {
     // A server that goes down meanwhile is posted as always.
     now = new Date('2026-11-21T18:00:00Z');
     expect(await told('missed', 'missed', 20)).toBe(5);
-    expect(feed.titles().slice(3)).toEqual(['🔴 Retake is offline', '🟢 Retake is back online']);
+    expect(feed.titles().slice(3)).toEqual([down('Retake'), up('Retake')]);
   });
 
   test('announces players at most once an hour even if the settings change, and only when they reach a new number', async () => {

@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en } = BOT_TEXTS;
 
 test('a refusal after a public deferral comes without links that Discord rejects', async () => {
   const { fake, connect, outcomes } = await startTestBot({
@@ -15,5 +18,5 @@ test('a refusal after a public deferral comes without links that Discord rejects
   expect(outcomes).toEqual(['refused']);
   const [notice] = exchange.followUps;
   expect(isEphemeral(notice)).toBe(true);
-  expect(notice?.embeds[0]?.description).toContain('not linked');
+  expect(notice?.embeds[0]?.description).toContain(en.refusals.notLinkedYourself);
 });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Bot, BotDeps } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany } from '../../support/bot/feeds.ts';
 import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
@@ -9,6 +10,8 @@ import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
+
+const { en } = BOT_TEXTS;
 
 /** An option whose player is looked up at Steam, slower or broken on demand, as the history is. */
 const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
@@ -49,7 +52,7 @@ describe('a slow response', () => {
     expect(isEphemeral(shown.message)).toBe(false);
     await waitFor(() => shown.message?.embeds[0]?.title === 'One');
     const message = messageOf(shown);
-    const refreshed = await fake.click(message, 'Refresh', moderator);
+    const refreshed = await fake.click(message, en.buttons.refresh, moderator);
     expect(refreshed.callback).toBe(6);
     await waitFor(() => message.edited_timestamp !== null);
     behaviour.delayMs = 0;
@@ -93,7 +96,7 @@ describe('a failure', () => {
     const message = messageOf(await fake.command('ban-check', {}, moderator));
     const before = JSON.stringify(message.embeds);
     await db.execute('alter table penalties rename to penalties_elsewhere');
-    const pressed = await fake.click(message, 'Next', moderator);
+    const pressed = await fake.click(message, en.buttons.next, moderator);
     await db.execute('alter table penalties_elsewhere rename to penalties');
     expect(JSON.stringify(message.embeds)).toBe(before);
     expect(pressed.callback).toBe(4);
@@ -158,11 +161,11 @@ describe('a response that Discord does not accept', () => {
     await withBot({ publicUrl: 'http://localhost:3000' }, async () => {
       const { message, refusals } = await fake.command('server', { name: 'one' });
       expect(refusals).toEqual([]);
-      expect(findButton(message, 'Refresh')).toBeDefined();
-      expect(findButton(message, 'Connect')).toBeUndefined();
+      expect(findButton(message, en.buttons.refresh)).toBeDefined();
+      expect(findButton(message, en.buttons.connect)).toBeUndefined();
       const moderator = anActor({ isModerator: true });
       const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
-      expect(findButton(lookup.message, 'Steam profile')).toBeDefined();
+      expect(findButton(lookup.message, en.buttons.profile)).toBeDefined();
     });
   });
 });
@@ -214,12 +217,16 @@ describe('many at once', () => {
     withBot({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) }, async () => {
       const actor = anActor({ locale: 'pl' });
       for (let turn = 0; turn < 3; turn++)
-        expect((await fake.command('server', {}, actor)).message?.embeds[0]?.title).toBe('Servers');
+        expect((await fake.command('server', {}, actor)).message?.embeds[0]?.title).toBe(
+          en.server.allServers,
+        );
       const { message } = await fake.command('server', {}, actor);
       expect(isEphemeral(message)).toBe(true);
       expect(message?.embeds[0]?.description).toMatch(/^Nie tak szybko\. Spróbuj ponownie <t:\d+:R>\.$/);
       expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
-      expect((await fake.command('server', {}, anActor())).message?.embeds[0]?.title).toBe('Servers');
+      expect((await fake.command('server', {}, anActor())).message?.embeds[0]?.title).toBe(
+        en.server.allServers,
+      );
     }));
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
 import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
@@ -10,6 +11,8 @@ import { messageOf } from '../../support/discord/exchange.ts';
 import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const INTERVAL_MS = 300;
 const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
@@ -35,13 +38,13 @@ async function restart(...overrides: Parameters<typeof harness.startNext>): Prom
 describe('a live status message', () => {
   test('a live status message is posted in the language of the guild, and stored', async () => {
     const { exchange, posted } = await pin();
-    expect(exchange.message?.embeds[0]?.description).toContain('updates automatically');
+    expect(exchange.message?.embeds[0]?.description).toContain(en.refusals.pinned);
     expect(posted?.embeds[0]).toMatchObject({
       title: 'Live',
-      footer: { text: 'Aktualizuje się automatycznie' },
+      footer: { text: pl.server.live },
     });
     expect(posted?.allowedMentions).toEqual({ parse: [] });
-    expect(findButton(posted, 'Dołącz')?.url).toBe('https://play.example.org/connect/live');
+    expect(findButton(posted, pl.buttons.connect)?.url).toBe('https://play.example.org/connect/live');
     const [row] = await rows();
     expect(row).toMatchObject({
       messageId: posted?.id,
@@ -86,7 +89,10 @@ describe('a live status message', () => {
 
   test('shows all servers when pinned from the list', async () => {
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' }, '');
-    expect(posted?.embeds[0]).toMatchObject({ title: 'Servers', footer: { text: 'Updates automatically' } });
+    expect(posted?.embeds[0]).toMatchObject({
+      title: en.server.allServers,
+      footer: { text: en.server.live },
+    });
     const players = await addPlayer();
     await waitFor(
       () => fake.messages.get(posted?.id ?? '')?.embeds[0]?.description?.includes(`${players}/32`) ?? false,
@@ -163,7 +169,7 @@ describe('a live status message', () => {
     await harness.refreshServers();
     await restart();
     const shown = () => fake.messages.get(posted?.id ?? '')?.embeds[0];
-    await waitFor(() => shown()?.description?.includes('no longer listed'));
+    await waitFor(() => shown()?.description?.includes(en.server.noLongerListed));
     expect(shown()?.footer).toBeUndefined();
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === posted?.id));
   });
@@ -171,11 +177,11 @@ describe('a live status message', () => {
   test('a double click posts one live status message, and a click after it was deleted another', async () => {
     const actor = { ...moderator, guildLocale: 'en-US', channelId: '910000000000000079' };
     const message = messageOf(await fake.command('server', { name: 'live' }, actor));
-    const press = () => fake.click(message, 'Pin live status here', actor);
+    const press = () => fake.click(message, en.buttons.pin, actor);
     const posted = () => fake.messagesIn(actor.channelId).filter(({ type }) => type === 0);
     const presses = await Promise.all([press(), press()]);
     for (const { message } of presses) {
-      expect(message?.embeds[0]?.description).toContain('updates automatically');
+      expect(message?.embeds[0]?.description).toContain(en.refusals.pinned);
     }
     expect(posted()).toHaveLength(1);
     fake.messages.delete(posted()[0]?.id ?? '');
@@ -229,9 +235,7 @@ describe('a live status message', () => {
     await waitFor(async () => !(await rows()).some(({ messageId }) => messageId === id));
     expect(edits(id).filter(({ status }) => status === 403)).toHaveLength(9);
     const [told] = fake.directMessagesTo(moderator.user.id);
-    expect(told?.embeds[0]?.description).toStartWith(
-      `Stan na żywo, który przypięto na kanale <#${moderator.channelId}>, już się nie aktualizuje`,
-    );
+    expect(told?.embeds[0]?.description).toStartWith(pl.server.updatesForbidden(`<#${moderator.channelId}>`));
   });
 
   test('ends in a thread that was archived and locked, which the bot may not open', async () => {
@@ -291,21 +295,21 @@ describe('a live status message', () => {
 
   test('no live status message is posted where the bot may not write', async () => {
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
-    expect(exchange.message?.embeds[0]?.description).toContain('Nie mogę tu pisać.');
+    expect(exchange.message?.embeds[0]?.description).toContain(pl.refusals.cannotPost);
     expect(posted).toBeUndefined();
     // The permissions in the interaction may be out of date: Discord's response decides.
     for (const response of [refuse(403, 50_013), refuse(400, 50_008), refuse(400, 160_005)]) {
       fake.fail({ matches: /^POST \/channels/, response });
       const refused = await pin({ ...moderator, guildLocale: 'en-US' });
-      expect(refused.exchange.message?.embeds[0]?.description).toContain('I can’t post here.');
+      expect(refused.exchange.message?.embeds[0]?.description).toContain(en.refusals.cannotPost);
     }
   });
 
   test('a live status message leaves out a link that Discord refuses (localhost)', async () => {
     await restart({ publicUrl: 'http://localhost:3000' });
     const { posted } = await pin({ ...moderator, guildLocale: 'en-US' });
-    expect(findButton(posted, 'Players')).toBeDefined();
-    expect(findButton(posted, 'Connect')).toBeUndefined();
+    expect(findButton(posted, en.buttons.players)).toBeDefined();
+    expect(findButton(posted, en.buttons.connect)).toBeUndefined();
   });
 
   test('leaves its edits to the next bot when its own stops while Discord slows it down', async () => {

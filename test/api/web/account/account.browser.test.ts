@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -12,6 +13,8 @@ import {
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { url, db } = await createTestDatabase();
 
@@ -82,7 +85,7 @@ describeInChromium('the account page in Chromium', () => {
     expect(await page.textContent('dialog[open]')).toContain('My website');
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog[open]', { state: 'detached' });
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Revoke');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe(en.tokens.revoke);
     expect(await callApi(token)).toBe(200);
 
     await page.keyboard.press('Enter');
@@ -92,7 +95,7 @@ describeInChromium('the account page in Chromium', () => {
     expect(await callApi(token)).toBe(401);
 
     await page.click('#sessions form[action="/account/sign-out"] button');
-    await page.waitForSelector('text=Sign in through Steam');
+    await page.waitForSelector(`text=${en.signIn.button}`);
     expect(complaints).toEqual([]);
     await context.close();
   });

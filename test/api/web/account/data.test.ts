@@ -11,6 +11,8 @@ import { waitFor } from '../../../support/wait.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
+const { en } = PAGE_TEXTS;
+
 const { db, site, startSite, player, signedIn } = await openMemberSite();
 
 async function countExports(): Promise<number> {
@@ -87,7 +89,7 @@ describe('the download of own data', () => {
       await erasing;
       const page = await downloading;
       expect([page?.status, page?.headers.get('content-disposition')]).toEqual([404, null]);
-      expect(page?.text).toContain('<h1 id="error">Page not found</h1>');
+      expect(page?.text).toContain(`<h1 id="error">${en.errors.titles.notFound}</h1>`);
       expect(await countExports()).toBe(0);
     },
   );

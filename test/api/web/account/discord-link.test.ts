@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../../src/queries/users/users.ts';
@@ -7,6 +8,8 @@ import { aSteamId } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const discord = startDiscordOAuthProvider();
 /** The address of each attempt, and how many are allowed. */
@@ -41,7 +44,7 @@ describe('linking Discord', () => {
   test('stores id, username and avatar hash, and no token', async () => {
     const page = await link();
     expect([page.status, page.location]).toEqual([303, '/account#discord']);
-    expect((await browser.follow(page)).text).toContain('Your Discord account is linked.');
+    expect((await browser.follow(page)).text).toContain(en.notices['discord-linked']);
     expect(await userOf()).toMatchObject({
       discordId: `80351110224678${lastPlayer}`,
       discordUsername: `nelly${lastPlayer}`,
@@ -75,7 +78,7 @@ describe('linking Discord', () => {
     const other = await signedIn(500 + lastPlayer);
     const page = await link(other);
     expect(page.status).toBe(409);
-    expect(page.text).toContain('already linked to another player');
+    expect(page.text).toContain(en.errors['discord-linked-elsewhere']);
     expect((await userOf()).discordId).toBe(discord.account.id);
     expect((await userOf(500 + lastPlayer)).discordId).toBeNull();
     expect(discord.liveTokens.size).toBe(0);
@@ -96,7 +99,7 @@ describe('linking Discord', () => {
       discord.account = { ...discord.account, id };
       const page = await link();
       expect([id, page.status]).toEqual([id, 400]);
-      expect(page.text).toContain('nothing was linked');
+      expect(page.text).toContain(en.errors['link-refused']);
     }
     expect((await userOf()).discordId).toBeNull();
     expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
@@ -138,7 +141,7 @@ describe('linking Discord', () => {
   test('cancelling at Discord leaves the account without a link', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());
-    expect(page.text).toContain('You cancelled linking your Discord account');
+    expect(page.text).toContain(en.notices['link-cancelled']);
     expect((await userOf()).discordId).toBeNull();
   });
 
@@ -155,7 +158,7 @@ describe('linking Discord', () => {
     await signIn(victim);
     const page = await victim.follow(back);
     expect(page.status).toBe(400);
-    expect(page.text).toContain('nothing was linked');
+    expect(page.text).toContain(en.errors['link-refused']);
     expect((await userOf(600 + lastPlayer)).discordId).toBeNull();
   });
 
@@ -168,20 +171,20 @@ describe('linking Discord', () => {
     discord.conduct = 'fails';
     const page = await link();
     expect(page.status).toBe(503);
-    expect(page.text).toContain('Discord is not responding');
+    expect(page.text).toContain(en.errors['discord-unavailable']);
   });
 
   test('linking is not offered when it is not set up, and an older link is still shown', async () => {
     const visitor = openBrowser(startSite({}).origin);
     const { text } = await signIn(visitor);
     expect(text).not.toContain('/account/discord/link');
-    expect(text).toContain('Linking is not available on this site yet.');
+    expect(text).toContain(en.discord.notSetUp);
     expect((await visitor.post('/account/discord/link')).status).toBe(404);
     const { id } = await userOf();
     await db.update(users).set({ discordId: '42', discordUsername: 'by-cli' }).where(eq(users.id, id));
     const linked = (await visitor.get('/account')).text;
     expect(linked).toContain('by-cli');
-    expect(linked).not.toContain('Linking is not available');
+    expect(linked).not.toContain(en.discord.notSetUp);
     expect(linked).toContain('Only the operator of this site can link you again.');
   });
 });
@@ -189,7 +192,7 @@ describe('linking Discord', () => {
 describe('unlinking Discord', () => {
   test('asks first, then forgets the account', async () => {
     await link();
-    expect((await browser.get('/account')).text).toContain('Unlink Discord?');
+    expect((await browser.get('/account')).text).toContain(en.discord.unlinkTitle);
     const page = await browser.post('/account/discord/unlink');
     expect([page.status, page.location]).toEqual([303, '/account#discord']);
     expect(await userOf()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });

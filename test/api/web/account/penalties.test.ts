@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const { db, site, startSite, player, signedIn } = await openMemberSite();
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -46,12 +49,12 @@ describe('the member’s own penalties', () => {
     const removeSounds = async () => {};
     await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
     const english = await readCard();
-    expect(english).toContain('Admin Former admin Server');
-    expect(english).toContain('Lifted now by Former admin');
+    expect(english).toContain(`Admin ${en.penalties.formerAdmin} Server`);
+    expect(english).toContain(`Lifted now by ${en.penalties.formerAdmin}`);
     const polish = await readCard('/account', 'pl');
     expect(polish).toContain('Admin Były admin Serwer');
     expect(polish).toContain('zdjęty teraz przez Były admin');
-    expect(polish).toContain('Admin Former admin Serwer');
+    expect(polish).toContain(`Admin ${en.penalties.formerAdmin} Serwer`);
   });
 
   test('name the console that lifted one in the language of the page', async () => {
@@ -62,7 +65,7 @@ describe('the member’s own penalties', () => {
   });
 
   test('a player without penalties reads that they have none', async () => {
-    expect(await readCard()).toBe('Your penalties No penalties.');
+    expect(await readCard()).toBe(`${en.penalties.own} ${en.penalties.clean}`);
   });
 
   test('penalties start with those in force: until when, why, by whom and where', async () => {
@@ -86,21 +89,21 @@ describe('the member’s own penalties', () => {
       { playerSteamId: aSteamId(800), reason: 'of somebody else' },
     ]);
     expect(await readCard()).toBe(
-      'Your penalties 2 penalties ' +
-        'Chat muted permanently Reason No reason given Admin Console Server No server Issued now ' +
+      `${en.penalties.own} 2 penalties ` +
+        `Chat muted permanently Reason ${en.penalties.noReason} Admin Console Server No server Issued now ` +
         'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Admin Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
-        'Blokada czatu na stałe Powód Nie podano powodu Admin Konsola Serwer Bez serwera Nałożono teraz ' +
-        'Ban do 27 listopada 2026 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 Czas trwania 7 dni Nałożono dzień temu',
+        `${pl.penalties.inForce.gag} na stałe Powód ${pl.penalties.noReason} Admin Konsola Serwer Bez serwera Nałożono teraz ` +
+        `Ban do 27 listopada 2026 12:00 UTC ( za 6 dni ) Powód Wallhack Admin Ala Serwer Only Mirage #1 ${pl.penalties.columns.duration} 7 dni Nałożono dzień temu`,
     );
   });
 
   test('name a server that is gone by its number, not as no server', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId, serverId: 9001, createdAt: NOW }]);
     expect(await readCard()).toContain('Server #9001 Issued now');
-    expect(await readCard()).not.toContain('No server');
+    expect(await readCard()).not.toContain(en.penalties.noServer);
   });
 
   test('penalties end with what has ended, expired by the clock or lifted', async () => {
@@ -123,7 +126,7 @@ describe('the member’s own penalties', () => {
       },
     ]);
     expect(await readCard()).toBe(
-      'Your penalties 2 penalties No active penalties. Ended penalties ' +
+      `${en.penalties.own} 2 penalties ${en.penalties.noneActive} ${en.penalties.ended} ` +
         'Penalty Reason Admin Server Issued Ended ' +
         'Mute 1 hour Spam Ala No server 20 days ago Expired 1 hour ago ' +
         'Ban permanent Wallhack Ala No server 30 days ago Lifted 10 days ago by Ola (“a mistake”)',
@@ -134,7 +137,9 @@ describe('the member’s own penalties', () => {
     const mute = { type: 'mute', durationMinutes: 60, endsAt: null, reason: 'Spam' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: player.steamId, createdAt: NOW }]);
     expect(await readCard()).toContain('Voice muted for 1 hour of playing time Reason Spam');
-    expect(await readCard('/account', 'pl')).toContain('Wyciszenie głosu na 1 godzinę gry Powód Spam');
+    expect(await readCard('/account', 'pl')).toContain(
+      `${pl.penalties.inForce.mute} na 1 godzinę gry Powód Spam`,
+    );
   });
 
   test('penalties that are over early, as lifted warnings of CS2-SimpleAdmin, do not expire in the future', async () => {
@@ -181,6 +186,6 @@ describe('APPEAL_URL', () => {
 
   test('penalties have no link to appeals without APPEAL_URL', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId }]);
-    expect(await readCard()).not.toContain('Appeal');
+    expect(await readCard()).not.toContain(en.penalties.appeal);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
@@ -11,6 +12,8 @@ import {
 } from '../../../support/database/builders.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();
 const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;
@@ -50,9 +53,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     expect(await repeat(browser, `/account/tokens/${id}/revoke`)).toEqual(
       Array(3).fill('303 /account#tokens'),
     );
-    expect(await readNotice(browser, '/account#tokens')).toBe(
-      'Token revoked. It stopped working immediately.',
-    );
+    expect(await readNotice(browser, '/account#tokens')).toBe(en.notices['token-revoked']);
     expect(await countEntries('token.revoked')).toBe(1);
   });
 
@@ -60,7 +61,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     const { browser } = visit;
     await insertReadySound('old.mp3');
     expect(await repeat(browser, '/account/roundsound/delete')).toEqual(Array(3).fill('303 /account#sound'));
-    expect(await readNotice(browser, '/account#sound')).toBe('There is no sound left to delete.');
+    expect(await readNotice(browser, '/account#sound')).toBe(en.notices['sound-already-removed']);
     expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
     expect(await countEntries('sound.removed')).toBe(1);
   });
@@ -69,7 +70,7 @@ describe('a member who repeats a form ends where the first request did', () => {
     const { browser } = visit;
     await db.update(users).set({ discordId: '80351110224678912' }).where(eq(users.steamId64, PLAYER));
     expect(await repeat(browser, '/account/discord/unlink')).toEqual(Array(3).fill('303 /account#discord'));
-    expect(await readNotice(browser, '/account#discord')).toBe('Your Discord account is no longer linked.');
+    expect(await readNotice(browser, '/account#discord')).toBe(en.notices['discord-unlinked']);
     expect(await countEntries('discord.unlinked')).toBe(1);
   });
 
@@ -83,7 +84,7 @@ describe('a member who repeats a form ends where the first request did', () => {
       for (const [name, value] of cookies) browser.cookies.set(name, value);
       const again = await browser.post('/account/sign-out');
       expect([again.status, again.location]).toEqual([303, '/account']);
-      expect(await readNotice(browser, '/account')).toBe('You have been signed out.');
+      expect(await readNotice(browser, '/account')).toBe(en.notices['signed-out']);
     }
   });
 });
@@ -93,9 +94,7 @@ describe('a moderator who repeats a form ends where the first request did', () =
     const admin = await openAdmin();
     const path = `${PLAYER_PAGE}/tokens/${await createTokenOf(PLAYER)}/revoke`;
     expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${PLAYER_PAGE}#tokens`));
-    expect(await readNotice(admin, `${PLAYER_PAGE}#tokens`)).toBe(
-      'Token revoked. It stopped working immediately.',
-    );
+    expect(await readNotice(admin, `${PLAYER_PAGE}#tokens`)).toBe(en.notices['token-revoked']);
     expect(await countEntries('token.revoked')).toBe(1);
   });
 
@@ -117,7 +116,7 @@ describe('a moderator who repeats a form ends where the first request did', () =
     await insertReadySound('rude.mp3');
     const admin = await openAdmin();
     expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${back}`));
-    expect(await readNotice(admin, back)).toBe('There is no sound left to delete.');
+    expect(await readNotice(admin, back)).toBe(en.notices['sound-already-removed']);
     expect(await countEntries('sound.removed')).toBe(1);
     expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
   });

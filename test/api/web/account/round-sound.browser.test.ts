@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { anAudio, musicLike, sequence, silence, toWav } from '../../../support/audio/audio.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -16,6 +17,8 @@ import {
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, url, connection } = await createTestDatabase();
 
@@ -105,9 +108,9 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     const player = aSteamId(11);
     const { context, page, complaints } = await open(player);
     await takePicture(page, 'none');
-    expect(await page.textContent('[data-file-name]')).toBe('No file chosen');
+    expect(await page.textContent('[data-file-name]')).toBe(en.roundSound.noFile);
     const chooser = page.waitForEvent('filechooser');
-    await page.getByText('Choose a file', { exact: true }).click();
+    await page.getByText(en.roundSound.choose, { exact: true }).click();
     await (await chooser).setFiles(music);
     expect(await page.textContent('[data-file-name]')).toBe('Zwycięstwo <na> "Dust II".wav');
     const percents: string[] = [];
@@ -123,7 +126,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await page.waitForSelector('.sound audio');
     expect(await page.textContent('.sound-title')).toBe('Zwycięstwo <na> "Dust II"');
     expect(await page.textContent('.sound-facts')).toContain('6.0 s');
-    expect(await page.textContent('.sound-facts')).toContain('Original loudness');
+    expect(await page.textContent('.sound-facts')).toContain(en.roundSound.facts.before);
     expect(await page.textContent('.sound-facts')).toMatch(/far too quiet \(−3\d\.\d LUFS\)/);
     // Before it plays.
     await waitFor(() => page.evaluate<boolean>(`document.querySelector('.sound audio').readyState > 0`));
@@ -149,9 +152,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await page.setInputFiles('#sound-file', quiet);
     await page.click('.sound-upload [type="submit"]');
     await page.waitForSelector('#sound .warning');
-    expect(await page.textContent('#sound .warning')).toContain(
-      'Nothing can be heard in the first 75 seconds',
-    );
+    expect(await page.textContent('#sound .warning')).toContain(en.roundSound.failures.silent);
     expect(await page.locator('.sound audio').count()).toBe(1);
     await takePicture(page, 'failed');
 
@@ -174,7 +175,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     const chooser = page.waitForEvent('filechooser');
     await page.keyboard.press('Enter');
     await (await chooser).setFiles(large);
-    await page.getByText('This file is larger than 2 MB. Choose a smaller one.').waitFor();
+    await page.getByText(en.roundSound.tooLarge(2)).waitFor();
     expect(await page.isVisible('.sound-upload [type="submit"]')).toBe(false);
     await page.evaluate(`document.querySelector('[data-sound-upload]').dataset.maxBytes = '99999999'`);
     await page.setInputFiles('#sound-file', large);
@@ -184,7 +185,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     // A proxy responds with its own error page.
     await page.route('**/account/roundsound', (route) => route.fulfill({ status: 413, body: '<html>' }));
     await page.click('.sound-upload [type="submit"]');
-    await page.getByText('A web server in front of this site refuses files of this size').waitFor();
+    await page.getByText(en.roundSound.refusedByProxy).waitFor();
     await context.close();
   });
 
@@ -222,7 +223,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await takePicture(page, 'start');
 
     await page.fill('#sound-start', '0:07');
-    await page.click('text=Play from here');
+    await page.click(`text=${en.roundSound.play}`);
     // Plays to the end without another click.
     await page.getByRole('button', { name: 'Stop' }).waitFor();
     await page.getByRole('button', { name: 'Play from here' }).waitFor();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
@@ -9,6 +10,8 @@ import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const soundSite = await openSoundSite();
 const { db, folders, site, visit, signedIn } = soundSite;
@@ -24,9 +27,9 @@ describe('uploading', () => {
     const stored = Bun.file(join(folders.inbox, sound?.uploadKey ?? '', 'upload.bin'));
     expect(await stored.text()).toBe('any bytes');
     const page = await visit.browser.get('/account');
-    expect(page.text).toContain('Your file has been uploaded');
+    expect(page.text).toContain(en.notices['sound-uploaded']);
     expect(page.text).toMatch(/data-step="queued"[^>]*aria-current="step"/);
-    expect(page.text).toContain('“Zwycięstwo!” is being processed');
+    expect(page.text).toContain(en.roundSound.underWay('Zwycięstwo!'));
     const [entry] = (await db.select().from(auditLog)).filter(({ action }) => action === 'sound.uploaded');
     expect(entry).toMatchObject({ subject: PLAYER, actorUserId: expect.any(Number) });
   });
@@ -126,7 +129,7 @@ describe('uploading', () => {
     visit.browser = await signedIn(17);
     const refused = await upload(new File(['x'], 'a.mp3'));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
-    expect(refused.text).toContain('too many people are uploading at once');
+    expect(refused.text).toContain(en.errors['sound-busy']);
     for (const { destroy } of open) destroy();
     await waitFor(async () => (await listUploadsUnderWay()).length === 0);
     expect((await upload(new File(['x'], 'a.mp3'))).status).toBe(303);
@@ -179,7 +182,7 @@ describe('a form that is sent as a whole', () => {
   test('the reason is shown in the form where no script sent it', async () => {
     const empty = await upload(new File([], 'a.wav'));
     const form = /<form[^>]*data-sound-upload.*?<\/form>/s.exec(empty.text)?.[0] ?? '';
-    expect([empty.status, form]).toEqual([400, expect.stringContaining('This file is empty.')]);
+    expect([empty.status, form]).toEqual([400, expect.stringContaining(en.errors['sound-empty'])]);
     expect(form).toContain('action="/account/roundsound#sound"');
   });
 
@@ -236,7 +239,7 @@ describe('a ready sound', () => {
     expect(page.text).toContain('7.5 s');
     expect(page.text).toMatch(/class="waveform"[\s\S]*<path d="M2 \d+v\d+M6 /);
     const polish = await visit.browser.follow(await visit.browser.get('/account?lang=pl'));
-    expect(polish.text).toContain('Dźwięk końca rundy');
+    expect(polish.text).toContain(pl.roundSound.title);
     expect(polish.text).toContain('−31,4 LUFS');
   });
 
@@ -251,9 +254,9 @@ describe('a ready sound', () => {
     });
     const page = await visit.browser.follow(await visit.browser.get('/account?lang=pl'));
     expect(page.text).toContain('<bdi>old<');
-    expect(page.text).toContain('Nie udało się przetworzyć „new”');
-    expect(page.text).toContain('Nic nie słychać (sprawdzamy pierwsze 75 sekund)');
-    expect(page.text).toContain('Obecny dźwięk zostaje bez zmian.');
+    expect(page.text).toContain(pl.roundSound.failed('new'));
+    expect(page.text).toContain(pl.roundSound.failures.silent);
+    expect(page.text).toContain(pl.roundSound.keptOld);
     const status = JSON.parse((await visit.browser.get('/account/roundsound/status')).text);
     expect(status).toMatchObject({ status: 'failed', title: 'old.mp3' });
 
@@ -266,12 +269,12 @@ describe('a ready sound', () => {
 
   test('deleting a ready sound asks first, and removes its file', async () => {
     await insertReadySound('old.mp3');
-    expect((await visit.browser.get('/account')).text).toContain('Delete your sound?');
+    expect((await visit.browser.get('/account')).text).toContain(en.roundSound.removeTitle);
     const answer = await visit.browser.post('/account/roundsound/delete');
     expect([answer.status, answer.location]).toEqual([303, '/account#sound']);
     expect(await listRoundSounds(db)).toEqual([]);
     expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
-    expect((await visit.browser.get('/account')).text).toContain('Sound deleted.');
+    expect((await visit.browser.get('/account')).text).toContain(en.notices['sound-removed']);
   });
 });
 
@@ -290,7 +293,7 @@ describe('moderation', () => {
     const removed = await admin.post(`/account/moderation/sounds/${PLAYER}/delete`);
     expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds#sounds']);
     expect((await findRoundSounds(db, PLAYER)).ready).toBeUndefined();
-    expect((await admin.get('/account/moderation/sounds')).text).toContain('Sound deleted.');
+    expect((await admin.get('/account/moderation/sounds')).text).toContain(en.notices['sound-removed']);
     const entry = (await db.select().from(auditLog)).find(({ action }) => action === 'sound.removed');
     expect(entry).toMatchObject({
       actorUserId: moderator.id,
@@ -311,14 +314,14 @@ describe('moderation', () => {
     const admin = await signedIn(7);
     const first = await admin.get('/account/moderation/sounds');
     expect(first.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(50);
-    expect(first.text).toContain('Sounds: 60');
+    expect(first.text).toContain(en.roundSound.moderation.count(60));
     const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1] ?? '';
     const second = await admin.get(next);
     expect(second.text.match(/sound \d+\.<\/bdi>/g)).toHaveLength(10);
     expect(second.text).not.toContain('rel="next"');
     const pastTheLast = await admin.get('/account/moderation/sounds?page=3');
     expect(pastTheLast.text).not.toContain('Nobody has a sound yet.');
-    expect(pastTheLast.text).toContain('Sounds: 60');
+    expect(pastTheLast.text).toContain(en.roundSound.moderation.count(60));
   });
 
   test('players cannot open the moderation of sounds', async () => {

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, steam, site, player } = await openMemberSite();
 const DAY_MS = 86_400_000;
@@ -71,7 +74,7 @@ describe('the list of sessions', () => {
     const ended = await here.post('/account/sessions/end', { session: ids[1] ?? '' });
     expect([ended.status, ended.location]).toEqual([303, '/account#sessions']);
     expect(await listRows(here)).toHaveLength(2);
-    expect((await lost.get('/account')).text).toContain('Sign in through Steam');
+    expect((await lost.get('/account')).text).toContain(en.signIn.button);
     expect((await other.get('/account')).text).toContain(player.steamId);
     const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.session-ended'));
     expect(entries).toMatchObject([

@@ -1,10 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../../support/database/builders.ts';
 import type { Browser, Page } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const PLAYER = aSteamId(1);
 let stored = 0;
@@ -31,8 +34,8 @@ beforeEach(async () => {
 test('the page says who may have a sound, instead of the form, and plays none', async () => {
   await insertReadySound(db, PLAYER, 'fanfare.mp3');
   const { text } = await browser.get('/account');
-  expect(text).toContain('Only SVIP and admins can have a round-end sound here.');
-  expect(text).toContain('Your sound is kept, but it is not played until you can have one again.');
+  expect(text).toContain(en.roundSound.onlyFor(`SVIP and ${en.roundSound.groups.admin}`));
+  expect(text).toContain(en.roundSound.keptUnheard);
   expect(text).not.toContain('action="/account/roundsound#sound"');
   expect(text).not.toContain('<audio');
 });
@@ -42,8 +45,7 @@ test('an upload of somebody who may have none is 403, and nothing is stored', as
   expect(sent.status).toBe(403);
   expect(JSON.parse(sent.text)).toEqual({
     success: false,
-    message:
-      'You cannot have a round-end sound here, so nothing was uploaded. Your account page shows who can.',
+    message: en.errors['sound-not-allowed'],
   });
   expect(stored).toBe(0);
 });
@@ -78,7 +80,7 @@ test('moderators see that a sound is kept, without a player, where its owner may
     [3, false],
   ] as const) {
     const { text } = await browser.get(`/account/moderation/users/${aSteamId(number)}`);
-    expect([number, text.includes('<audio'), text.includes('Kept, not played')]).toEqual([
+    expect([number, text.includes('<audio'), text.includes(en.roundSound.moderation.kept)]).toEqual([
       number,
       isPlayed,
       !isPlayed,

@@ -1,7 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import type { SoundStart } from '../../../../src/domain/round-sound.ts';
 import type { Browser, Page } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 let starts: (SoundStart | undefined)[] = [];
 const { signedIn } = await openMemberSite({
@@ -27,7 +30,7 @@ const fieldOf = (text: string) => /<input[^>]*name="start"[^>]*>/.exec(text)?.[0
 test('the start is a field for minutes and seconds without a script', async () => {
   const { text } = await browser.get('/account');
   expect(fieldOf(text)).toContain('value="0:00"');
-  expect(text).toContain('<label for="sound-start">Start at (minutes:seconds)</label>');
+  expect(text).toContain(`<label for="sound-start">${en.roundSound.start}</label>`);
 });
 
 const IN_FILE: SoundStart = { startMs: 67_500, startFrom: 'file' };
@@ -52,8 +55,7 @@ test.each([true, false])(
       expect(sent.status).toBe(400);
       expect(JSON.parse(sent.text)).toEqual({
         success: false,
-        message:
-          'Enter the start as minutes and seconds up to 10:00, such as 1:07 or 1:07.5. Nothing was uploaded.',
+        message: en.errors['sound-start'],
       });
     }
     expect((await upload({ start: '0:00', start_ms: '0' }, isFirst)).status).toBe(400);

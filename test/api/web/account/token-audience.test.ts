@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { aToken } from '../../../support/service/service.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, signedIn: as } = await openMemberSite({ tokensFor: 'admins' });
 const create = { name: 'website' };
@@ -11,13 +14,10 @@ const create = { name: 'website' };
 test('TOKENS_FOR=admins: members are told, in place of the form, and refused', async () => {
   const member = await as(1);
   const card = await member.get('/account');
-  expect(card.text).toContain('Only admins can create API tokens here.');
+  expect(card.text).toContain(en.tokens.forAdmins);
   expect(card.text).not.toContain('action="/account/tokens"');
   const refused = await member.post('/account/tokens', create);
-  expect([refused.status, refused.text]).toEqual([
-    403,
-    expect.stringContaining('You do not have permission to do this.'),
-  ]);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(en.errors.forbidden)]);
   expect(await db.select().from(apiTokens)).toBeEmpty();
 });
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { apiTokens, auditLog } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
@@ -10,6 +11,8 @@ import {
 } from '../../../../src/queries/users/api-tokens.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, steam, site, signedIn, userOf } = await openMemberSite();
 
@@ -88,7 +91,7 @@ describe('creating a token', () => {
     expect((await browser.get('/account')).text).toContain('<code>lookup</code>');
 
     const none = await browser.post('/account/tokens', { name: 'x', scopes_offered: '1' });
-    expect([none.status, none.text]).toEqual([400, expect.stringContaining('Tick at least one thing')]);
+    expect([none.status, none.text]).toEqual([400, expect.stringContaining(en.errors['token-scopes'])]);
     expect(card.text).toContain('action="/account/tokens#tokens"');
     expect(await listRows()).toHaveLength(2);
   });
@@ -98,7 +101,7 @@ describe('creating a token', () => {
       const form = { ...(name !== undefined && { name }) };
       const page = await browser.post('/account/tokens', form);
       expect([form, page.status]).toEqual([form, 400]);
-      expect(page.text).toContain('1 to 64 characters');
+      expect(page.text).toContain(en.errors['token-name']);
     }
     expect((await browser.post('/account/tokens', { name: 'x', expires: '36500' })).status).toBe(400);
     expect(await listRows()).toBeEmpty();
@@ -124,15 +127,15 @@ describe('creating a token', () => {
 
   test('says what to check, and leads back to the form, where the form cannot be shown again', async () => {
     const page = await browser.post('/account/tokens', { name: 'x', expires: '36500' });
-    expect(page.text).toContain('<h1 id="error">Check the form</h1>');
-    expect(page.text).toContain('href="/account#tokens">Back to the form<');
+    expect(page.text).toContain(`<h1 id="error">${en.errors.titles.form}</h1>`);
+    expect(page.text).toContain(`href="/account#tokens">${en.errors.toForm}<`);
   });
 
   test('refuses a form id that the page did not make', async () => {
     for (const formId of ['\u0000', 'x'.repeat(37), "' or 1=1", `${crypto.randomUUID()}\u0000`]) {
       const page = await browser.post('/account/tokens', { name: 'x', form_id: formId });
       expect([formId, page.status]).toEqual([formId, 400]);
-      expect(page.text).toContain('Something in the form is not valid');
+      expect(page.text).toContain(en.errors['invalid-input']);
     }
     expect(await listRows()).toBeEmpty();
     expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
@@ -147,12 +150,12 @@ describe('creating a token', () => {
     for (let attempt = 1; attempt <= 2; attempt++) {
       const refused = await browser.post('/account/tokens', form);
       expect(refused.status).toBe(409);
-      expect(refused.text).toContain('Revoke one you no longer need first');
+      expect(refused.text).toContain(en.errors['token-limit']);
     }
     await revokeApiToken(db, first.id, { now: new Date(), actor: 'operator' });
     expect((await browser.post('/account/tokens', form)).status).toBe(200);
     const again = await browser.follow(await browser.post('/account/tokens', form));
-    expect(again.text).toContain('no second token was created');
+    expect(again.text).toContain(en.notices['token-already-created']);
     expect(await listRows()).toHaveLength(11);
   });
 
@@ -168,12 +171,10 @@ describe('creating a token', () => {
       await makeToken(`Token ${count}`);
     }
     await makeToken('short', new Date(Date.now() + DAY_MS));
-    expect((await browser.get('/account')).text).toContain(
-      'You already have the maximum number of active tokens.',
-    );
+    expect((await browser.get('/account')).text).toContain(en.errors['token-limit']);
     const refused = await browser.post('/account/tokens', { name: 'eleventh' });
     expect(refused.status).toBe(409);
-    expect(refused.text).toContain('Revoke one you no longer need first');
+    expect(refused.text).toContain(en.errors['token-limit']);
     site.clock.now = new Date(Date.now() + 2 * DAY_MS);
     expect((await browser.post('/account/tokens', { name: 'eleventh' })).status).toBe(200);
   });
@@ -197,7 +198,7 @@ describe('revoking a token', () => {
   test('asks first, and takes effect immediately', async () => {
     const { token, id } = await makeToken('Old');
     const question = await browser.get('/account');
-    expect(question.text).toContain('Revoke this token?');
+    expect(question.text).toContain(en.tokens.revokeTitle);
     expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeDefined();
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import type { User } from '../../../../src/queries/users/users.ts';
@@ -10,6 +11,8 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS, type BrowserSite, startBrowserSite } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 
@@ -26,7 +29,11 @@ describeInChromium('the notice of an action in Chromium', () => {
   /** A page of somebody with enough tokens that its cards do not fit one window. */
   async function open(width: number, hasScript: boolean): Promise<{ page: Page; owner: User; other: User }> {
     lastPlayer += 10;
-    const owner = await insertUser(db, lastPlayer, { nickname: 'Owner', isOwner: true, isAdmin: true });
+    const owner = await insertUser(db, lastPlayer, {
+      nickname: 'Owner',
+      isOwner: true,
+      isAdmin: true,
+    });
     const other = await insertUser(db, lastPlayer + 1, { nickname: 'Other' });
     for (const { id } of [owner, other]) {
       for (let number = 1; number <= 8; number++) {
@@ -87,7 +94,7 @@ describeInChromium('the notice of an action in Chromium', () => {
     test('the notice of a revoked token is in its card, once', async () => {
       await goTo('');
       await confirm('tokens');
-      await expectNotice(page, 'tokens', 'Token revoked.');
+      await expectNotice(page, 'tokens', en.notices['token-revoked']);
       await page.reload();
       expect(await page.locator('.notice').count()).toBe(0);
     });
@@ -98,25 +105,25 @@ describeInChromium('the notice of an action in Chromium', () => {
       await page.click('form.create button');
       await page.locator('#new-token').waitFor();
       await page.reload();
-      await expectNotice(page, 'tokens', 'no second token was created');
+      await expectNotice(page, 'tokens', en.notices['token-already-created']);
     });
 
     test('the notice of a Discord account linked, unlinked and not linked is in its card', async () => {
       await goTo('');
       await page.click('form[action="/account/discord/link"] button');
-      await expectNotice(page, 'discord', 'Your Discord account is linked.');
+      await expectNotice(page, 'discord', en.notices['discord-linked']);
       await confirm('discord');
-      await expectNotice(page, 'discord', 'no longer linked');
+      await expectNotice(page, 'discord', en.notices['discord-unlinked']);
       site.discord.consent = 'deny';
       await page.click('form[action="/account/discord/link"] button');
-      await expectNotice(page, 'discord', 'You cancelled linking your Discord account.');
+      await expectNotice(page, 'discord', en.notices['link-cancelled']);
       site.discord.consent = 'allow';
     });
 
     test('the notice of a sound deleted and uploaded is in its card', async () => {
       await goTo('');
       await confirm('sound');
-      await expectNotice(page, 'sound', 'Sound deleted.');
+      await expectNotice(page, 'sound', en.notices['sound-removed']);
       if (hasScript) return;
       await page.setInputFiles('#sound-file', {
         name: 'a.mp3',
@@ -124,16 +131,16 @@ describeInChromium('the notice of an action in Chromium', () => {
         buffer: Buffer.from('x'),
       });
       await page.click('.sound-upload [type="submit"]');
-      await expectNotice(page, 'sound', 'Your file has been uploaded');
+      await expectNotice(page, 'sound', en.notices['sound-uploaded']);
     });
 
     test("the notices of a player's token and flags are in their cards", async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
       await confirm('tokens');
-      await expectNotice(page, 'tokens', 'Token revoked.');
+      await expectNotice(page, 'tokens', en.notices['token-revoked']);
       await page.check('input[name="hasSvip"]');
       await page.click('#flags button');
-      await expectNotice(page, 'flags', 'Flags saved.');
+      await expectNotice(page, 'flags', en.notices['flags-saved']);
     });
 
     test('the notice of a player blocked and unblocked is in its card', async () => {
@@ -141,7 +148,7 @@ describeInChromium('the notice of an action in Chromium', () => {
       await page.click('#block form[action$="/block#block"] button');
       await expectNotice(page, 'block', 'User blocked.');
       await page.click('#block form[action$="/unblock"] button');
-      await expectNotice(page, 'block', 'User unblocked.');
+      await expectNotice(page, 'block', en.notices['user-unblocked']);
     });
 
     test('the notice of a removed webhook is in the card of webhooks', async () => {
@@ -151,13 +158,13 @@ describeInChromium('the notice of an action in Chromium', () => {
       await page.locator('#webhook-secret').waitFor();
       await page.click('main a.button-primary');
       await confirm('webhook');
-      await expectNotice(page, 'webhooks', 'Webhook removed.');
+      await expectNotice(page, 'webhooks', en.notices['webhook-removed']);
     });
 
     test("the notice of a player's deleted sound is in the card of sounds", async () => {
       await goTo('/moderation/sounds');
       await confirm('sounds');
-      await expectNotice(page, 'sounds', 'Sound deleted.');
+      await expectNotice(page, 'sounds', en.notices['sound-removed']);
     });
 
     test('the notice of a session ended elsewhere is in its card', async () => {
@@ -172,16 +179,16 @@ describeInChromium('the notice of an action in Chromium', () => {
       });
       await goTo('');
       await page.click('#sessions form[action="/account/sessions/end"] button');
-      await expectNotice(page, 'sessions', 'That session has ended.');
+      await expectNotice(page, 'sessions', en.notices['session-ended']);
     });
 
     // This comes last, since it ends the session that the others use.
     test('the notice of signing out is in no card', async () => {
       await goTo('');
       await page.click('form[action="/account/sign-out-everywhere"] button');
-      await expectNotice(page, undefined, 'You have been signed out on every device.');
+      await expectNotice(page, undefined, en.notices['signed-out-everywhere']);
       await goTo('/moderation');
-      await expectNotice(page, undefined, 'Please sign in to see that page.');
+      await expectNotice(page, undefined, en.notices['sign-in-first']);
     });
   });
 });

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { parseSteamId } from '../../../../src/domain/steam-id.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 import { rowsOf } from '../../../support/web/page-text.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const { db, steamApi, as, admin, userOf } = await openModeration();
 
@@ -67,7 +70,7 @@ describe('the moderation view', () => {
     steamApi.answer = 'fails';
     expect(await found('https://steamcommunity.com/id/another')).toEqual([]);
     const unresolved = await admin.get('/account/moderation?q=https://steamcommunity.com/id/another');
-    expect(unresolved.text).toContain('need a Steam Web API key (STEAM_API_KEY)');
+    expect(unresolved.text).toContain(en.moderation.unresolved);
     steamApi.answer = 'players';
   });
 
@@ -112,16 +115,16 @@ describe('the moderation view', () => {
 
   test('the list of users has pages, and tolerates invalid page numbers', async () => {
     const first = await admin.get('/account/moderation');
-    expect(first.text).toContain('Page 1 of 2');
+    expect(first.text).toContain(en.shell.page(1, 2));
     expect(first.text).toContain('page=2');
     const second = await admin.get('/account/moderation?page=2');
-    expect(second.text).toContain('Page 2 of 2');
+    expect(second.text).toContain(en.shell.page(2, 2));
     for (const page of ['0', '-1', 'x', '1e9', '']) {
-      expect((await admin.get(`/account/moderation?page=${page}`)).text).toContain('Page 1 of 2');
+      expect((await admin.get(`/account/moderation?page=${page}`)).text).toContain(en.shell.page(1, 2));
     }
     const past = await admin.get('/account/moderation?page=99');
     expect(past.status).toBe(200);
-    expect(past.text).toContain('No results.');
+    expect(past.text).toContain(en.penalties.nothingFound);
     expect(past.text).not.toContain('Page 99');
     expect(past.text).toMatch(/rel="prev" href="[^"]*page=2"/);
     expect((await admin.get('/account/moderation?page=999999999999999')).status).toBe(200);
@@ -132,8 +135,8 @@ test('a reason for a block that is too long is shown again, with what was entere
   const path = `/account/moderation/users/${aSteamId(2)}`;
   const reason = `"<b>${'x'.repeat(196)}"`;
   for (const [language, words] of [
-    ['en', 'The reason can have 200 characters at most. The user was not blocked.'],
-    ['pl', 'Powód może mieć najwyżej 200 znaków. Użytkownik nie został zablokowany.'],
+    ['en', en.errors['block-reason'](200)],
+    ['pl', pl.errors['block-reason'](200)],
   ] as const) {
     const form = await admin.get(path);
     expect(form.text).toContain(`action="${path}/block#block"`);

@@ -10,6 +10,8 @@ import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../../support/web/page-text.ts';
 
+const { en } = PAGE_TEXTS;
+
 const steamApi = startSteamApi();
 afterAll(() => steamApi.stop());
 const { db, site, signedIn } = await openMemberSite({
@@ -194,13 +196,13 @@ describe('the list of penalties', () => {
   ])('filters by %s', async (query, expected) => {
     const { numbers, text } = await listed(`?${query}`);
     expect(numbers).toEqual(expected);
-    if (expected.length === 0) expect(text).toContain('No results.');
+    if (expected.length === 0) expect(text).toContain(en.penalties.nothingFound);
   });
 
   test('says why a period or a reason can match nothing', async () => {
     for (const [query, words] of [
-      ['created_from=2026-11-02&created_to=2026-11-01', 'The first day is after the last one.'],
-      ['reason=ab', 'Enter at least three characters of the reason.'],
+      ['created_from=2026-11-02&created_to=2026-11-01', en.records.fromAfterTo],
+      ['reason=ab', en.records.reasonTooShort],
     ] as const) {
       const { numbers, text } = await listed(`?${query}`);
       expect(numbers).toEqual([]);
@@ -210,8 +212,12 @@ describe('the list of penalties', () => {
 
   test('offers a choice where several players or admins have the name', async () => {
     for (const [query, question, links] of [
-      ['player=kowal&status=ACTIVE', 'Several players match.', [`player=${KOWALCZYK}`, `player=${KOWALSKI}`]],
-      ['admin=la&status=ACTIVE', 'Several admins match.', [`admin=${ALA}`, `admin=${OLA}`]],
+      [
+        'player=kowal&status=ACTIVE',
+        en.penalties.severalPlayers,
+        [`player=${KOWALCZYK}`, `player=${KOWALSKI}`],
+      ],
+      ['admin=la&status=ACTIVE', en.records.severalAdmins, [`admin=${ALA}`, `admin=${OLA}`]],
     ] as const) {
       const { text, numbers } = await listed(`?${query}`);
       expect(numbers).toEqual([]);
@@ -227,8 +233,8 @@ describe("a penalty's page", () => {
     expect(textOf(text)).toContain(
       'Mute #' +
         `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Admin Ola Issued 22 Sept 2026, 12:00 UTC ` +
-        'Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala Reason for lifting Not recorded ' +
-        'Server No server Source simpleadmin Removed at the source Open in the ban panel',
+        `Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala ${en.records.penalty.liftReason} ${en.records.penalty.notRecorded} ` +
+        `Server No server Source simpleadmin ${en.records.penalty.removed} ${en.records.penalty.panel}`,
     );
     expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
     const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
@@ -259,8 +265,8 @@ describe("a player's record", () => {
 
   test('exists for every SteamID', async () => {
     const { text } = await moderator.get(record(NEWCOMER));
-    expect(textOf(text)).toContain('This player has never signed in.');
-    expect(textOf(text)).toContain('No penalties.');
+    expect(textOf(text)).toContain(en.moderation.noAccount);
+    expect(textOf(text)).toContain(en.penalties.clean);
   });
 
   test('shows what Steam says, and names used before', async () => {
@@ -275,16 +281,16 @@ describe("a player's record", () => {
       { playerSteamId: KOWALSKI, playerName: 'Kowal dawny', createdAt: new Date('2020-01-01T00:00:00Z') },
     ]);
     const told = textOf((await moderator.get(record(KOWALSKI))).text);
-    expect(told).toContain('Steam account since 9 Nov 2004, 11:33 UTC (22 years ago)');
-    expect(told).toContain('Steam bans 1 VAC ban · community ban (last one 30 days ago)');
-    expect(told).toContain('Names used before Kowal dawny');
+    expect(told).toContain(`${en.records.steamAccount} 9 Nov 2004, 11:33 UTC (22 years ago)`);
+    expect(told).toContain(`Steam bans 1 VAC ban · ${en.records.steamBans.community} (last one 30 days ago)`);
+    expect(told).toContain(`${en.records.formerNames} Kowal dawny`);
     const link = PAGE_TEXTS.en.records.penaltiesBy;
     expect(told).not.toContain(link);
     expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
     steamApi.answer = 'fails';
     const untold = textOf((await moderator.get(record(OLA))).text);
-    expect(untold).toContain('Steam bans not known right now');
-    expect(untold).not.toContain('Steam account since');
+    expect(untold).toContain(`Steam bans ${en.records.steamBans.unknown}`);
+    expect(untold).not.toContain(en.records.steamAccount);
     steamApi.answer = 'players';
   });
 });
@@ -309,7 +315,7 @@ describe('staff notes', () => {
     expect(textOf(page.text)).toContain('Szef · 21 Nov 2026, 12:00 UTC Ostrzeżony ustnie Moderatorka ·');
     expect(page.text).toContain(`${path}/notes/${first?.id}/delete`);
     expect(page.text).not.toContain(`${path}/notes/${second?.id}/delete`);
-    expect(textOf(page.text)).toContain('Delete this note? Obserwować. Drugie konto?');
+    expect(textOf(page.text)).toContain(`${en.records.notes.deleteTitle} Obserwować. Drugie konto?`);
     expect((await moderator.post(`${path}/notes/${second?.id}/delete`)).status).toBe(403);
     expect((await moderator.post(`${path}/notes/${first?.id}/delete`)).location).toBe(`${path}#notes`);
     await admin.post(`${path}/notes/${second?.id}/delete`);
@@ -343,7 +349,7 @@ describe('staff notes', () => {
     for (const text of ['  ', 'ż'.repeat(2001)]) {
       const refused = await add(moderator, text);
       expect(refused.status).toBe(400);
-      expect(refused.text).toContain('A note can have 1 to 2000 characters. Nothing was saved.');
+      expect(refused.text).toContain(en.errors['note-text'](2000));
       expect(refused.text).toContain(`>${text}</textarea>`);
     }
     expect(await listNotes()).toEqual([]);

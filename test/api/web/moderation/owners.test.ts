@@ -12,6 +12,8 @@ import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
+const { en } = PAGE_TEXTS;
+
 const { db, as, owner, admin, userOf } = await openModeration();
 
 const saveOwners = (ownerSteamIds: SteamId64[]) =>
@@ -90,7 +92,7 @@ describe('an owner', () => {
     expect(text).not.toMatch(/name="hasSvip" checked/);
     const own = (await (await as(20)).get('/account')).text;
     for (const page of [text, own]) {
-      expect(textOf(page)).toContain('CS2-SimpleAdmin');
+      expect(textOf(page)).toContain(en.account.flagSources.simpleadmin);
       expect(textOf(page)).toMatch(/VIPCore, until 2 Jan 2030/);
     }
     const setHere = PAGE_TEXTS.en.account.flagSources.hand;
@@ -124,7 +126,7 @@ describe('the audit log', () => {
 
   test('shows who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
-    expect(page.text).toContain('set flags');
+    expect(page.text).toContain(en.moderation.actions['user.flags-set']);
     expect(page.text).toContain('SVIP: yes · Premium: yes');
     const actor = await userOf(900);
     await db.insert(auditLog).values(
@@ -156,11 +158,11 @@ describe('the audit log', () => {
     const { text } = await admin.get('/account/moderation/audit');
     const rows = [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1, 6).map(([, row = '']) => textOf(row));
     expect(rows.map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, ''))).toEqual([
-      'added a webhook operator 1 (https://example.org) events: all about penalties',
-      'added a server operator erased',
-      'erased a player operator erased player',
-      `created a token operator ${aSteamId(77_777)}`,
-      'created a token operator Rzeźnik',
+      `${en.moderation.actions['webhook.added']} operator 1 (https://example.org) events: ${en.webhooks.allTypes}`,
+      `${en.moderation.actions['server.added']} operator erased`,
+      `${en.moderation.actions['user.erased']} operator ${en.moderation.erasedPlayer}`,
+      `${en.moderation.actions['token.created']} operator ${aSteamId(77_777)}`,
+      `${en.moderation.actions['token.created']} operator Rzeźnik`,
     ]);
     expect(text).toContain('<title>Audit log · Moderation · ');
   });

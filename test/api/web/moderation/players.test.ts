@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { userFlags } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
@@ -9,6 +10,8 @@ import {
 } from '../../../support/database/builders.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, admin } = await openModeration();
 const NOW = new Date();
@@ -37,7 +40,7 @@ const search = async (query: string) =>
 describe('the search of the moderation', () => {
   test('finds players without an account by part of a name, whatever its diacritics', async () => {
     expect(card(await search('RZEZN'), 'players')).toBe(
-      `Players without an account Player SteamID64 Penalties Last seen rzeznik2 ${WITHOUT_ACCOUNT} 2 Banned now`,
+      `${en.moderation.playersWithoutAccount} Player SteamID64 Penalties Last seen rzeznik2 ${WITHOUT_ACCOUNT} 2 Banned now`,
     );
     expect(await search('RZEZN')).toContain(`href="/account/moderation/users/${WITHOUT_ACCOUNT}"`);
   });
@@ -60,12 +63,12 @@ describe('the search of the moderation', () => {
   ])('finds a player without an account by %s, and says by which name', async (query, words) => {
     const text = await search(query);
     expect(card(text, 'players')).toContain(words);
-    expect(text).not.toContain('No results.');
+    expect(text).not.toContain(en.penalties.nothingFound);
   });
 
   test('says that there is nobody only where neither list has anybody', async () => {
-    expect(await search('stefan')).not.toContain('No results.');
-    expect(await search('nobody at all')).toContain('No results.');
+    expect(await search('stefan')).not.toContain(en.penalties.nothingFound);
+    expect(await search('nobody at all')).toContain(en.penalties.nothingFound);
   });
 
   test('finds players without an account beside many users of such a name', async () => {
@@ -91,16 +94,16 @@ describe('the page of a player', () => {
     const { text } = await admin.get(`/account/moderation/users/${WITH_ACCOUNT}`);
     expect(card(text, 'penalties')).toContain('Banned permanently #2 Reason Aimbot');
     expect(card(text, 'sounds')).toContain('theme');
-    expect(card(text, 'tokens')).toContain('No tokens.');
-    expect(text).toContain('not linked');
+    expect(card(text, 'tokens')).toContain(en.moderation.noTokens);
+    expect(text).toContain(en.moderation.noDiscord);
   });
 
   test('players without an account have a page', async () => {
     const page = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
     expect(page.status).toBe(200);
-    expect(textOf(page.text)).toContain('This player has never signed in.');
+    expect(textOf(page.text)).toContain(en.moderation.noAccount);
     expect(card(page.text, 'penalties')).toContain('Banned permanently #3 Reason Wallhack');
-    expect(card(page.text, 'sounds')).toContain('No sounds.');
+    expect(card(page.text, 'sounds')).toContain(en.roundSound.moderation.none);
     expect([card(page.text, 'tokens'), card(page.text, 'flags')]).toEqual(['', '']);
     const endsAt = new Date('2030-01-02T03:04:05Z');
     await db
@@ -121,7 +124,7 @@ describe('the page of a player', () => {
     ] as const) {
       const page = await admin.get(`/account/moderation/users/${id}`);
       expect([id, page.status]).toEqual([id, status]);
-      expect(card(page.text, 'sounds')).not.toContain('No sounds.');
+      expect(card(page.text, 'sounds')).not.toContain(en.roundSound.moderation.none);
     }
   });
 
@@ -129,9 +132,9 @@ describe('the page of a player', () => {
     const path = `/account/moderation/users/${WITH_ACCOUNT}`;
     await db.delete(roundSounds);
     await insertReadySound(db, WITH_ACCOUNT);
-    expect((await admin.get(path)).text).toContain('Remove this sound?');
+    expect((await admin.get(path)).text).toContain(en.roundSound.moderation.removeTitle);
     const removed = await admin.post(`${path}/sound/delete`);
     expect(removed.location).toBe(`${path}#sounds`);
-    expect(card((await admin.follow(removed)).text, 'sounds')).toContain('Sound deleted.');
+    expect(card((await admin.follow(removed)).text, 'sounds')).toContain(en.notices['sound-removed']);
   });
 });

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import type { Page } from '../../../support/web/browser.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, as, admin, userOf } = await openModeration();
 
@@ -48,7 +51,7 @@ describe('an admin', () => {
     );
     expect((await userOf(4)).isOwner).toBe(false);
     expect((await admin.get(`/account/moderation/users/${aSteamId(4)}`)).text).toContain(
-      'Only owners can change flags',
+      en.moderation.ownersOnly,
     );
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
@@ -9,6 +10,8 @@ import { insertPenalties, insertUser } from '../../../support/database/builders.
 import { startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
 import type { Page } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const { db, signedIn: as } = await openMemberSite({ webhookAllow: ['127.0.0.1'] });
 const receiver = startReceiver();
@@ -44,11 +47,11 @@ async function lastEntry() {
 describe('the page of webhooks', () => {
   test('adds one, shows its secret once, and adds no second for the same form', async () => {
     const empty = await admin.get(LIST);
-    expect(empty.text).toContain('No webhooks yet.');
+    expect(empty.text).toContain(en.webhooks.none);
     const form_id = empty.field('form_id') ?? '';
     const { page, webhook, path } = await add({ form_id });
     expect(webhook.types).toBeNull();
-    expect(page.text).toContain('It is not shown again.');
+    expect(page.text).toContain(en.webhooks.shownOnce);
     expect(secretOf(page)).toMatch(/^whsec_.{44}$/);
     // A link to another language could not show the secret again.
     expect(page.text).not.toMatch(/[?&]lang=/);
@@ -64,7 +67,7 @@ describe('the page of webhooks', () => {
     }
     const again = await admin.post(LIST, { url: `${receiver.origin}/hook`, ...ALL_TYPES, form_id });
     expect(again.location).toBe(`${LIST}#webhooks`);
-    expect((await admin.follow(again)).text).toContain('no second webhook was added');
+    expect((await admin.follow(again)).text).toContain(en.notices['webhook-already-added']);
     expect(await listWebhooks(db)).toHaveLength(1);
   });
 
@@ -73,16 +76,19 @@ describe('the page of webhooks', () => {
     for (const url of ['', 'x', 'https://10.0.0.1/', 'https://a:b@example.org/', 'https://2130706434/']) {
       const page = await admin.post(LIST, { url, ...ALL_TYPES });
       expect([url, page.status]).toEqual([url, 400]);
-      expect(page.text).toContain('must begin with https://');
+      expect(page.text).toContain(en.errors['webhook-url']);
       expect(page.text).toContain(`action="${LIST}#webhooks"`);
       expect(page.text).toContain(`value="${url}"`);
       expect(page.text).not.toContain('autocomplete');
     }
     const discord = await admin.post(LIST, { url: 'https://discord.com/api/webhooks/1/x', ...ALL_TYPES });
-    expect([discord.status, discord.text]).toEqual([400, expect.stringContaining('the bot’s command /feed')]);
+    expect([discord.status, discord.text]).toEqual([
+      400,
+      expect.stringContaining(en.errors['webhook-discord']),
+    ]);
     const none = await admin.post(LIST, { url: 'https://example.org/' });
     expect(none.status).toBe(400);
-    expect(none.text).toContain('Tick at least one kind of event.');
+    expect(none.text).toContain(en.errors['webhook-types']);
     expect(await listWebhooks(db)).toEqual(before);
     const some = await admin.post(LIST, { url: 'https://example.org/', 'penalty.lifted': 'on', x: 'on' });
     expect(some.status).toBe(200);
@@ -92,10 +98,10 @@ describe('the page of webhooks', () => {
 
   test('sends a test and a message again, and shows what came of it', async () => {
     const { page, webhook, path } = await add();
-    expect((await admin.get(path)).text).toContain('Nothing has been sent yet.');
+    expect((await admin.get(path)).text).toContain(en.webhooks.noDeliveries);
     const tested = await admin.post(`${path}/test`);
     expect(tested.location).toBe(`${path}#deliveries`);
-    expect((await admin.follow(tested)).text).toContain('Sent, and the address accepted the message.');
+    expect((await admin.follow(tested)).text).toContain(en.notices['webhook-delivered']);
     const received = receiver.received.at(-1);
     if (!received) throw new Error('nothing was received');
     expect(verify(secretOf(page), received)).toMatchObject({ type: 'webhook.test' });
@@ -107,7 +113,7 @@ describe('the page of webhooks', () => {
     receiver.respond = () => new Response(null, { status: 503 });
     const sent = await admin.follow(await admin.post(`${path}/resend`, { message_id }));
     receiver.respond = () => new Response();
-    expect(sent.text).toContain('The message was not delivered. The list below shows why.');
+    expect(sent.text).toContain(en.notices['webhook-not-delivered']);
     expect(receiver.received.at(-1)?.id).toBe(message_id);
     const [failed, test] = (await listDeliveries(db, webhook.id)).map(({ status, type }) => [status, type]);
     expect([failed, test]).toEqual([
@@ -128,30 +134,32 @@ describe('the page of webhooks', () => {
       .set({ switchedOffAt: new Date(), switchedOffReason: 'gone', failures: 1 })
       .where(eq(webhooks.id, webhook.id));
     const shown = await admin.get(path);
-    expect(shown.text).toContain('switched off');
-    expect(shown.text).toContain('the address responded 410 (gone)');
+    expect(shown.text).toContain(en.webhooks.states.off);
+    expect(shown.text).toContain(en.webhooks.states.reasons.gone);
     const polish = await as(2, 'pl');
     const translated = await polish.get(path);
-    expect(translated.text).toContain('wyłączony');
-    expect(translated.text).toContain('adres odpowiedział kodem 410 (usunięty)');
+    expect(translated.text).toContain(pl.webhooks.states.off);
+    expect(translated.text).toContain(pl.webhooks.states.reasons.gone);
     const enabled = await admin.follow(await admin.post(`${path}/enable`));
-    expect(enabled.text).toContain('The webhook is on again');
+    expect(enabled.text).toContain(en.notices['webhook-enabled']);
     expect(enabled.text).not.toContain(`${path}/enable`);
     expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
     const retryAt = new Date(Date.now() + 60_000);
     await db.update(webhooks).set({ failures: 3, retryAt }).where(eq(webhooks.id, webhook.id));
     expect((await admin.get(LIST)).text).toContain('3 failed attempts');
-    expect((await admin.get(path)).text).toContain('Try again now');
+    expect((await admin.get(path)).text).toContain(en.webhooks.retry);
   });
 
   test('removes one after a question', async () => {
     const { webhook, path } = await add();
-    expect((await admin.get(path)).text).toContain('Remove this webhook?');
+    expect((await admin.get(path)).text).toContain(en.webhooks.removeTitle);
     const removed = await admin.post(`${path}/remove`);
-    expect((await admin.follow(removed)).text).toContain('Webhook removed.');
+    expect((await admin.follow(removed)).text).toContain(en.notices['webhook-removed']);
     expect((await listWebhooks(db)).some(({ id }) => id === webhook.id)).toBe(false);
     expect(await lastEntry()).toMatchObject({ action: 'webhook.removed', actorUserId: adminId });
-    expect((await admin.get('/account/moderation/audit')).text).toContain('removed a webhook');
+    expect((await admin.get('/account/moderation/audit')).text).toContain(
+      en.moderation.actions['webhook.removed'],
+    );
     for (const id of [String(webhook.id), '0', 'x', '99999999999']) {
       expect([id, (await admin.get(`${LIST}/${id}`)).status]).toEqual([id, 404]);
     }
@@ -167,7 +175,7 @@ describe('the page of webhooks', () => {
     expect(pages.map(({ status, location }) => `${status} ${location}`)).toEqual(
       Array(6).fill(`303 ${LIST}#webhooks`),
     );
-    expect((await admin.get(LIST)).text).toContain('This webhook has already been removed.');
+    expect((await admin.get(LIST)).text).toContain(en.notices['webhook-already-removed']);
     const removals = await db.select().from(auditLog).where(eq(auditLog.action, 'webhook.removed'));
     expect(removals.filter(({ subject }) => subject?.startsWith(`${path.split('/').at(-1)} (`))).toHaveLength(
       1,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import type { Browser as SignedInBrowser } from '../../../support/web/browser.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
@@ -61,7 +62,7 @@ describeInChromium('lists of penalties on a phone', () => {
           REASON,
           'Kapitan Bąk',
           '#1',
-          language === 'pl' ? 'jeszcze 29 dni' : '29 days left',
+          PAGE_TEXTS[language].penalties.left(language === 'pl' ? '29 dni' : '29 days'),
         ]) {
           expect(texts).toContain(part);
         }

@@ -1,10 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
@@ -41,7 +44,7 @@ describe('the public list of penalties', () => {
 
   test('shows everybody’s, newest first, without the SteamIDs of admins', async () => {
     expect(await listRows()).toEqual([
-      'Unknown player Ban By address permanent Ala 20 days ago',
+      `${en.penalties.unknownPlayer} Ban By address permanent Ala 20 days ago`,
       'Ola Warning Afk Lifted Ala 20 days ago',
       'rzeznik2 Gag Spam Expired Ala 20 days ago',
       'Rzeźnik Ban Aimbot permanent Ala 20 days ago',
@@ -72,13 +75,13 @@ describe('the public list of penalties', () => {
   test('says that custom profile addresses cannot be searched for', async () => {
     const address = encodeURIComponent('steamcommunity.com/id/rzeznik');
     const { text } = await openBrowser(open.origin).get(`/penalties?q=${address}`);
-    expect(textOf(text)).toContain('Custom profile addresses cannot be searched for here.');
-    expect(text).not.toContain('No results.');
+    expect(textOf(text)).toContain(en.penalties.customAddress);
+    expect(text).not.toContain(en.penalties.nothingFound);
   });
 
   test('asks whom the visitor means when several players match', async () => {
     const { text } = await openBrowser(open.origin).get('/penalties?q=rzez&type=ban');
-    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
+    expect(textOf(text)).toContain(en.penalties.severalPlayers);
     expect(text).toContain(`href="/penalties?q=${aSteamId(1)}&amp;type=ban"`);
     expect(text).not.toContain('without penalties');
   });
@@ -102,7 +105,7 @@ describe('the public list of penalties', () => {
       await insertUser(db, number, { nickname: `OldName ${number}`, signedInAt: new Date() });
     }
     const { text } = await openBrowser(open.origin).get('/penalties?q=OldName');
-    expect(textOf(text)).toContain('Several players match. Which one do you mean?');
+    expect(textOf(text)).toContain(en.penalties.severalPlayers);
     for (const name of ['OldName one', 'OldName two']) expect(text).toContain(name);
     expect(text).not.toContain('PrivateNick');
     expect(await listRows('?q=PrivateNick')).toEqual([]);
@@ -125,7 +128,7 @@ describe('the public list of penalties', () => {
       { playerSteamId: '0' as never, playerName: '\u200b\u3164', reason: 'Unnamed' },
     ]);
     expect((await listRows('?type=ban')).find((row) => row.includes('Unnamed'))).toStartWith(
-      'Unknown player',
+      en.penalties.unknownPlayer,
     );
   });
 
@@ -143,7 +146,7 @@ describe('the public list of penalties', () => {
       },
     ]);
     const [row] = await listRows('?q=Lifted');
-    expect(row).toEndWith('Lifted 1 day ago Unnamed admin 20 days ago');
+    expect(row).toEndWith(`Lifted 1 day ago ${en.penalties.unnamedAdmin} 20 days ago`);
   });
 
   test('comes 25 at a time, with the filter kept', async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { loadSessionSecret } from '../../../../api/web/request/signing.ts';
 import { sessions } from '../../../../src/db/schema/accounts.ts';
 import { openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
 const DAY_MS = 86_400_000;
@@ -48,7 +51,7 @@ describe('a session', () => {
     ]) {
       browser.cookies.set('session', value);
       const { text } = await browser.get('/account');
-      expect([value, text.includes('Sign in through Steam')]).toEqual([value, true]);
+      expect([value, text.includes(en.signIn.button)]).toEqual([value, true]);
     }
   });
 
@@ -59,14 +62,13 @@ describe('a session', () => {
     browser.cookies.set('session', cookie);
     await browser.get('/account');
     using queries = spyOn(db, 'select');
-    for (let i = 0; i < 3; i++)
-      expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    for (let i = 0; i < 3; i++) expect((await browser.get('/account')).text).toContain(en.signIn.button);
     expect(queries).not.toHaveBeenCalled();
   });
 
   test('a session is found beside 8 kB of other cookies, and not read among more', async () => {
     const browser = await signedIn();
-    const isSignedIn = async () => !(await browser.get('/account')).text.includes('Sign in through Steam');
+    const isSignedIn = async () => !(await browser.get('/account')).text.includes(en.signIn.button);
     browser.cookies.set('other', 'x'.repeat(7900));
     expect(await isSignedIn()).toBe(true);
     browser.cookies.set('other', 'x'.repeat(8192));
@@ -81,7 +83,7 @@ describe('a session', () => {
       expect((await browser.get('/account')).text).toContain(steam.steamId);
     }
     site.clock.now = new Date(start + (87 + 30) * DAY_MS + 1000);
-    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    expect((await browser.get('/account')).text).toContain(en.signIn.button);
   });
 
   test('ends 180 days after the sign-in, however much it is used, and its cookie with it', async () => {
@@ -96,7 +98,7 @@ describe('a session', () => {
     );
     expect(maxAge).toBeWithin(20 * 86_400 - 60, 20 * 86_400 + 60);
     site.clock.now = new Date(start + 180 * DAY_MS + 60_000);
-    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    expect((await browser.get('/account')).text).toContain(en.signIn.button);
   });
 
   test('ends here on sign-out, and stays elsewhere', async () => {
@@ -106,7 +108,7 @@ describe('a session', () => {
     const out = await here.post('/account/sign-out');
     expect([out.status, out.location]).toEqual([303, '/account']);
     here.cookies.set('session', cookie);
-    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+    expect((await here.get('/account')).text).toContain(en.signIn.button);
     expect((await elsewhere.get('/account')).text).toContain('1 session<');
   });
 
@@ -134,8 +136,8 @@ describe('a session', () => {
   test('ends everywhere on request', async () => {
     const [here, elsewhere] = [await signedIn(), await signedIn()];
     await here.post('/account/sign-out-everywhere');
-    expect((await elsewhere.get('/account')).text).toContain('Sign in through Steam');
-    expect((await here.get('/account')).text).toContain('Sign in through Steam');
+    expect((await elsewhere.get('/account')).text).toContain(en.signIn.button);
+    expect((await here.get('/account')).text).toContain(en.signIn.button);
   });
 });
 

@@ -1,10 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
@@ -22,7 +25,7 @@ await insertUser(db, 4, { nickname: 'Mira', isModerator: true });
 await insertUser(db, 3, { nickname: 'Maja' });
 
 const PATH = '/account/demo-sign-in';
-const BUTTONS = 'Sign in as owner Sign in as admin Sign in as moderator Sign in as member';
+const BUTTONS = `${en.signIn.demo.as.owner} ${en.signIn.demo.as.admin} ${en.signIn.demo.as.moderator} ${en.signIn.demo.as.member}`;
 
 describe('the demo', () => {
   test('offers to sign in as owner, admin, moderator and member on / and /account', async () => {

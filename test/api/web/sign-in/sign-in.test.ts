@@ -1,9 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, sessions, users } from '../../../../src/db/schema/accounts.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
 
@@ -44,7 +47,7 @@ describe('signing in', () => {
       `${returnTo}&openid.ns=http://specs.openid.net/auth/2.0&openid.mode=cancel`,
     );
     expect([back.status, back.location]).toEqual([303, '/account']);
-    expect((await browser.follow(back)).text).toContain('You cancelled signing in through Steam');
+    expect((await browser.follow(back)).text).toContain(en.notices['sign-in-cancelled']);
     expect(browser.cookies.has('session')).toBe(false);
   });
 
@@ -58,7 +61,7 @@ describe('signing in', () => {
     browser.cookies.clear();
     const replay = await browser.get(returnTo);
     expect(replay.status).toBe(400);
-    expect(replay.text).toContain('could not verify Steam’s response');
+    expect(replay.text).toContain(en.errors['sign-in-refused']);
     browser.cookies.set('sign-in', cookie);
     expect((await browser.get(aReturnTo(start.location))).status).toBe(400);
     expect(browser.cookies.has('session')).toBe(false);
@@ -162,7 +165,7 @@ describe('signing in', () => {
     const after = browser.cookies.get('session') ?? '';
     expect(after).not.toBe(before);
     browser.cookies.set('session', before);
-    expect((await browser.get('/account')).text).toContain('Sign in through Steam');
+    expect((await browser.get('/account')).text).toContain(en.signIn.button);
     browser.cookies.set('session', after);
     expect((await browser.get('/account')).text).toContain(steam.steamId);
   });
@@ -172,7 +175,7 @@ describe('signing in', () => {
     const page = await signIn(openBrowser(site.origin));
     expect(page.status).toBe(503);
     expect(page.headers.get('retry-after')).toBe('30');
-    expect(page.text).toContain('Steam is not responding');
+    expect(page.text).toContain(en.errors['steam-unavailable']);
   });
 
   test('begins at the public address, to which Steam sends people back, without going in circles', async () => {

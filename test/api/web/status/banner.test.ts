@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { toDrawable } from '../../../../src/charts/text.ts';
 import { saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -9,6 +10,8 @@ import { isNear, toPixels } from '../../../support/pixels.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS } from '../../../support/web/browser-site.ts';
+
+const { en } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { SITE_NAME: 'Zagrywka' } });
@@ -85,7 +88,7 @@ test.each(['hidden', 'nope'])(
   async (slug) => {
     const { status, text, headers } = await service.ask(`/servers/${slug}/banner.png`);
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(text).toContain('Server not found');
+    expect(text).toContain(en.errors.titles.noServer);
   },
 );
 

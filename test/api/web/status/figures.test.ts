@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { inArray } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { serverSamples, servers } from '../../../../src/db/schema/servers.ts';
 import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -8,6 +9,8 @@ import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { textOf } from '../../../support/web/page-text.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url });
@@ -31,7 +34,7 @@ test('servers that were not checked yet are not said to be online or offline', a
   await waitFor(async () => (await visitor.get('/')).text.includes('0 of 2 servers online'));
   expect(await readVerdict('en')).toBe('1 server is offline');
   await db.delete(servers).where(inArray(servers.id, [id, unchecked]));
-  await waitFor(async () => (await visitor.get('/')).text.includes('No servers yet'));
+  await waitFor(async () => (await visitor.get('/')).text.includes(en.status.none));
 });
 
 test('the peak of the community is not below that of its only server', async () => {
@@ -50,8 +53,8 @@ test('the peak of the community is not below that of its only server', async () 
   );
   await waitFor(async () => (await visitor.get('/')).text.includes('server-one'));
   const words = textOf((await visitor.get('/')).text);
-  expect(words).toContain('24-hour peak: 10');
-  expect(words).toContain('Servers online 1 / 1 24-hour peak 10');
+  expect(words).toContain(en.status.peakOf(10));
+  expect(words).toContain(`${en.status.numbers.online} 1 / 1 ${en.status.numbers.peak} 10`);
 });
 
 test('the peak of a server is not below the players who are there now', async () => {
@@ -60,8 +63,8 @@ test('the peak of a server is not below the players who are there now', async ()
   const state = { hostname: 'x', map: 'de_nuke', playersCount: 24, maxPlayers: 24, pingMs: 9, players: [] };
   await saveServerPoll(db, id, { state, polledAt: new Date(NOW.getTime() - 1000) });
   const readCard = async () => textOf((await visitor.get('/')).text.split('id="server-two"')[1] ?? '');
-  await waitFor(async () => (await readCard()).includes('24 of 24 players'));
-  expect(await readCard()).toContain('24-hour peak: 24');
+  await waitFor(async () => (await readCard()).includes(en.status.playersOf(24, 24)));
+  expect(await readCard()).toContain(en.status.peakOf(24));
 });
 
 test('an outage that the uptime of 30 days counts is in one of the bars', async () => {
@@ -78,7 +81,7 @@ test('an outage that the uptime of 30 days counts is in one of the bars', async 
   const card = /<section class="card" id="uptime".*?<\/section>/s.exec(
     (await visitor.get('/servers/three')).text,
   )?.[0];
-  expect(textOf(card ?? '')).toStartWith('Uptime, 30 days 75%');
+  expect(textOf(card ?? '')).toStartWith(`${en.server.uptime} 75%`);
   expect(card?.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
   expect(card).toContain('<title>22 Oct: 0%</title>');
 });
@@ -112,11 +115,9 @@ test('the average of a chart is that of its table: nobody plays while a server i
   for (const range of ['day', 'week', 'month']) {
     const chart = (await readChart(range, 'en')) ?? '';
     expect(textOf(/<p class="chart-legend">.*?<\/p>/s.exec(chart)?.[0] ?? '')).toBe(
-      'Average 7, peak 18. Time offline counts as 0 players.',
+      en.server.chartSummary('7', 18, true),
     );
-    expect(await readChart(range, 'pl')).toContain(
-      'Średnio 7, najwięcej 18. Czas offline liczy się jako 0 graczy.',
-    );
+    expect(await readChart(range, 'pl')).toContain(pl.server.chartSummary('7', 18, true));
   }
   // Nine hours of the one day and one of the other: 0.9 × 6 + 0.1 × 16.
   const rows = [...((await readChart('week', 'en')) ?? '').matchAll(/<\/th><td>(.*?)<\/td>/g)];

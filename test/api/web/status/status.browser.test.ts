@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -14,6 +15,8 @@ import {
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 const MAX_BYTES = 100_000;
@@ -231,7 +234,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
 
       await page.route('**/*', (route) => route.abort());
       await page.clock.fastForward(15_000);
-      await page.locator('.live-lost', { hasText: 'Connection lost' }).waitFor();
+      await page.locator('.live-lost', { hasText: en.status.lostConnection }).waitFor();
       await page.unroute('**/*');
       await page.clock.fastForward(15_000);
       await page.locator('.live-lost').waitFor({ state: 'detached' });
@@ -270,7 +273,7 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
       await page.clock.fastForward(15_000);
       await page.getByText('1 serwer jest offline').waitFor();
       expect(await page.locator('html').getAttribute('lang')).toBe('pl');
-      expect(await page.locator('.sign-in').textContent()).toBe('Zaloguj się');
+      expect(await page.locator('.sign-in').textContent()).toBe(pl.shell.nav.signIn);
       await page.context().close();
     });
 

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
+
+const { en, pl } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({
@@ -32,9 +35,9 @@ const wordsOf = (html: string) =>
 test('the status page without servers says how to add one', async () => {
   const page = await visitor.get('/');
   expect(page.status).toBe(200);
-  expect(wordsOf(page.text)).toContain('No servers yet');
+  expect(wordsOf(page.text)).toContain(en.status.none);
   expect(wordsOf(page.text)).toContain('bun run cli servers add --name "My server"');
-  expect(wordsOf((await polish.get('/')).text)).toContain('Nie ma jeszcze serwerów');
+  expect(wordsOf((await polish.get('/')).text)).toContain(pl.status.none);
 });
 
 describe('with servers', () => {
@@ -82,9 +85,9 @@ describe('with servers', () => {
     expect(words).toContain('1 server is offline');
     expect(words).toMatch(/Players now 13 Servers online 3 \/ 4 24-hour peak \d+/);
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Map de_mirage Server ping 12 ms 3 / 24 3 of 24 players',
+      `Only Mirage Online Competitive · EU Map de_mirage ${en.status.ping} 12 ms 3 / 24 ${en.status.playersOf(3, 24)}`,
     );
-    expect(words).toContain('24-hour peak: 20 play.example.org:27015');
+    expect(words).toContain(`${en.status.peakOf(20)} play.example.org:27015`);
     expect(words).toContain('Retake Full');
     // By position, then by name; the last one is the first by name.
     expect(words).toMatch(/Only Mirage.*Retake Full.*Odd.*Bhop Offline Competitive · EU last seen/);
@@ -99,9 +102,9 @@ describe('with servers', () => {
     const words = wordsOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
-      'Only Mirage Online Competitive · EU Mapa de_mirage Ping serwera 12 ms 3 / 24 Gracze: 3 z 24',
+      `Only Mirage Online Competitive · EU Mapa de_mirage ${pl.status.ping} 12 ms 3 / 24 ${pl.status.playersOf(3, 24)}`,
     );
-    expect(words).toContain('Najwięcej w 24 h: 20');
+    expect(words).toContain(pl.status.peakOf(20));
   });
 
   test('the status page has a link preview, and reloads in browsers without scripts', async () => {
@@ -185,7 +188,7 @@ describe('with servers', () => {
       expect(status).toBe(200);
       expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
       expect(wordsOf(text)).toContain(
-        'Players now 3 / 24 Player Time on server Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name',
+        `Players now 3 / 24 Player ${en.server.time} Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name`,
       );
       expect(text).toContain('content="Online · de_mirage · 3 of 24 players"');
     });
@@ -195,9 +198,9 @@ describe('with servers', () => {
       // The outage four days ago is on two of the three charts.
       const outage = ' Time offline counts as 0 players.';
       for (const [id, range, words] of [
-        ['day', '24 hours', ''],
-        ['week', '7 days', outage],
-        ['month', '30 days', outage],
+        ['day', en.server.ranges.day, ''],
+        ['week', en.server.ranges.week, outage],
+        ['month', en.server.ranges.month, outage],
       ]) {
         expect(text).toContain(
           `<title id="chart-${id}-title">Only Mirage: players over the last ${range}</title>`,
@@ -212,14 +215,14 @@ describe('with servers', () => {
 
     test('tells of uptime and of the maps that were played', async () => {
       const words = wordsOf((await visitor.get('/servers/mirage')).text);
-      expect(words).toContain('Uptime, 30 days 99.3');
+      expect(words).toContain(`${en.server.uptime} 99.3`);
       expect(words).toMatch(/Maps, 30 days .*de_inferno 22 h 30 min · 30 times/);
     });
 
     test('says why no players are listed', async () => {
-      expect(wordsOf((await visitor.get('/servers/full')).text)).toContain('doesn’t share its player list');
-      expect(wordsOf((await visitor.get('/servers/off')).text)).toContain('The server is offline right now.');
-      expect(wordsOf((await polish.get('/servers/full')).text)).toContain('nie udostępnia listy graczy');
+      expect(wordsOf((await visitor.get('/servers/full')).text)).toContain(en.server.namesUnknown);
+      expect(wordsOf((await visitor.get('/servers/off')).text)).toContain(en.server.whileOffline);
+      expect(wordsOf((await polish.get('/servers/full')).text)).toContain(pl.server.namesUnknown);
     });
   });
 
@@ -234,14 +237,14 @@ describe('with servers', () => {
     });
 
     test('warns of a server that is full or offline', async () => {
-      expect(wordsOf((await visitor.get('/connect/full')).text)).toContain('The server is full.');
-      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain('did not answer the latest checks');
+      expect(wordsOf((await visitor.get('/connect/full')).text)).toContain(en.connect.full);
+      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain(en.connect.offline);
     });
 
     test('offers no address that is not HOST:PORT', async () => {
       const { text, status } = await visitor.get('/connect/odd');
       expect([status, text.includes('steam://')]).toEqual([200, false]);
-      expect(wordsOf(text)).toContain('cannot be opened in the game');
+      expect(wordsOf(text)).toContain(en.connect.noAddress);
     });
   });
 
@@ -254,8 +257,8 @@ describe('with servers', () => {
         'text/html; charset=utf-8',
         'no-store',
       ]);
-      expect(wordsOf(text)).toContain('Server not found');
-      expect(wordsOf((await polish.get(path)).text)).toContain('Nie znaleziono serwera');
+      expect(wordsOf(text)).toContain(en.errors.titles.noServer);
+      expect(wordsOf((await polish.get(path)).text)).toContain(pl.errors.titles.noServer);
     },
   );
 
