@@ -48,6 +48,7 @@ export async function listNamedFiles(queries: Queries): Promise<{ name: string; 
   return rows.map(({ name, sha256 }) => ({ name, sha256 }));
 }
 
+const UNFINISHED = `'queued', 'measuring', 'rendering'`;
 const NAMED_FILES = `
   select 'sounds/' || steamid64 || '.mp3' as name, sha256 from round_sounds
   where status = 'ready' and sha256 is not null
@@ -55,7 +56,7 @@ const NAMED_FILES = `
   select 'sounds/' || steamid64 || '.voice.mp3', voice_sha256 from round_sounds
   where status = 'ready' and voice_sha256 is not null
   union all
-  select 'uploads/' || upload_key, null from round_sounds where status in ('queued', 'measuring', 'rendering')
+  select 'uploads/' || upload_key, null from round_sounds where status in (${UNFINISHED})
   order by name`;
 
 /** Some 2 MiB of the table, which become two or three times as much JSON. */
@@ -170,7 +171,7 @@ export async function finishTables(
 ): Promise<number> {
   // No staged files come with a backup: sounds that were being published are rendered again.
   await transaction.unsafe(
-    `update round_sounds set sha256 = null, voice_sha256 = null where status <> 'ready'`,
+    `update round_sounds set sha256 = null, voice_sha256 = null where status in (${UNFINISHED})`,
   );
   await transaction.unsafe(WRITE_SEQUENCES, [JSON.stringify(sequences)]);
   await transaction.unsafe(REMEMBER_NAMES);
