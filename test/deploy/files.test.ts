@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { DEPLOY, isInstalled, run } from '../support/docs/deployment.ts';
+import { DEPLOY, isInstalled, listDashboardQueries, run } from '../support/docs/deployment.ts';
 import { createTestFolder } from '../support/service/program.ts';
 
 const folder = createTestFolder();
@@ -43,7 +43,24 @@ test.skipIf(!isInstalled('systemd-analyze'))('the units are valid', async () => 
   });
 });
 
-test.skipIf(!isInstalled('promtool'))('every alert fires when it should, and not before', async () => {
+const hasPromtool = isInstalled('promtool');
+
+test.skipIf(!hasPromtool)('every query of the dashboard is PromQL', async () => {
+  const queries = await listDashboardQueries();
+  const file = join(folder.path, 'dashboard-rules.yml');
+  const rule = (expr: string, index: number) => ({
+    record: `panel:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+  });
+  await Bun.write(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: queries.map(rule) }] }));
+  const checked = await run(['promtool', 'check', 'rules', file]);
+  expect([checked.code, checked.output]).toEqual([
+    0,
+    expect.stringContaining(`${queries.length} rules found`),
+  ]);
+});
+
+test.skipIf(!hasPromtool)('every alert fires when it should, and not before', async () => {
   expect((await run(['promtool', 'check', 'config', `${DEPLOY}/prometheus/prometheus.yml`])).code).toBe(0);
   expect((await run(['promtool', 'check', 'rules', `${DEPLOY}/prometheus/alerts.yml`])).code).toBe(0);
   const tested = await run(['promtool', 'test', 'rules', `${DEPLOY}/prometheus/alerts.test.yml`]);

@@ -8,8 +8,8 @@ import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import {
   DEPLOY,
   isInstalled,
+  listDashboardQueries,
   readCompose,
-  run,
   startDeployedCaddy,
   startDeployedPostgres,
 } from '../../support/docs/deployment.ts';
@@ -21,9 +21,8 @@ import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const redisUrl = await findTestRedis();
-const lacks = [SYSTEM_VERSIONS.length > 0, redisUrl, isInstalled('caddy'), isInstalled('promtool')].some(
-  (present) => !present,
-);
+const isComplete = SYSTEM_VERSIONS.length > 0 && redisUrl !== undefined && isInstalled('caddy');
+const lacks = !isComplete && process.env.CI !== 'true';
 
 describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', async () => {
   if (lacks) return;
@@ -113,41 +112,22 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
     expect((await fetch(`${caddy.origin}/metrics`)).status).toBe(404);
   });
 
-  describe('every query of the dashboard and of the alerts', async () => {
-    const dashboard = await Bun.file(`${DEPLOY}/grafana/dashboard.json`).json();
-    const panels = dashboard.panels as { title: string; targets?: { expr: string }[] }[];
-    const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+  test('every query of the dashboard and of the alerts names metrics that the processes expose', async () => {
+    const queries = await listDashboardQueries();
     const rules = await Bun.file(`${DEPLOY}/prometheus/alerts.yml`).text();
     const namesIn = (text: string) => new Set(text.match(/(community_api|process)_[a-z_]+/g));
-
-    test('names metrics that the processes expose', async () => {
-      const exposed = new Set<string>();
-      for (const name of ['api1', 'worker'] as const) {
-        for (const [, metric = '', type] of (await readMetrics(name)).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
-          const names =
-            type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => metric + end) : [metric];
-          for (const each of names) exposed.add(each);
-        }
+    const exposed = new Set<string>();
+    for (const name of ['api1', 'worker'] as const) {
+      for (const [, metric = '', type] of (await readMetrics(name)).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+        const names =
+          type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => metric + end) : [metric];
+        for (const each of names) exposed.add(each);
       }
-      expect(queries.length).toBeGreaterThan(25);
-      const asked = new Set([...namesIn(queries.join('\n')), ...namesIn(rules)]);
-      expect(asked.size).toBeGreaterThan(25);
-      expect([...asked].filter((name) => !exposed.has(name))).toEqual([]);
-    });
-
-    test('every query of the dashboard and of the alerts is PromQL', async () => {
-      const file = join(folder.path, 'dashboard-rules.yml');
-      const rule = (expr: string, index: number) => ({
-        record: `panel:${index}`,
-        expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
-      });
-      await Bun.write(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: queries.map(rule) }] }));
-      const checked = await run(['promtool', 'check', 'rules', file]);
-      expect([checked.code, checked.output]).toEqual([
-        0,
-        expect.stringContaining(`${queries.length} rules found`),
-      ]);
-    });
+    }
+    expect(queries.length).toBeGreaterThan(25);
+    const asked = new Set([...namesIn(queries.join('\n')), ...namesIn(rules)]);
+    expect(asked.size).toBeGreaterThan(25);
+    expect([...asked].filter((name) => !exposed.has(name))).toEqual([]);
   });
 
   test('no request is lost while one API process drains, returns, and the other is killed', async () => {

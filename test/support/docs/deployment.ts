@@ -19,6 +19,13 @@ export async function readCompose(path = 'compose.scale.yaml'): Promise<Compose>
   return Bun.YAML.parse(await Bun.file(path).text()) as Compose;
 }
 
+/** The PromQL of every panel of the dashboard. */
+export async function listDashboardQueries(): Promise<string[]> {
+  const dashboard = await Bun.file(`${DEPLOY}/grafana/dashboard.json`).json();
+  const panels = dashboard.panels as { targets?: { expr: string }[] }[];
+  return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+}
+
 /** Without a program, what needs it is not run, which is said. */
 export function isInstalled(
   name: 'bash' | 'caddy' | 'curl' | 'php' | 'nginx' | 'promtool' | 'systemd-analyze',
