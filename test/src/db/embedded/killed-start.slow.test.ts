@@ -7,10 +7,15 @@ import { waitFor } from '../../../support/wait.ts';
 const folder = createTestFolder();
 afterAll(folder.remove);
 
-const openDatabase = () =>
+/** A command that writes creates the database first. */
+const addServer = () =>
   startProgram('src/cli.ts', { DATA_DIR: folder.path, STORAGE_DIR: join(folder.path, 'storage') }, [
     'servers',
-    'list',
+    'add',
+    '--name',
+    'One',
+    '--address',
+    '127.0.0.1:27015',
   ]);
 
 /** The processes of initdb that make a database in the folder; each leads a process group. */
@@ -34,7 +39,7 @@ test.skipIf(process.platform !== 'linux')(
   'a first start that was killed is repeated at once, although its initdb still runs',
   async () => {
     await chmod(folder.path, 0o755);
-    const killed = openDatabase();
+    const killed = addServer();
     const [orphan = 0] = await waitFor(async () => {
       const running = await listInitdb();
       return running.length > 0 && (await hasFile('/PG_VERSION')) && running;
@@ -42,12 +47,12 @@ test.skipIf(process.platform !== 'linux')(
     killed.kill('SIGKILL');
     await killed.exited;
     process.kill(-orphan, 'SIGSTOP');
-    const repeated = openDatabase();
+    const repeated = addServer();
     await waitFor(async () => (await listInitdb()).some((pid) => pid !== orphan));
     await waitFor(() => hasFile('/PG_VERSION'));
     process.kill(-orphan, 'SIGCONT');
     const code = await repeated.exited;
-    expect([code, repeated.stderr()]).toEqual([0, '']);
+    expect([code, repeated.stderr()]).toEqual([0, `Creating a new database in ${folder.path}\n`]);
     // Nothing is left of the first attempt.
     await waitFor(async () => (await listInitdb()).length === 0);
     expect((await readdir(folder.path)).sort()).toEqual([
