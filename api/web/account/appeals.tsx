@@ -208,7 +208,7 @@ function OwnPage({ deps, visit, title, aside, children }: OwnPageProps): JSX.Ele
       <p>
         <a href={PENALTIES}>← {t.penalties.own}</a>
       </p>
-      <Card id="appeal" title={title} icon="shield" aside={aside}>
+      <Card id="appeal" title={title} heading="h1" icon="shield" aside={aside}>
         {children}
       </Card>
     </Layout>

@@ -6,6 +6,8 @@ import { Icon, type IconName } from './icons.tsx';
 type CardProps = {
   id: string;
   title: string;
+  /** `h1` for the card that is the whole page. */
+  heading?: 'h1' | 'h2';
   icon?: IconName;
   /** A short plain text next to the heading. */
   aside?: string | false | undefined;
@@ -15,12 +17,13 @@ type CardProps = {
 };
 
 /** A section with its own heading and the anchor `#id`. */
-export function Card({ id, title, icon, aside, notice, children }: CardProps): JSX.Element {
+export function Card(props: CardProps): JSX.Element {
+  const { id, title, heading: Heading = 'h2', icon, aside, notice, children } = props;
   return (
     <section class="card" id={id} aria-labelledby={`${id}-title`}>
       <div class="card-head">
         {icon && <Icon name={icon} />}
-        <h2 id={`${id}-title`}>{title}</h2>
+        <Heading id={`${id}-title`}>{title}</Heading>
         {aside && <span class="card-aside">{aside}</span>}
       </div>
       {notice?.card === id && <NoticeLine notice={notice} />}

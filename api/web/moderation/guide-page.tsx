@@ -5,14 +5,14 @@ import { textsOf } from '../locales/texts.ts';
 import { Frame, type Handler } from './frame.tsx';
 
 /** The pages of docs/ for moderators, by language. */
-const GUIDES: Record<Language, string> = {
+export const MODERATOR_GUIDES: Record<Language, string> = {
   en: readGuide('moderation.md'),
   pl: readGuide('moderation.pl.md'),
 };
 
 /** The page for moderators, as docs/ has it, without links to other pages of docs/; its last section is about appeals. */
 export const showGuide: Handler = async ({ site }, visit) => {
-  const guide = GUIDES[visit.locale];
+  const guide = MODERATOR_GUIDES[visit.locale];
   const html = Bun.markdown
     .html(site.takesAppeals ? guide : guide.slice(0, guide.lastIndexOf('\n## ')))
     .replace(/<a href="[\w-]+\.md[^"]*">(.*?)<\/a>/gs, '$1')

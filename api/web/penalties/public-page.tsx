@@ -2,8 +2,8 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
+import { Card } from '../layout/card.tsx';
 import { SelectField } from '../layout/form-fields.tsx';
-import { Icon } from '../layout/icons.tsx';
 import { Layout, type Site } from '../layout/layout.tsx';
 import { ListTable } from '../layout/list-table.tsx';
 import { Moment } from '../layout/moment.tsx';
@@ -47,12 +47,13 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
   const { columns } = t;
   return (
     <Layout site={site} visit={visit} title={shell.nav.penalties}>
-      <section class="card" aria-labelledby="list">
-        <div class="card-head">
-          <Icon name="shield" />
-          <h1 id="list">{shell.nav.penalties}</h1>
-          {candidates.length === 0 && <span class="card-aside">{t.count(total)}</span>}
-        </div>
+      <Card
+        id="list"
+        title={shell.nav.penalties}
+        heading="h1"
+        icon="shield"
+        aside={candidates.length === 0 && t.count(total)}
+      >
         <form method="get" action={PATH} class="search">
           <SearchField name="q" label={t.search} value={query} />
           <SearchButton label={t.find} />
@@ -95,7 +96,7 @@ async function showPenalties({ db, site }: PublicDeps, visit: Visit): Promise<JS
           ]}
         />
         <PagesNav visit={visit} page={page} lastPage={Math.ceil(total / PENALTIES_PER_PAGE)} />
-      </section>
+      </Card>
     </Layout>
   );
 }

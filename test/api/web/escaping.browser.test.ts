@@ -15,7 +15,7 @@ describeInChromium('hostile names in Chromium, without the content security poli
   let page: Page;
   beforeAll(async () => {
     await seedEveryPage(db, HOSTILE);
-    site = await startBrowserSite(url);
+    site = await startBrowserSite(url, { APPEALS: '1' });
     page = await site.signIn(OWNER, { bypassCSP: true });
   });
   afterAll(async () => {
@@ -34,6 +34,7 @@ describeInChromium('hostile names in Chromium, without the content security poli
     '/account',
     '/account/moderation',
     `/account/moderation/users/${PLAYER}`,
+    '/account/moderation/appeals/2',
     '/account/moderation/audit',
     '/account/moderation/sounds',
   ])('hostile names run nothing at %s, nor in its dialogs', async (path) => {

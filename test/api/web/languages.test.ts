@@ -14,7 +14,8 @@ function readableTexts(html: string): string[] {
   const page = html
     .replace(/<(code|pre|script|style)\b.*?<\/\1>/gs, ' ')
     .replace(/<a [^>]*hreflang=.*?<\/a>/gs, ' ')
-    .replace(/<wbr\s*\/?>/g, '');
+    .replace(/<wbr\s*\/?>/g, '')
+    .replaceAll('&quot;', '"');
   const attributes = page.matchAll(
     / (?:title|aria-label|placeholder|alt|data-(?:copied|failed|label|lost|marker-label|play|refused-by-proxy|stop|too-large|uploading))="([^"]*)"/g,
   );

@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test';
 import { GUIDES } from '../../../api/web/guide/page.tsx';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
+import { MODERATOR_GUIDES } from '../../../api/web/moderation/guide-page.tsx';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { LANGUAGES } from '../../../src/domain/language.ts';
 
@@ -29,6 +30,7 @@ export function addPseudoLanguage(): void {
     [PAGE_TEXTS, translate(PAGE_TEXTS.en)],
     [BOT_TEXTS, { ...Object(translate(texts)), commands: translate(commands, toCommandText) }],
     [GUIDES, translateMarkdown(GUIDES.en)],
+    [MODERATOR_GUIDES, translateMarkdown(MODERATOR_GUIDES.en)],
   ];
   for (const [table, value] of additions) Object.assign(table, { [PSEUDO]: value });
   afterAll(() => {

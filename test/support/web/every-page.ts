@@ -1,6 +1,7 @@
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
 import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts.ts';
+import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
@@ -78,19 +79,48 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
     liftReason: text,
   };
   for (const playerSteamId of [OWNER, PLAYER, STRANGER]) {
-    await db
-      .insert(penalties)
-      .values([
-        aPenalty({ ...penalty, playerSteamId, durationMinutes: 0 }),
-        aPenalty({ ...penalty, playerSteamId, endsAt: LATER }),
-        ...Array.from({ length: 10 }, () =>
-          aPenalty({ ...penalty, playerSteamId, status: 'EXPIRED', endsAt: LONG_AGO }),
-        ),
-        aPenalty({ ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER }),
-      ]);
+    await db.insert(penalties).values([
+      aPenalty({
+        ...penalty,
+        playerSteamId,
+        durationMinutes: 0,
+        source: 'simpleadmin',
+        sourceTable: 'sa_bans',
+        sourceId: playerSteamId,
+      }),
+      aPenalty({ ...penalty, playerSteamId, endsAt: LATER }),
+      ...Array.from({ length: 10 }, () =>
+        aPenalty({ ...penalty, playerSteamId, status: 'EXPIRED', endsAt: LONG_AGO }),
+      ),
+      aPenalty({ ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER }),
+    ]);
   }
+  const appeal = { openedAt: LONG_AGO, wantsMessages: true };
+  await db.insert(appeals).values([
+    { ...appeal, penaltyId: 2, playerSteamId: OWNER },
+    { ...appeal, penaltyId: 14, playerSteamId: PLAYER },
+    { ...appeal, penaltyId: 26, playerSteamId: PLAYER, state: 'accepted', decidedAt: LONG_AGO },
+    { ...appeal, penaltyId: 39, playerSteamId: STRANGER, state: 'closed', decidedAt: LONG_AGO },
+  ]);
+  const message = { text: `${text}\n${text}`, createdAt: LONG_AGO };
+  await db.insert(appealMessages).values([
+    { ...message, appealId: 1, kind: 'opened' },
+    { ...message, appealId: 1, kind: 'asked', authorUserId: player.id },
+    { ...message, appealId: 2, kind: 'opened' },
+    { ...message, appealId: 2, kind: 'asked', authorUserId: owner.id },
+    { ...message, appealId: 2, kind: 'answered' },
+    { ...message, appealId: 3, kind: 'opened' },
+    { ...message, appealId: 3, kind: 'accepted' },
+    { ...message, appealId: 4, kind: 'opened' },
+  ]);
   await db.insert(staffNotes).values([
-    { steamId64: PLAYER, authorUserId: owner.id, text: `${text}\n${text}`, createdAt: LONG_AGO },
+    {
+      steamId64: PLAYER,
+      penaltyId: 14,
+      authorUserId: owner.id,
+      text: `${text}\n${text}`,
+      createdAt: LONG_AGO,
+    },
     { steamId64: PLAYER, text, createdAt: EARLIER },
   ]);
   await db
@@ -165,6 +195,21 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
       get('several players', `/account/moderation/penalties?player=${encodeURIComponent(text.slice(0, 20))}`),
       get('an active penalty', '/account/moderation/penalties/1'),
       get('a lifted penalty', '/account/moderation/penalties/13'),
+      get('a penalty with a note', '/account/moderation/penalties/14'),
+      get('appeals', '/account/moderation/appeals'),
+      get('no appeals', '/account/moderation/appeals?state=denied&type=warn'),
+      get('an undecided appeal', '/account/moderation/appeals/2'),
+      get('an accepted appeal', '/account/moderation/appeals/3'),
+      get('a closed appeal', '/account/moderation/appeals/4'),
+      post('decision refused', '/account/moderation/appeals/2', {
+        action: 'denied',
+        text: text + '0'.repeat(2001),
+      }),
+      get('own appeal', '/account/appeals/1'),
+      post('own answer refused', '/account/appeals/1', { text: text + '0'.repeat(2001) }),
+      get('new appeal', '/account/penalties/1/appeal'),
+      post('new appeal refused', '/account/penalties/1/appeal', { text: text + '0'.repeat(2001) }),
+      get("moderators' guide", '/account/moderation/guide'),
       get('admins', '/account/moderation/admins'),
       post('note refused', `/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
       get('audit log', '/account/moderation/audit'),
@@ -217,7 +262,14 @@ async function withSite<T>(
   const steam = startSteamOpenIdProvider();
   steam.approvesAtOnce = true;
   steam.steamId = OWNER;
-  const site = startAccountSite({ db, steam, arePenaltiesPublic: true, status: aStatusOf(text) });
+  const site = startAccountSite({
+    db,
+    steam,
+    arePenaltiesPublic: true,
+    appeals: { againDays: 30 },
+    panels: [{ source: 'simpleadmin', table: 'sa_bans', address: 'https://panel.example.org/{id}' }],
+    status: aStatusOf(text),
+  });
   try {
     const owner = openBrowser(site.origin, { language });
     await signIn(owner);

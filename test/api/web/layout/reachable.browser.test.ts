@@ -38,7 +38,7 @@ describeInChromium('every button and link can be clicked in Chromium', () => {
     await seedEveryPage(db, 'Ala');
     slug = (await db.select().from(servers))[0]?.slug ?? '';
     const demoPeople = { owner: OWNER, admin: PLAYER, moderator: aSteamId(4), member: aSteamId(10) };
-    site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1' }, { demoPeople });
+    site = await startBrowserSite(url, { PUBLIC_PENALTIES: '1', APPEALS: '1' }, { demoPeople });
   });
   afterAll(async () => {
     await site?.stop();
@@ -66,7 +66,11 @@ describeInChromium('every button and link can be clicked in Chromium', () => {
       const page = await site.signIn(OWNER, { locale, viewport: VIEWPORT, reducedMotion: 'reduce' });
       await visit(page, [
         '/account',
+        '/account/appeals/1',
         '/account/moderation',
+        '/account/moderation/appeals',
+        '/account/moderation/appeals/2',
+        '/account/moderation/guide',
         `/account/moderation/users/${PLAYER}`,
         '/account/moderation/audit',
         '/account/moderation/sounds',
