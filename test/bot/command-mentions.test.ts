@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
+import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
 import { waitFor } from '../support/wait.ts';
+
+const { en, pl } = BOT_TEXTS;
 
 const GUILD = '900000000000000001';
 const { fake, bot, startNext, lines, connect } = await startTestBot();
@@ -29,14 +32,14 @@ test('names commands as the reader types them while Discord has not registered t
   await connect();
   expect(lines.some(({ msg }) => msg.includes('could not be registered'))).toBe(true);
   expect(await readNotices('en-US')).toEqual([
-    'Only moderators can check other people. For your own record, run `/ban-check` without options.',
-    'There are no feeds yet. Start one with `/feed start`.',
-    '📣 Done. This channel now gets updates on servers; `/feed stop` ends them.',
+    en.refusals.moderateMembersRequired('`/ban-check`'),
+    en.feed.none('`/feed start`'),
+    `📣 ${en.feed.started({ subject: 'servers', stop: '`/feed stop`' })}`,
   ]);
   expect(await readNotices('pl')).toEqual([
-    'Tylko moderatorzy mogą sprawdzać innych. Swoje kary zobaczysz poleceniem `/sprawdź-bany` bez opcji.',
-    'Nie ma jeszcze żadnych powiadomień. Włączysz je poleceniem `/powiadomienia włącz`.',
-    '📣 Gotowe. Ten kanał dostaje teraz powiadomienia o serwerach; wyłączysz je poleceniem `/powiadomienia wyłącz`.',
+    pl.refusals.moderateMembersRequired('`/sprawdź-bany`'),
+    pl.feed.none('`/powiadomienia włącz`'),
+    `📣 ${pl.feed.started({ subject: 'servers', stop: '`/powiadomienia wyłącz`' })}`,
   ]);
   await bot.stop();
   fake.clearFaults();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { linkDiscord } from '../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../src/queries/users/users.ts';
+import { titleOfBan } from '../support/bot/feeds.ts';
 import { insertPenalties, insertServer, insertUser, saveServerPoll } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { insertServerWithHistory } from '../support/database/server-history.ts';
@@ -90,7 +91,7 @@ test('a feed tells a channel about a ban that somebody wrote into the database',
   const [ban] = await insertPenalties(database.db, [{}]);
   const posted = () => fake.messagesIn(manager.channelId).slice(1);
   await waitFor(() => posted().length === 1);
-  expect(posted()[0]?.embeds[0]?.title).toBe(`🔴 Ban #${ban?.id} · active`);
+  expect(posted()[0]?.embeds[0]?.title).toBe(titleOfBan(ban?.id, 'ACTIVE'));
 });
 
 test('/readyz and /metrics say how the bot is', async () => {

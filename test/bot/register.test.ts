@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
 import type { CommandIds } from '../../bot/command-mentions.ts';
+import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { createCommandRegistration, type Registration, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { TIMINGS } from '../../bot/timings.ts';
@@ -9,6 +10,8 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import { refuse, slowDown } from '../support/discord/faults.ts';
 import { waitFor } from '../support/wait.ts';
+
+const { pl } = BOT_TEXTS;
 
 const GUILD = '900000000000000001';
 const { db } = await createTestDatabase();
@@ -128,9 +131,9 @@ test('names, options and descriptions are localised; permissions are a default o
       'co',
       true,
       [
-        ['penalties', 'Kary'],
-        ['servers', 'Serwery'],
-        ['appeals', 'Odwołania'],
+        ['penalties', pl.feed.subjects.penalties],
+        ['servers', pl.feed.subjects.servers],
+        ['appeals', pl.feed.subjects.appeals],
       ],
     ],
     ['types', 3, 'rodzaje', false, undefined],

@@ -121,7 +121,7 @@ describe('/ban-check of oneself', () => {
   });
 
   test('calls the server’s console by its name in the reader’s language, as plugins store it or not', async () => {
-    for (const [index, adminName] of [en.record.console, 'CONSOLE', ''].entries()) {
+    for (const [index, adminName] of ['Console', 'CONSOLE', ''].entries()) {
       const playerSteamId = aSteamId(600 + index);
       await insertPenalties(db, [{ playerSteamId, adminName, adminSteamId: UNKNOWN_STEAM_ID }]);
       const asked = await fake.command(
@@ -129,14 +129,17 @@ describe('/ban-check of oneself', () => {
         { steamid: playerSteamId },
         { ...moderator, locale: 'pl' },
       );
-      expect([adminName, textOf(asked)]).toEqual([adminName, expect.stringContaining(' · Konsola · ')]);
+      expect([adminName, textOf(asked)]).toEqual([
+        adminName,
+        expect.stringContaining(` · ${pl.record.console} · `),
+      ]);
     }
   });
 
   test('says how to link an account when there is none', async () => {
     const english = await fake.command('ban-check', {}, unlinked);
     expect(isEphemeral(english.message)).toBe(true);
-    expect(textOf(english)).toContain(en.user.notLinked);
+    expect(textOf(english)).toContain(en.refusals.notLinkedYourself);
     expect(findButton(english.message, en.buttons.account)?.url).toBe('https://play.example.org/account');
     expect(textOf(await fake.command('ban-check', {}, { ...unlinked, locale: 'pl' }))).toContain(
       pl.refusals.notLinkedYourself,
@@ -232,7 +235,7 @@ describe('/ban-check of others', () => {
       { author: { name: 'Clean' }, description: `### ${pl.record.clean}\n\n\`${aSteamId(2)}\`` },
     ]);
     const nobody = await fake.command('ban-check', { user: { user: unlinked.user } }, moderator);
-    expect(textOf(nobody)).toBe(`<@${unlinked.user.id}> has no linked Steam account.`);
+    expect(textOf(nobody)).toBe(en.refusals.notLinkedUser(`<@${unlinked.user.id}>`));
     for (const [steamid, shown] of [
       ['**x**', '\\*\\*x\\*\\*'],
       ['steamcommunity.com/id/nobody', 'steamcommunity.com/id/nobody'],
@@ -279,17 +282,17 @@ describe('pages and filters', () => {
     expect(second.callback).toBe(7);
     expect(entriesOf(second)).toHaveLength(5);
     expect(textOf(second)).toStartWith(`### ⛔ ${en.record.inForce.ban.permanently}`);
-    expect(embedsOf(second)[0]?.footer?.text).toBe('Page 2 of 3 · 12 penalties');
+    expect(embedsOf(second)[0]?.footer?.text).toBe(en.record.page({ page: 2, lastPage: 3, total: 12 }));
     const last = await press(second, en.buttons.last, member);
     expect(entriesOf(last)).toHaveLength(2);
-    expect(entriesOf(last).at(-1)).toStartWith('🟢 Mute: Spam – lifted');
+    expect(entriesOf(last).at(-1)).toStartWith(`🟢 ${en.record.types.mute}: Spam – `);
     expect(
       [en.buttons.first, en.buttons.previous, en.buttons.next, en.buttons.last].map(
         (label) => findButton(last.message, label)?.disabled,
       ),
     ).toEqual([false, false, true, true]);
     expect(embedsOf(await press(last, en.buttons.first, member))[0]?.footer?.text).toBe(
-      'Page 1 of 3 · 12 penalties',
+      en.record.page({ page: 1, lastPage: 3, total: 12 }),
     );
   });
 
@@ -324,15 +327,15 @@ describe('pages and filters', () => {
     const menu = findComponent(start.message, /^record\.type/);
     expect(menu?.options?.map(({ label }) => label)).toEqual([
       en.record.everyType,
-      'Ban (2)',
-      'Mute (1)',
-      'Gag (1)',
-      'Silence (0)',
-      'Warning (8)',
+      `${en.record.types.ban} (2)`,
+      `${en.record.types.mute} (1)`,
+      `${en.record.types.gag} (1)`,
+      `${en.record.types.silence} (0)`,
+      `${en.record.types.warn} (8)`,
     ]);
     const warnings = await choose(start, /^record\.type/, 'warn', member);
-    expect(embedsOf(warnings)[0]?.footer?.text).toBe('Page 1 of 2 · 8 penalties');
-    expect(embedsOf(warnings)[0]?.description).toContain('2 bans');
+    expect(embedsOf(warnings)[0]?.footer?.text).toBe(en.record.page({ page: 1, lastPage: 2, total: 8 }));
+    expect(embedsOf(warnings)[0]?.description).toContain(en.record.count('ban', 2));
     const page = await press(warnings, en.buttons.next, member);
     expect(entriesOf(page)).toHaveLength(3);
     expect(entriesOf(page).every((line) => line.includes(en.record.types.warn))).toBe(true);
@@ -340,6 +343,6 @@ describe('pages and filters', () => {
     expect(entriesOf(none)).toHaveLength(0);
     expect(embedsOf(none)[0]?.description).toContain(en.record.nothingMatches);
     const all = await choose(none, /^record\.type/, '-', member);
-    expect(embedsOf(all)[0]?.footer?.text).toBe('Page 1 of 1 · 2 penalties');
+    expect(embedsOf(all)[0]?.footer?.text).toBe(en.record.page({ page: 1, lastPage: 1, total: 2 }));
   });
 });

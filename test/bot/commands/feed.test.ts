@@ -14,6 +14,7 @@ import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const { en, pl } = BOT_TEXTS;
+const { subjects, permissions: can } = en.feed;
 
 const harness = await startTestBot();
 const { fake, db } = harness;
@@ -79,8 +80,10 @@ describe('/feed start', () => {
 
   test('takes servers with a number of players and a role', async () => {
     const manager = aManager({ locale: 'pl' });
-    const said = await run(manager, 'start', { what: 'servers', players: 10, role: { role } });
-    expect(said).toContain('powiadomienia o serwerach');
+    const stop = `</feed stop:${fake.commandId('feed')}>`;
+    expect(await run(manager, 'start', { what: 'servers', players: 10, role: { role } })).toContain(
+      pl.feed.started({ subject: 'servers', stop }),
+    );
     expect(await rowsIn(manager)).toMatchObject([
       { subject: 'servers', locale: 'en-US', playersAtLeast: 10, roleId: role.id, serverId: null },
     ]);
@@ -92,7 +95,7 @@ describe('/feed start', () => {
     const [before] = await rowsIn(manager);
     const said = await run(manager, 'start', { what: 'penalties', types: 'gag' });
     expect(said).toEndWith(
-      'The penalty feed in this channel now has these settings:\n**Penalties**: Gag · all servers',
+      `${en.feed.changed('penalties')}\n**${subjects.penalties}**: ${en.record.types.gag} · ${en.record.allServers}`,
     );
     expect(await rowsIn(manager)).toMatchObject([{ ...before, penaltyTypes: ['gag'] }]);
   });
@@ -102,7 +105,7 @@ describe('/feed start', () => {
     await run(manager, 'start', { what: 'servers', players: 10, server: 'mirage' });
     const said = await run(manager, 'start', { what: 'servers', role: { role } });
     expect(said).toEndWith(
-      `\n**Servers**: Mirage \\*24/7\\* · offline after 3 minutes · 10 players or more · <@&${role.id}>`,
+      `\n**${subjects.servers}**: Mirage \\*24/7\\* · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(10)} · <@&${role.id}>`,
     );
     await run(manager, 'start', { what: 'servers', players: 12 });
     expect(await rowsIn(manager)).toMatchObject([
@@ -118,7 +121,7 @@ describe('/feed start', () => {
     ]);
     await run(manager, 'start', { what: 'penalties', types: 'ban' });
     expect(await run(manager, 'start', { what: 'penalties', server: 'mirage' })).toEndWith(
-      '\n**Penalties**: Ban · Mirage \\*24/7\\*',
+      `\n**${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\*`,
     );
   });
 
@@ -153,7 +156,12 @@ describe('/feed start', () => {
       { what: 'penalties', types: 'ban, kick' },
       en.feed.unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warn' }),
     ],
-    ['an unknown server', aManager(), { what: 'servers', server: 'nuke' }, 'There is no server **nuke**'],
+    [
+      'an unknown server',
+      aManager(),
+      { what: 'servers', server: 'nuke' },
+      en.refusals.serverNotFound('nuke'),
+    ],
     ['types of servers', aManager(), { what: 'servers', types: 'ban' }, en.feed.forPenaltiesOnly],
     ['players of penalties', aManager(), { what: 'penalties', players: 3 }, en.feed.forServersOnly],
     ['a role without players', aManager(), { what: 'servers', role: { role } }, en.feed.roleNeedsPlayers],
@@ -161,25 +169,25 @@ describe('/feed start', () => {
       'a role that the manager may not mention',
       aManager({ appPermissions: String(VIEW | SEND | EMBED | MENTION) }),
       { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
-      'You may not mention <@&950000000000000001>',
+      en.feed.mayNotMention('<@&950000000000000001>'),
     ],
     [
       'a role that the bot may not mention',
       aManager({ permissions: MENTIONING_MANAGER }),
       { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
-      'I can’t mention <@&950000000000000001>',
+      en.feed.cannotMention('<@&950000000000000001>'),
     ],
     [
       'a channel that the bot does not see',
       aManager({ appPermissions: '0' }),
       { what: 'penalties' },
-      `Give me these permissions in this channel: **${en.feed.permissions.viewChannel}**, **${en.feed.permissions.sendMessages}**, **Embed Links**`,
+      en.feed.cannotPost(`**${can.viewChannel}**, **${can.sendMessages}**, **${can.embedLinks}**`),
     ],
     [
       'a channel that takes no embeds, in Polish',
       aManager({ appPermissions: String(VIEW | SEND), locale: 'pl' }),
       { what: 'penalties' },
-      `Nadaj mi na tym kanale uprawnienia: **${pl.feed.permissions.embedLinks}**`,
+      pl.feed.cannotPost(`**${pl.feed.permissions.embedLinks}**`),
     ],
   ])('refuses %s, and stores nothing', async (_, actor, options, text) => {
     expect(await run(actor, 'start', options)).toContain(text);
@@ -199,9 +207,14 @@ describe('/feed start', () => {
   test('completes a list of types one by one, and servers', async () => {
     const manager = aManager({ locale: 'pl' });
     const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
-    expect(types.choices).toEqual([{ name: `Ban, ${pl.record.types.mute}`, value: 'ban, mute' }]);
+    expect(types.choices).toEqual([
+      { name: `${pl.record.types.ban}, ${pl.record.types.mute}`, value: 'ban, mute' },
+    ]);
     const repeated = await fake.autocomplete('feed start', 'types', 'wyciszenie głosu, '.repeat(6), manager);
-    expect(repeated.choices?.[0]).toEqual({ name: `${pl.record.types.mute}, Ban`, value: 'mute, ban' });
+    expect(repeated.choices?.[0]).toEqual({
+      name: `${pl.record.types.mute}, ${pl.record.types.ban}`,
+      value: 'mute, ban',
+    });
     const longest = await fake.autocomplete('feed start', 'types', 'silence, gag, mute, warn, ', manager);
     expect(longest.choices?.map(({ value }) => value)).toEqual(['silence, gag, mute, warn, ban']);
     const all = await fake.autocomplete('feed start', 'types', '', manager);
@@ -241,7 +254,7 @@ describe('/feed test', () => {
     const member = anActor({ channelId: aManager().channelId });
     expect(await run(member, 'test', { what: 'penalties' })).toContain(en.feed.manageGuildRequired);
     const lacking = aManager({ appPermissions: String(VIEW | SEND) });
-    expect(await run(lacking, 'test', { what: 'servers' })).toContain('**Embed Links**');
+    expect(await run(lacking, 'test', { what: 'servers' })).toContain(`**${can.embedLinks}**`);
     const refused = aManager();
     fake.fail({ matches: new RegExp(`^POST /channels/${refused.channelId}`), response: refuse(403, 50_013) });
     expect(await run(refused, 'test', { what: 'servers' })).toContain(en.refusals.cannotPost);
@@ -255,21 +268,21 @@ describe('/feed list', () => {
   test("names the guild's feeds and who started them, and what the bot lacks here", async () => {
     const guild = { guildId: '900000000000000009' };
     const manager = aManager(guild);
-    expect(await run(manager, 'list')).toContain('There are no feeds yet.');
+    expect(await run(manager, 'list')).toContain(en.feed.none(`</feed start:${fake.commandId('feed')}>`));
     await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
     await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
     const said = await run({ ...manager, appPermissions: String(VIEW) }, 'list');
     expect(said).toBe(
       [
         `📣 ${BOT_TEXTS.en.feed.listTitle}`,
-        `<#${manager.channelId}> **Penalties**: Ban · Mirage \\*24/7\\* · started by <@${manager.user.id}>`,
-        `<#${manager.channelId}> **Servers**: all servers · offline after 3 minutes · 12 players or more · <@&${role.id}> · started by <@${manager.user.id}>`,
+        `<#${manager.channelId}> **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${en.feed.startedBy(`<@${manager.user.id}>`)}`,
+        `<#${manager.channelId}> **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${en.feed.startedBy(`<@${manager.user.id}>`)}`,
         '',
-        `⚠️ I’m missing permissions in this channel: **${en.feed.permissions.sendMessages}**, **Embed Links**.`,
+        `⚠️ ${en.feed.lacksHere(`**${can.sendMessages}**, **${can.embedLinks}**`)}`,
       ].join('\n'),
     );
-    expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('missing');
-    expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain('od 12 graczy');
+    expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('⚠️');
+    expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain(pl.feed.playersAtLeast(12));
     expect(await run(anActor(guild), 'list')).toContain(en.feed.manageGuildRequired);
   });
 });
@@ -319,7 +332,9 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   const removeSounds = async () => undefined;
   await erasePerson(db, aSteamId(62), { withPenalties: false, actor: 'operator', removeSounds });
   const [, line] = (await run(manager, 'list')).split('\n');
-  expect(line).toBe(`<#${manager.channelId}> **Penalties**: all types · all servers`);
+  expect(line).toBe(
+    `<#${manager.channelId}> **${subjects.penalties}**: ${en.feed.allTypes} · ${en.record.allServers}`,
+  );
 });
 
 test('/feed start needs the permission for threads when used in a thread', async () => {
@@ -327,7 +342,7 @@ test('/feed start needs the permission for threads when used in a thread', async
   const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
   const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });
   expect(await run(lacking, 'start', { what: 'penalties' })).toContain(
-    en.feed.cannotPost('**Send Messages in Threads**'),
+    en.feed.cannotPost(`**${can.sendMessagesInThreads}**`),
   );
   const able = aManager({
     ...thread,

@@ -37,6 +37,7 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
   const exchange = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
   const { message } = exchange;
   expect(isEphemeral(message)).toBe(true);
+  const flag = en.user;
   const account = Number(BigInt(aSteamId(1)) - 76561197960265728n);
   expect(message?.embeds).toEqual([
     {
@@ -44,18 +45,21 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
       color: 0xed4245,
       thumbnail: { url: 'https://avatars.example.org/a.jpg' },
       fields: [
-        { name: en.user.flags, value: '⛔ Banned · 👑 Owner · 🛡️ Admin · 💎 SVIP · ⭐ Premium' },
+        {
+          name: en.user.flags,
+          value: `⛔ ${flag.banned} · 👑 ${flag.owner} · 🛡️ ${flag.admin} · 💎 ${flag.svip} · ⭐ ${flag.premium}`,
+        },
         { name: en.user.steamId, value: `\`${aSteamId(1)}\``, inline: true },
         { name: en.user.accountId, value: `\`${account}\``, inline: true },
         {
-          name: 'Other notations',
+          name: en.user.otherNotations,
           value: `\`STEAM_1:${account % 2}:${Math.floor(account / 2)}\`\n\`[U:1:${account}]\``,
           inline: true,
         },
-        { name: 'Discord', value: `<@${owner.user.id}> (ala\\_)`, inline: true },
-        { name: 'Member since', value: `<t:${since}:D> (<t:${since}:R>)`, inline: true },
+        { name: en.user.discord, value: `<@${owner.user.id}> (ala\\_)`, inline: true },
+        { name: en.user.memberSince, value: `<t:${since}:D> (<t:${since}:R>)`, inline: true },
         // The example of Discord's documentation: 2016-04-30 11:18:25 UTC.
-        { name: 'On Discord since', value: '<t:1462015105:D> (<t:1462015105:R>)', inline: true },
+        { name: en.user.discordSince, value: '<t:1462015105:D> (<t:1462015105:R>)', inline: true },
       ],
     },
   ]);
@@ -75,7 +79,7 @@ test('shows flags, ids, age, and leads to the Steam profile and the record', asy
 test('speaks Polish, and the language of the guild when shown to all', async () => {
   const polish = await fake.command('lookup', { user: { user: plain.user } }, { ...moderator, locale: 'pl' });
   expect(polish.message?.embeds[0]?.fields?.slice(0, 2)).toMatchObject([
-    { name: pl.user.flags, value: 'brak' },
+    { name: pl.user.flags, value: pl.user.noFlags },
     {},
   ]);
   const shown = await fake.command(
@@ -85,7 +89,7 @@ test('speaks Polish, and the language of the guild when shown to all', async () 
   );
   expect(isEphemeral(shown.message)).toBe(false);
   expect(shown.message?.embeds[0]?.title).toBe(pl.user.unnamed);
-  expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === en.user.discord)?.value).toBe(
+  expect(shown.message?.embeds[0]?.fields?.find(({ name }) => name === pl.user.discord)?.value).toBe(
     pl.user.notLinked,
   );
 });
@@ -98,7 +102,7 @@ test('follows the rules of the API: one is needed, the Discord user wins, no mat
   expect((await text({ user: { user: plain.user }, steamid: aSteamId(1) }))?.title).toBe('Plain');
   const stranger = anActor().user;
   expect((await text({ user: { user: stranger }, steamid: aSteamId(1) }))?.description).toBe(
-    `<@${stranger.id}> has no linked Steam account.`,
+    en.refusals.notLinkedUser(`<@${stranger.id}>`),
   );
 });
 
@@ -111,7 +115,7 @@ test('shows the record of a player without an account, and says that there is no
   expect(lines.at(-1)).toBe(en.user.neverSignedIn);
   const unknown = await fake.command('lookup', { steamid: aSteamId(78) }, { ...moderator, locale: 'pl' });
   expect(unknown.message?.embeds[0]?.description).toBe(
-    `### ${pl.record.clean}\n\n\`${aSteamId(78)}\`\nTa osoba nigdy się tu nie logowała.`,
+    `### ${pl.record.clean}\n\n\`${aSteamId(78)}\`\n${pl.user.neverSignedIn}`,
   );
 });
 

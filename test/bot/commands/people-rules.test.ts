@@ -63,8 +63,9 @@ test('/lookup and /ban-check show nothing of an erased player, to moderators or 
 
   // The response repeats what was asked for.
   const unknownName = BOT_TEXTS.en.refusals.playerNotFound('Rzeznik1x');
-  const emptyRecord = `### ${en.record.clean}\n\n\`${member.id}\`\nThis player has never signed in here.`;
-  const notLinked = `<@${member.actor.user.id}> has no linked Steam account.`;
+  const { formerAdmin } = en.record;
+  const emptyRecord = `### ${en.record.clean}\n\n\`${member.id}\`\n${en.user.neverSignedIn}`;
+  const notLinked = en.refusals.notLinkedUser(`<@${member.actor.user.id}>`);
   expect((await see(member)).map(descriptionOf)).toEqual([
     emptyRecord,
     unknownName,
@@ -74,7 +75,9 @@ test('/lookup and /ban-check show nothing of an erased player, to moderators or 
     unknownName,
     notLinked,
     expect.stringContaining(en.refusals.notLinkedYourself),
-    expect.stringMatching(/^(?!.*Rzeznik).*Former admin.*lifted .* by Former admin/s),
+    expect.stringMatching(
+      new RegExp(`^(?!.*Rzeznik).*${formerAdmin}.*${en.record.liftedBy(formerAdmin)}`, 's'),
+    ),
   ]);
   expect(await suggested(member.name)).not.toContain(member.id);
 });

@@ -10,6 +10,7 @@ import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const { en, pl } = BOT_TEXTS;
+const { offline } = en.chart;
 
 const harness = await startTestBot();
 const { fake, poll, deps } = harness;
@@ -23,8 +24,8 @@ describe('autocomplete of /server', () => {
     expect(choices).toEqual([
       { name: 'Mirage *24/7* · de_mirage · 31/32', value: 'mirage-24-7' },
       { name: 'Retake · de_inferno · 1/10', value: 'retake' },
-      { name: 'Fresh · offline', value: 'fresh' },
-      { name: 'Łódź Arena · offline', value: 'arena' },
+      { name: `Fresh · ${offline}`, value: 'fresh' },
+      { name: `Łódź Arena · ${offline}`, value: 'arena' },
     ]);
   });
 
@@ -42,7 +43,7 @@ describe('autocomplete of /server', () => {
   test('finds by a part of name, map or slug, without diacritics', async () => {
     const actor = anActor();
     expect((await fake.autocomplete('server', 'name', 'lodz', actor)).choices).toEqual([
-      { name: 'Łódź Arena · offline', value: 'arena' },
+      { name: `Łódź Arena · ${offline}`, value: 'arena' },
     ]);
     expect(
       (await fake.autocomplete('server', 'name', 'INFERNO', actor)).choices?.map(({ value }) => value),
@@ -111,7 +112,7 @@ describe('the card of a server', () => {
       { name: en.server.mode, value: 'Deathmatch', inline: true },
       { name: en.server.region, value: 'PL', inline: true },
       { name: en.server.players, value: '31/32 (97%)', inline: true },
-      { name: en.server.ping, value: '23 ms', inline: true },
+      { name: en.server.ping, value: en.server.milliseconds(23), inline: true },
       { name: en.server.address, value: '`203.0.113.5:27015`', inline: true },
     ]);
     expect(embed?.fields?.at(-1)?.value).toMatch(/^Updated <t:\d+:R>$/);
@@ -142,7 +143,7 @@ describe('the card of a server', () => {
     const { message } = await fake.command('server', { name: 'arena' });
     const [embed] = message?.embeds ?? [];
     expect(embed?.description).toContain(
-      `🔴 Offline, last seen <t:${Date.parse('2026-11-20T10:00:00Z') / 1000}:R>`,
+      `🔴 ${en.server.offlineSince(`<t:${Date.parse('2026-11-20T10:00:00Z') / 1000}:R>`)}`,
     );
     expect(JSON.stringify(embed)).not.toContain('Stale');
     expect(JSON.stringify(embed)).not.toContain('am_ramps');

@@ -52,8 +52,8 @@ test("/ban-check and /lookup tell Steam's own bans in one line, in both language
     [undefined, en.steamBans.unknown, pl.steamBans.unknown],
   ] as const) {
     told = async () => bans;
-    expect(await linesOf('en-GB')).toEqual({ record: `**Steam:** ${english}`, lookup: english });
-    expect(await linesOf('pl')).toEqual({ record: `**Steam:** ${polish}`, lookup: polish });
+    expect(await linesOf('en-GB')).toEqual({ record: en.steamBans.line(english), lookup: english });
+    expect(await linesOf('pl')).toEqual({ record: pl.steamBans.line(polish), lookup: polish });
   }
 });
 

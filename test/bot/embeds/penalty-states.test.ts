@@ -49,10 +49,12 @@ async function linesOf(actor = moderator): Promise<string[]> {
 test('a mute that counts the time online is not called permanent', async () => {
   await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
   const lines = await linesOf();
-  expect(lines[0]).toBe(`### ⚠️ ${en.record.types.mute} · ${en.record.onlineTime('1 hour')}: Spam`);
+  expect(lines[0]).toBe(
+    `### ⚠️ ${en.record.types.mute} · ${en.record.onlineTime(en.record.durationInWords(60))}: Spam`,
+  );
   expect(lines[1]).toMatch(/^-# \[#\d+\]\(.*\) · 1 hour · /);
   expect((await linesOf({ ...moderator, locale: 'pl' }))[0]).toBe(
-    `### ⚠️ ${pl.record.types.mute} · ${pl.record.onlineTime('1 godzina')}: Spam`,
+    `### ⚠️ ${pl.record.types.mute} · ${pl.record.onlineTime(pl.record.durationInWords(60))}: Spam`,
   );
 });
 
@@ -73,13 +75,15 @@ test('a feed does not say of such a mute that it never ends', async () => {
     en.record.admin,
     en.record.server,
   ]);
-  expect(fields[1]?.value).toBe(en.record.onlineTime('1 hour'));
+  expect(fields[1]?.value).toBe(en.record.onlineTime(en.record.durationInWords(60)));
 });
 
 test('a penalty that is over does not expire in the future', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await insertPenalties(db, [LIFTED_WARNING]);
-  expect((await linesOf())[1]).toBe('⚪ Warning: Rude – expired');
+  expect((await linesOf())[1]).toBe(
+    `⚪ ${en.record.types.warn}: Rude – ${en.record.statusOf('warn', 'EXPIRED')}`,
+  );
   await settleFeeds(harness);
   expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain(en.record.ended);
 });
@@ -97,16 +101,20 @@ test('an erased admin is named in the language of the reader', async () => {
   const admin = { adminName: FORMER_ADMIN, adminSteamId: UNKNOWN_STEAM_ID };
   const lifted = { status: 'UNBANNED', liftedAt: createdAt, liftedByName: FORMER_ADMIN } as const;
   await insertPenalties(db, [{ ...admin, ...lifted, createdAt }]);
+  const namesTwice = ({ formerAdmin, liftedBy }: typeof en.record) =>
+    new RegExp(`: Wallhack – .* ${liftedBy(formerAdmin)}\n.* · ${formerAdmin} · `);
   const english = (await linesOf()).join('\n');
-  expect(english).toMatch(/: Wallhack – lifted .* by Former admin\n.* · Former admin · /);
+  expect(english).toMatch(namesTwice(en.record));
   const polish = (await linesOf({ ...moderator, locale: 'pl' })).join('\n');
-  expect(polish).toMatch(/: Wallhack – zdjęty .* przez Były admin\n.* · Były admin · /);
+  expect(polish).toMatch(namesTwice(pl.record));
 });
 
 test('the console that lifted a penalty is named in the language of the reader', async () => {
   await insertPenalties(db, [
     { status: 'UNBANNED', liftedAt: createdAt, liftedByName: 'Console', createdAt },
   ]);
-  expect((await linesOf()).join('\n')).toContain(' by Console\n');
-  expect((await linesOf({ ...moderator, locale: 'pl' })).join('\n')).toContain(' przez Konsola\n');
+  expect((await linesOf()).join('\n')).toContain(` ${en.record.liftedBy(en.record.console)}\n`);
+  expect((await linesOf({ ...moderator, locale: 'pl' })).join('\n')).toContain(
+    ` ${pl.record.liftedBy(pl.record.console)}\n`,
+  );
 });

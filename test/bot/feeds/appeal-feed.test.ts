@@ -40,7 +40,8 @@ async function open() {
   return { id, penaltyId, steamId64: player.steamId64, act };
 }
 
-const titleOf = (penaltyId: number, state: string) => words.title({ entry: `Ban #${penaltyId}`, state });
+const titleOf = (penaltyId: number, state: string) =>
+  words.title({ entry: BOT_TEXTS.en.record.entry({ type: 'ban', id: penaltyId }), state });
 
 test('a feed of appeals posts each once, and edits it at each change, without any text', async () => {
   const before = await open();

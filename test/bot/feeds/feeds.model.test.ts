@@ -2,12 +2,21 @@ import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
 import type { Bot } from '../../../bot/bot.ts';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, insertMany, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
+import {
+  createFeedStarter,
+  insertMany,
+  type StartedFeed,
+  settleFeeds,
+  titleOfBan,
+} from '../../support/bot/feeds.ts';
 import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { tryHistories } from '../../support/model.ts';
+
+const { en } = BOT_TEXTS;
 
 /** A history takes a quarter of a second. */
 const RUNS = Number(process.env.MODEL_RUNS ?? 0) >= 1000 ? 300 : 30;
@@ -59,7 +68,7 @@ async function play(history: readonly Step[]): Promise<void> {
     if (step.kind === 'create') {
       const rows = await insertMany(db, step.amount, { reason: 'as created' });
       for (const { id } of rows)
-        expected.set(id, { title: `🔴 Ban #${id} · active`, reason: '**Reason:** as created' });
+        expected.set(id, { title: titleOfBan(id, 'ACTIVE'), reason: `**${en.record.reason}:** as created` });
     } else if (step.kind === 'lift' || step.kind === 'change' || step.kind === 'delete') {
       await changeOne(expected, step);
     } else if (step.kind === 'fail') {
@@ -94,14 +103,14 @@ async function changeOne(
   const isIt = eq(penalties.id, id);
   if (kind === 'delete') {
     await db.delete(penalties).where(isIt);
-    expected.set(id, { title: `🗑️ Ban #${id} · removed` });
+    expected.set(id, { title: titleOfBan(id, 'REMOVED') });
   } else if (kind === 'lift') {
     await db.update(penalties).set({ status: 'UNBANNED' }).where(isIt);
-    expected.set(id, { ...was, title: `🟢 Ban #${id} · lifted` });
+    expected.set(id, { ...was, title: titleOfBan(id, 'UNBANNED') });
   } else {
     const reason = `changed ${which} ${Math.random()}`;
     await db.update(penalties).set({ reason }).where(isIt);
-    expected.set(id, { ...was, reason: `**Reason:** ${reason}` });
+    expected.set(id, { ...was, reason: `**${en.record.reason}:** ${reason}` });
   }
 }
 
@@ -109,7 +118,7 @@ async function changeOne(
 function check(feed: StartedFeed, expected: Expected): void {
   const embeds = feed.messages().flatMap((message) => message.embeds);
   const summaries = feed.titles().flatMap((title) => /^🔴 (\d+) new penalt/.exec(title)?.[1] ?? []);
-  const own = embeds.filter(({ title }) => title?.includes('Ban #'));
+  const own = embeds.filter(({ title }) => title?.includes(`${en.record.types.ban} #`));
   const ids = own.map(({ title }) => Number(/#(\d+)/.exec(title ?? '')?.[1]));
   expect(ids.length).toBe(new Set(ids).size);
   expect(ids.length + summaries.reduce((sum, amount) => sum + Number(amount), 0)).toBe(expected.size);

@@ -4,7 +4,7 @@ import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.t
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { changePenalty, createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { changePenalty, createFeedStarter, settleFeeds, titleOfBan } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
@@ -75,9 +75,9 @@ test.each([
     await fake.command('feed start', { what: 'penalties' }, feed.manager);
     await settleFeeds(harness);
     expect(feed.titles()).toEqual([
-      `🟢 Ban #${followed?.id} · lifted`,
-      `🔴 Ban #${first?.id} · active`,
-      `🔴 Ban #${second?.id} · active`,
+      titleOfBan(followed?.id, 'UNBANNED'),
+      titleOfBan(first?.id, 'ACTIVE'),
+      titleOfBan(second?.id, 'ACTIVE'),
     ]);
     expect(fake.directMessagesTo(feed.manager.user.id)).toHaveLength(1);
   },
@@ -148,9 +148,9 @@ test("a message of the bot's earlier application is left as it is, and the feed 
     response: refuse(403, 50_005),
   });
   for (const row of rows) await changePenalty(db, row, { status: 'UNBANNED' });
-  await waitFor(() => feed.titles()[1] === `🟢 Ban #${rows[1]?.id} · lifted`);
+  await waitFor(() => feed.titles()[1] === titleOfBan(rows[1]?.id, 'UNBANNED'));
   await settleFeeds(harness);
-  expect(feed.titles()[0]).toBe(`🔴 Ban #${rows[0]?.id} · active`);
+  expect(feed.titles()[0]).toBe(titleOfBan(rows[0]?.id, 'ACTIVE'));
   // Its penalty's later changes are not tried again.
   expect(await db.select().from(discordFeedPosts)).toMatchObject([{ penaltyId: rows[1]?.id }]);
 });
@@ -160,7 +160,7 @@ test('the feed waits while Discord or the token fails, and then posts everything
   feed.fail('POST', refuse(503), 7);
   const rows = await insertPenalties(db, [{}, {}, {}]);
   await waitFor(() => feed.messages().length === 3);
-  expect(feed.titles()).toEqual(rows.map(({ id }) => `🔴 Ban #${id} · active`));
+  expect(feed.titles()).toEqual(rows.map(({ id }) => titleOfBan(id, 'ACTIVE')));
   expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
 });
 

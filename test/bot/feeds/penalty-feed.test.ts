@@ -7,7 +7,13 @@ import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { changePenalty, createFeedStarter, insertMany, settleFeeds } from '../../support/bot/feeds.ts';
+import {
+  changePenalty,
+  createFeedStarter,
+  insertMany,
+  settleFeeds,
+  titleOfBan,
+} from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -70,7 +76,7 @@ describe('a feed of penalties', () => {
     ]);
     expect(feed.messages()[0]?.embeds).toEqual([
       {
-        title: `🔴 Ban #${ban?.id} · active`,
+        title: titleOfBan(ban?.id, 'ACTIVE'),
         color: 0xed4245,
         description: '**Reason:** \\`wall\\` \\<\\@&1\\>',
         fields: [
@@ -126,8 +132,8 @@ describe('a feed of penalties', () => {
     ]);
     await settle();
     expect(all.titles()).toHaveLength(2);
-    expect(bans.titles()).toEqual([expect.stringContaining('Ban #')]);
-    expect(here.titles()).toEqual([expect.stringContaining('Gag #')]);
+    expect(bans.titles()).toEqual([expect.stringContaining(`${en.record.types.ban} #`)]);
+    expect(here.titles()).toEqual([expect.stringContaining(`${en.record.types.gag} #`)]);
   });
 
   test('posts nothing of a first import, nor penalties that ended long ago', async () => {
@@ -170,11 +176,11 @@ describe('a message is edited', () => {
     await db.delete(penalties).where(eq(penalties.id, deleted ?? 0));
     await settle();
     expect(feed.titles()).toEqual([
-      `🔴 Ban #${changed} · active`,
-      `🟢 Ban #${lifted} · lifted`,
-      `⚪ Ban #${expired} · expired`,
-      `🗑️ Ban #${gone} · removed`,
-      `🗑️ Ban #${deleted} · removed`,
+      titleOfBan(changed, 'ACTIVE'),
+      titleOfBan(lifted, 'UNBANNED'),
+      titleOfBan(expired, 'EXPIRED'),
+      titleOfBan(gone, 'REMOVED'),
+      titleOfBan(deleted, 'REMOVED'),
     ]);
     expect(feed.messages().map(({ content }) => content)).toEqual([
       '⛔ Rzeźnik · banned for 1 hour',
@@ -189,7 +195,7 @@ describe('a message is edited', () => {
     expect(feed.requests('POST')).toHaveLength(5);
     // A deleted penalty's message cannot change any more, not even when its player is erased: it names nobody.
     expect(feed.messages().at(-1)?.embeds).toEqual([
-      { title: `🗑️ Ban #${deleted} · removed`, color: 0x747f8d },
+      { title: titleOfBan(deleted, 'REMOVED'), color: 0x747f8d },
     ]);
     expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
     const edits = feed.requests('PATCH').length;
@@ -213,7 +219,7 @@ describe('a message is edited', () => {
     await settle();
     await db.update(penalties).set({ goneAt: now() }).where(areThese);
     await settle();
-    const removed = [`🗑️ Ban #${erased} · removed`, `🗑️ Ban #${ended} · removed`];
+    const removed = [titleOfBan(erased, 'REMOVED'), titleOfBan(ended, 'REMOVED')];
     expect(feed.titles()).toEqual(removed);
     await erasePerson(db, aSteamId(78), ERASED_WITH_PENALTIES);
     await changePenalty(db, rows[1], { endsAt: new Date(now().getTime() - 1000) });
@@ -222,7 +228,7 @@ describe('a message is edited', () => {
     expect(feed.titles()).toEqual(removed);
     await db.update(penalties).set({ goneAt: null }).where(areThese);
     await settle();
-    expect(feed.titles()).toEqual([`🔴 Ban #${erased} · active`, `⚪ Ban #${ended} · expired`]);
+    expect(feed.titles()).toEqual([titleOfBan(erased, 'ACTIVE'), titleOfBan(ended, 'EXPIRED')]);
   });
 
   test('the feed goes on when somebody deleted a message', async () => {
@@ -243,16 +249,16 @@ describe('a message is edited', () => {
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
     const [lifted, other] = await insertPenalties(db, [{ createdAt: daysAgo(3) }, {}]);
     await settle();
-    expect(feed.titles()).toEqual([`🔴 Ban #${lifted?.id} · active`, `🔴 Ban #${other?.id} · active`]);
+    expect(feed.titles()).toEqual([titleOfBan(lifted?.id, 'ACTIVE'), titleOfBan(other?.id, 'ACTIVE')]);
 
     // Two days ago, as reported by a mirror that could not reach its source since then.
     await changePenalty(db, lifted, { status: 'UNBANNED', liftedAt: daysAgo(2) });
     await settle();
-    expect(feed.titles()).toEqual([`🟢 Ban #${lifted?.id} · lifted`, `🔴 Ban #${other?.id} · active`]);
+    expect(feed.titles()).toEqual([titleOfBan(lifted?.id, 'UNBANNED'), titleOfBan(other?.id, 'ACTIVE')]);
 
     await harness.connection`truncate penalties`;
     await settle();
-    expect(feed.titles()).toEqual([`🗑️ Ban #${lifted?.id} · removed`, `🗑️ Ban #${other?.id} · removed`]);
+    expect(feed.titles()).toEqual([titleOfBan(lifted?.id, 'REMOVED'), titleOfBan(other?.id, 'REMOVED')]);
   });
 });
 
@@ -304,7 +310,10 @@ describe('many at once', () => {
     // The other channel is not slowed down.
     await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);
     await settle();
-    expect(feed.titles()).toEqual([expect.stringContaining('Ban #'), '🔴 30 new penalties']);
+    expect(feed.titles()).toEqual([
+      expect.stringContaining(`${en.record.types.ban} #`),
+      '🔴 30 new penalties',
+    ]);
   });
 });
 

@@ -4,7 +4,7 @@ import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.t
 import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, insertMany, settleFeeds } from '../../support/bot/feeds.ts';
+import { createFeedStarter, insertMany, settleFeeds, titleOfBan } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -36,7 +36,7 @@ test('a restart after a message whose response was lost posts it once, and what 
   const [second] = await insertMany(db, 1);
   await start();
   await settle();
-  expect(feed.titles()).toEqual([`🔴 Ban #${first?.id} · active`, `🔴 Ban #${second?.id} · active`]);
+  expect(feed.titles()).toEqual([titleOfBan(first?.id, 'ACTIVE'), titleOfBan(second?.id, 'ACTIVE')]);
   fake.clearFaults();
   await waitFor(() => feed.requests('POST').length === 3);
   const bodies = Map.groupBy(

@@ -11,7 +11,7 @@ import { refuse } from '../../support/discord/faults.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
-const { en } = BOT_TEXTS;
+const { en, pl } = BOT_TEXTS;
 
 /** An option whose player is looked up at Steam, slower or broken on demand, as the history is. */
 const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
@@ -222,7 +222,8 @@ describe('many at once', () => {
         );
       const { message } = await fake.command('server', {}, actor);
       expect(isEphemeral(message)).toBe(true);
-      expect(message?.embeds[0]?.description).toMatch(/^Nie tak szybko\. Spróbuj ponownie <t:\d+:R>\.$/);
+      const said = message?.embeds[0]?.description ?? '';
+      expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
       expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
       expect((await fake.command('server', {}, anActor())).message?.embeds[0]?.title).toBe(
         en.server.allServers,

@@ -1,6 +1,8 @@
 import { eq } from 'drizzle-orm';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
+import type { PenaltyStatus } from '../../../src/domain/penalty.ts';
 import { readEventLog } from '../../../src/queries/penalties/events.ts';
 import { insertPenalties } from '../database/builders.ts';
 import { anActor } from '../discord/actor.ts';
@@ -48,6 +50,13 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
         ),
     };
   };
+}
+
+/** The title of the message about a ban. */
+export function titleOfBan(id: number | undefined, status: PenaltyStatus | 'REMOVED'): string {
+  const sign = { ACTIVE: '🔴', EXPIRED: '⚪', UNBANNED: '🟢', REMOVED: '🗑️' }[status];
+  const { entry, statusOf } = BOT_TEXTS.en.record;
+  return `${sign} ${entry({ type: 'ban', id: id ?? 0 })} · ${statusOf('ban', status)}`;
 }
 
 async function countFeeds(db: TestBot['db']): Promise<number> {

@@ -1,3 +1,4 @@
+import { localizationOf } from '../../../bot/locales/localization.ts';
 import { insertServer } from '../database/builders.ts';
 import { type Actor, anActor } from '../discord/actor.ts';
 import { type Exchange, messageOf } from '../discord/exchange.ts';
@@ -26,8 +27,8 @@ export async function createLiveMessages({ fake, db, poll, refreshServers }: Tes
   ): Promise<{ exchange: Exchange; posted: FakeMessage | undefined }> {
     const message = messageOf(await fake.command('server', name === '' ? {} : { name }, actor));
     const before = new Set(fake.messages.keys());
-    const isPolish = actor.guildLocale === 'pl';
-    const button = findButton(message, isPolish ? 'Przypnij tu stan na żywo' : 'Pin live status here');
+    const { buttons } = localizationOf(actor.guildLocale ?? '').texts;
+    const button = findButton(message, buttons.pin);
     const exchange = await fake.press(message, button?.custom_id ?? '', actor);
     const posted = [...fake.messages.values()].find(
       ({ id, channel_id: channel, type }) => !before.has(id) && type === 0 && channel === actor.channelId,
