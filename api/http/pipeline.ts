@@ -112,7 +112,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const address = addressOf(incoming);
     const guestWork = !presented && guests?.isFor(request) ? guests.work : undefined;
     const policy = guestWork ? 'public' : 'protected';
-    const { token, failure, refusal } = await lookUpToken(hashPresentedToken(presented), { address, now });
+    const lookup = lookUpToken(hashPresentedToken(presented), { address, now });
+    const { token, failure, refusal }: TokenLookup = await lookup.catch((failure) => ({ failure }));
     const key = token ? `user ${token.userId}` : guestWork ? address : `address ${address}`;
     const verdict = refusal ?? (await deps.limiters[policy].take(key));
 
@@ -144,12 +145,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
    * Looks up a token. Tokens that are not cached may be made up: each made-up one counts against the limit of its address, and
    * so does each pending lookup, so that a burst stays within the limit too.
    */
-  async function lookUpToken(
-    hash: string | undefined,
-    { address, now }: { address: string; now: Date },
-  ): Promise<TokenLookup> {
+  async function lookUpToken(hash: string | undefined, { address, now }: { address: string; now: Date }) {
     if (hash === undefined) return {};
-    if (deps.tokens.isCached(hash)) return findToken(hash, now);
+    if (deps.tokens.isCached(hash)) return { token: await deps.tokens.find(hash, now) };
     const key = `lookup ${address}`;
     const pending = pendingLookups.getOrInsertComputed(address, () => new Set());
     const isFirst = !pending.has(hash);
@@ -158,9 +156,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     try {
       const verdict = await deps.limiters.protected.check(key);
       if (verdict.remaining <= others) return { refusal: { ...verdict, isAllowed: false, remaining: 0 } };
-      const lookup = await findToken(hash, now);
-      if (isFirst && !lookup.token && !lookup.failure) await deps.limiters.protected.take(key);
-      return lookup;
+      const token = await deps.tokens.find(hash, now);
+      if (isFirst && !token) await deps.limiters.protected.take(key);
+      return { token };
     } finally {
       if (isFirst) {
         pending.delete(hash);
@@ -168,12 +166,6 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
       }
     }
   }
-
-  const findToken = (hash: string, now: Date): Promise<TokenLookup> =>
-    deps.tokens.find(hash, now).then(
-      (token) => ({ token }),
-      (failure: unknown) => ({ failure }),
-    );
 
   return { handlePublic, handleProtected };
 }
