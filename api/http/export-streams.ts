@@ -19,7 +19,7 @@ const LIMITS = {
 type Exported = {
   chunks: AsyncIterator<Uint8Array, void>;
   /** Closes the database connection and the snapshot, even while a chunk is being read. */
-  close: () => Promise<void>;
+  close: () => Promise<unknown>;
 };
 
 /** Who runs an export; without `tokenId`, somebody who is signed in. */

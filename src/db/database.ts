@@ -1,14 +1,7 @@
 import { currentRequest, type Request } from '../runtime/request.ts';
 import { type Connection, connect, type Db, openDrizzle, type Reads } from './client.ts';
 import { instrument, type OnQuery, type Run } from './connection/instrument.ts';
-import {
-  createPool,
-  openProbe,
-  openRequestPools,
-  type PoolLoad,
-  type RequestPools,
-  type Work,
-} from './connection/pool.ts';
+import { ask, createPool, openRequestPool, type PoolLoad, sumLoads } from './connection/pool.ts';
 import { openReplicas, READ_LIMIT_MS, type ReplicaState } from './replicas.ts';
 
 export type Database = {
@@ -58,47 +51,41 @@ export function openDatabase(
     max = 2,
     onReplicaChange = () => {},
     onRepeatedRead = () => {},
-    onQuery,
+    onQuery = () => {},
   }: OpenOptions = {},
 ): Database {
   const background = createPool(url, { max });
-  const requests = openRequestPools(url, REQUEST_STATEMENT_MS);
-  const health = openProbe(url, 'health');
+  const requests = openRequestPool(url, REQUEST_STATEMENT_MS);
+  const health = createPool(url, { max: 1, applicationName: 'health' });
   const connection = connect(url, { max });
   const replicas = openReplicas(url, replicaUrls, onReplicaChange);
-  const pools = [background, requests.prepared, requests.others];
   const open = (run: Run) => openDrizzle(instrument(connection, { run, onQuery }));
 
-  const submit = <T>({ prepared, others }: RequestPools, work: Work<T>, request: Request) =>
-    (work.isPrepared ? prepared : others).submit(work, request);
   const runOnReplica: Run = async (work) => {
     const request = { ...currentRequest() };
     const replica = replicas.pick();
-    if (!replica) return submit(requests, work, request);
+    if (!replica) return requests.submit(work, request);
     const deadlineMs = Math.min(request.deadlineMs, performance.now() + READ_LIMIT_MS);
     try {
-      return await submit(replica, work, { ...request, deadlineMs });
+      return await replica.submit(work, { ...request, deadlineMs });
     } catch {
       onRepeatedRead();
-      return submit(requests, work, request);
+      return requests.submit(work, request);
     }
   };
 
-  const requestDb = open((work) => submit(requests, work, currentRequest()));
+  const requestDb = open((work) => requests.submit(work, currentRequest()));
   return {
     db: open((work) => background.submit(work, IN_BACKGROUND)),
     requestDb,
     reads: replicaUrls.length > 0 ? open(runOnReplica) : requestDb,
     replicaStates: replicas.states,
-    poolLoad: () => {
-      const sum = (key: keyof PoolLoad) => pools.reduce((total, pool) => total + pool.load()[key], 0);
-      return { inUse: sum('inUse'), waiting: sum('waiting'), max: sum('max') };
-    },
+    poolLoad: () => sumLoads([background, requests]),
     connection,
-    ping: () => health.ask('select 1'),
+    ping: () => ask(health, 'select 1'),
     url,
     close: async ({ timeoutSeconds = 5 } = {}) => {
-      const closing = [...pools, health, replicas].map((part) => part.close(timeoutSeconds));
+      const closing = [background, requests, health, replicas].map((part) => part.close(timeoutSeconds));
       await Promise.all([...closing, connection.end({ timeout: timeoutSeconds })]);
     },
   };

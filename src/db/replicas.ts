@@ -1,5 +1,5 @@
 import { parsePostgresAddress } from '../runtime/database-address.ts';
-import { openProbe, openRequestPools, type Probe, type RequestPools } from './connection/pool.ts';
+import { ask, createPool, openRequestPool, type Pool } from './connection/pool.ts';
 
 /** Why a replica is not read. */
 type ReplicaFault =
@@ -21,9 +21,9 @@ export type ReplicaState = {
 
 type Replicas = {
   /** The connections to a replica that may be read; undefined when there is none. */
-  pick: () => RequestPools | undefined;
+  pick: () => Pool | undefined;
   states: () => ReplicaState[];
-  close: (timeoutSeconds: number) => Promise<void>;
+  close: (timeoutSeconds: number) => Promise<unknown>;
 };
 
 /** The greatest age of a replica's data that may be read. */
@@ -32,7 +32,7 @@ export const FRESH_MS = 5000;
 export const READ_LIMIT_MS = 2000;
 /** How often servers are asked for their position. */
 const CHECK_MS = 1000;
-const PROBE_NAME = 'replica probe';
+const PROBE = { max: 1, applicationName: 'replica probe' };
 
 /**
  * Connects to the replicas, which are read in turn. Once a second, each is asked how far it has replayed, and the primary
@@ -51,24 +51,20 @@ export function openReplicas(
     const isTaken = replicas.slice(0, index).some(({ name }) => name === replica.name);
     if (isTaken) replica.name += ` (${index + 1})`;
   }
-  const primary = urls.length > 0 ? openProbe(primaryUrl, PROBE_NAME) : undefined;
+  const primary = createPool(primaryUrl, PROBE);
   /** Positions of the primary: everything committed by `atMs` is before `lsn`. */
   let marks: { lsn: bigint; atMs: number }[] = [];
-  let isChecking = false;
   let next = 0;
 
-  async function check(probe: Probe): Promise<void> {
-    if (isChecking) return;
-    isChecking = true;
+  async function check(): Promise<void> {
     const atMs = performance.now();
-    const position = await tryReadPosition(probe);
+    const position = await tryReadPosition(primary);
     // A server in recovery is no primary: its position proves nothing about commits.
     if (position && !position.isInRecovery) {
       marks = marks.filter((mark) => atMs - mark.atMs <= FRESH_MS + CHECK_MS);
       marks.push({ lsn: position.lsn, atMs });
     }
     await Promise.all(replicas.map((replica) => examine(replica, position)));
-    isChecking = false;
   }
 
   async function examine(replica: Replica, primaryPosition: Position | undefined): Promise<void> {
@@ -83,31 +79,27 @@ export function openReplicas(
     if (isNews) onChange(stateOf(replica));
   }
 
-  if (primary) void check(primary);
-  const timer = primary && setInterval(check, CHECK_MS, primary);
+  const timer = urls.length > 0 ? setInterval(check, CHECK_MS) : undefined;
+  if (timer) void check();
   return {
     pick: () => {
       const readable = replicas.filter((replica) => replica.fault === undefined && isFresh(replica));
       next += 1;
-      return readable[next % Math.max(readable.length, 1)]?.pools;
+      return readable[next % Math.max(readable.length, 1)]?.pool;
     },
     states: () => replicas.map(stateOf),
-    close: async (timeoutSeconds) => {
+    close: (timeoutSeconds) => {
       clearInterval(timer);
-      const pools = replicas.flatMap(({ pools: { prepared, others } }) => [prepared, others]);
-      const probes = [primary, ...replicas.map(({ probe }) => probe)];
-      await Promise.all([
-        ...pools.map((pool) => pool.close(timeoutSeconds)),
-        ...probes.map((probe) => probe?.close(0)),
-      ]);
+      const closing = replicas.flatMap(({ pool, probe }) => [pool.close(timeoutSeconds), probe.close(0)]);
+      return Promise.all([...closing, primary.close(0)]);
     },
   };
 }
 
 type Replica = {
   name: string;
-  pools: RequestPools;
-  probe: Probe;
+  pool: Pool;
+  probe: Pool;
   fault: ReplicaFault | undefined;
   /** It had everything that was committed by then; undefined when that is unknown or too long ago. */
   freshAsOfMs: number | undefined;
@@ -117,8 +109,8 @@ function openReplica(url: string): Replica {
   const { server, database } = parsePostgresAddress(url, 'DATABASE_REPLICA_URLS');
   return {
     name: `${server}/${database}`,
-    pools: openRequestPools(url, READ_LIMIT_MS),
-    probe: openProbe(url, PROBE_NAME),
+    pool: openRequestPool(url, READ_LIMIT_MS),
+    probe: createPool(url, PROBE),
     fault: 'not checked yet',
     freshAsOfMs: undefined,
   };
@@ -161,11 +153,9 @@ const READ_POSITION = `
       then (select system_identifier from pg_control_system()) end) as identity`;
 
 /** @returns undefined for a server that does not respond in time. */
-async function tryReadPosition(probe: Probe): Promise<Position | undefined> {
-  try {
-    const [row] = await probe.ask(READ_POSITION);
-    return row && { isInRecovery: row.isInRecovery, lsn: BigInt(row.lsn), identity: row.identity };
-  } catch {
-    return undefined;
-  }
+function tryReadPosition(probe: Pool): Promise<Position | undefined> {
+  return ask(probe, READ_POSITION).then(
+    ([row]) => row && { isInRecovery: row.isInRecovery, lsn: BigInt(row.lsn), identity: row.identity },
+    () => undefined,
+  );
 }

@@ -30,13 +30,16 @@ export type Pool = {
   /** @throws {DatabaseBusy} or an outage after the deadline · what the work throws. */
   submit: <T>(work: Work<T>, request: Request) => Promise<T>;
   load: () => PoolLoad;
-  close: (timeoutSeconds: number) => Promise<void>;
+  close: (timeoutSeconds: number) => Promise<unknown>;
 };
+
+type Lane = { connection: Connection; isOpen: boolean; running: Set<Task> };
+const isBusy = ({ running }: Lane) => running.size > 0;
 
 type Task = {
   name: string;
   owner: string;
-  start: (connection: Connection) => PromiseLike<unknown>;
+  start: (lane: Lane) => PromiseLike<unknown>;
   startedMs: number;
   /** Refuses it at its deadline. */
   timer?: ReturnType<typeof setTimeout>;
@@ -62,52 +65,58 @@ export function createPool(
     respondedAtMs = performance.now();
   };
   const lanes = Array.from({ length: max }, () => {
-    const connection = connect(url, { ...options, max: 1, onResponse });
+    const onClose = () => {
+      lane.isOpen = false;
+    };
+    const connection = connect(url, { ...options, max: 1, onResponse, onClose });
     // Sets the parsers, so that dates come as text.
     openDrizzle(connection);
-    return { connection, sent: 0 };
+    const lane: Lane = { connection, isOpen: false, running: new Set() };
+    return lane;
   });
   /** By owner; the first one is the next. */
   const queues = new Map<string, Set<Task>>();
-  let waiting = 0;
-  /** The longest first. */
-  const running = new Set<Task>();
+  const countWaiting = () => queues.values().reduce((sum, { size }) => sum + size, 0);
 
   function dequeue(task: Task): void {
     const queue = queues.get(task.owner);
     if (!queue?.delete(task)) return;
-    waiting -= 1;
     queues.delete(task.owner);
     if (queue.size > 0) queues.set(task.owner, queue);
   }
 
   function startNext(): void {
-    while (waiting > 0) {
-      const lane = lanes.reduce((best, one) => (one.sent < best.sent ? one : best));
+    for (;;) {
+      const lane = lanes.reduce((best, one) => (one.running.size < best.running.size ? one : best));
       const [task] = queues.values().next().value ?? [];
-      if (!task || lane.sent >= sentAhead) return;
+      if (!task || lane.running.size >= sentAhead) return;
       dequeue(task);
-      running.add(task);
-      lane.sent += 1;
+      lane.running.add(task);
       task.startedMs = performance.now();
       const end = () => {
-        lane.sent -= 1;
-        running.delete(task);
+        lane.running.delete(task);
         clearTimeout(task.timer);
         startNext();
       };
-      task.start(lane.connection).then(end, end);
+      task.start(lane).then(end, end);
     }
+  }
+
+  /** What is sent to a connection that is not open begins when it has opened, however late. */
+  async function open(lane: Lane): Promise<void> {
+    await lane.connection.unsafe('select 1');
+    lane.isOpen = true;
   }
 
   /** The error that says why work is late. */
   function lateness(): Error {
     const nowMs = performance.now();
-    if (nowMs - respondedAtMs >= SILENT_MS)
+    const running = lanes.flatMap((lane) => [...lane.running]).sort((a, b) => a.startedMs - b.startedMs);
+    const silentSinceMs = Math.max(respondedAtMs, running[0]?.startedMs ?? 0);
+    if (nowMs - silentSinceMs >= SILENT_MS || !lanes.some(({ isOpen }) => isOpen))
       return Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT' });
-    const slowest = [...running].slice(0, 3);
-    const slow = slowest.map(({ name, startedMs }) => `${name} (${Math.round(nowMs - startedMs)} ms)`);
-    return new DatabaseBusy({ slow, waiting });
+    const describe = ({ name, startedMs }: Task) => `${name} (${Math.round(nowMs - startedMs)} ms)`;
+    return new DatabaseBusy({ slow: running.slice(0, 3).map(describe), waiting: countWaiting() });
   }
 
   function submit<T>({ name, run }: Work<T>, { owner, deadlineMs }: Request): Promise<T> {
@@ -118,20 +127,23 @@ export function createPool(
       dequeue(task);
       reject(lateness());
     };
-    const begin = () => {
+    const checkDeadline = () => {
       if (isRefused || performance.now() >= deadlineMs) throw lateness();
+    };
+    const begin = () => {
+      checkDeadline();
       clearTimeout(task.timer);
     };
-    const start = (connection: Connection) => {
-      const result = run(connection, begin);
+    const start = (lane: Lane) => {
+      const runNow = () => run(lane.connection, begin);
+      const result = lane.isOpen ? runNow() : open(lane).then(checkDeadline).then(runNow);
       result.then(resolve, (error) => reject(errorCode(error) === BUSY_CODE ? lateness() : error));
       return result;
     };
     const task: Task = { name, owner, start, startedMs: 0 };
     queues.getOrInsertComputed(owner, () => new Set()).add(task);
-    waiting += 1;
     const leftMs = deadlineMs - performance.now();
-    if (waiting > MAX_WAITING || leftMs <= 0) refuse();
+    if (countWaiting() > MAX_WAITING || leftMs <= 0) refuse();
     else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(refuse, leftMs);
     startNext();
     return promise;
@@ -139,32 +151,34 @@ export function createPool(
 
   return {
     submit,
-    load: () => ({ inUse: lanes.filter(({ sent }) => sent > 0).length, waiting, max }),
-    close: async (timeoutSeconds) => {
-      await Promise.all(lanes.map(({ connection }) => connection.end({ timeout: timeoutSeconds })));
-    },
+    load: () => ({ inUse: lanes.filter(isBusy).length, waiting: countWaiting(), max }),
+    close: (timeoutSeconds) =>
+      Promise.all(lanes.map(({ connection }) => connection.end({ timeout: timeoutSeconds }))),
   };
 }
 
-export type RequestPools = { prepared: Pool; others: Pool };
-
 /** Opens the four connections for requests to one server. Prepared statements have two of them, and wait for no others. */
-export function openRequestPools(url: string, statementTimeoutMs: number): RequestPools {
+export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
   // A parallel plan for one owner would take the processors from everybody.
   const options = { max: 2, statementTimeoutMs, settings: 'set max_parallel_workers_per_gather = 0' };
   // One at a time would cost a fifth more processor time under load.
-  return { prepared: createPool(url, { ...options, sentAhead: 4 }), others: createPool(url, options) };
+  const prepared = createPool(url, { ...options, sentAhead: 4 });
+  const others = createPool(url, options);
+  return {
+    submit: (work, request) => (work.isPrepared ? prepared : others).submit(work, request),
+    load: () => sumLoads([prepared, others]),
+    close: (timeoutSeconds) => Promise.all([prepared.close(timeoutSeconds), others.close(timeoutSeconds)]),
+  };
 }
 
-/** A connection for questions that wait for nothing else, and at most a second. */
-export type Probe = Pick<Pool, 'close'> & { ask: (statement: string) => Promise<Row[]> };
+export function sumLoads(pools: readonly Pool[]): PoolLoad {
+  const sum = (key: keyof PoolLoad) => pools.reduce((total, pool) => total + pool.load()[key], 0);
+  return { inUse: sum('inUse'), waiting: sum('waiting'), max: sum('max') };
+}
 
-export function openProbe(url: string, applicationName: string): Probe {
-  const { submit, close } = createPool(url, { max: 1, applicationName });
-  const ask: Probe['ask'] = (statement) => {
-    const run = (connection: Connection) => connection.unsafe(statement);
-    const deadlineMs = performance.now() + 1000;
-    return submit({ name: applicationName, isPrepared: false, run }, { owner: '', deadlineMs });
-  };
-  return { ask, close };
+/** Asks over a pool that nothing else uses. Rejects after a second. */
+export function ask(pool: Pool, statement: string): Promise<Row[]> {
+  const run = (connection: Connection) => connection.unsafe(statement);
+  const deadlineMs = performance.now() + 1000;
+  return pool.submit({ name: 'probe', isPrepared: false, run }, { owner: '', deadlineMs });
 }

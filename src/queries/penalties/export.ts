@@ -17,7 +17,7 @@ export type PenaltyExport = {
   /** The penalties, oldest first, in batches of some hundreds; read only as fast as they are consumed. */
   records: AsyncGenerator<RecordLines, void>;
   /** Closes the connection and the snapshot, even while a batch is being read. */
-  close: () => Promise<void>;
+  close: () => Promise<unknown>;
 };
 
 /** Penalties as JSON objects in UTF-8, each with a line feed after it. */
@@ -42,8 +42,7 @@ export function exportRunning(): LimitReached {
  * @param now the time at which statuses are computed, unless the events up to the cursor report later ends: then the
  * latest time that they cover.
  * @param ownerId who has one export at a time, in whichever process.
- * @throws {Unavailable} when the database does not begin it within three seconds · {LimitReached} while another one of the
- * owner runs.
+ * @throws {LimitReached} while another one of the owner runs · an outage when it does not begin in the request's time.
  */
 export async function openPenaltyExport(
   databaseUrl: string,

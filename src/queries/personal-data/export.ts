@@ -26,7 +26,7 @@ import { findErasure, holdOffErasures } from './tombstones.ts';
 export type PersonExport = {
   chunks: AsyncGenerator<Uint8Array, void>;
   /** Closes the connection and the snapshot, even while a chunk is being read. */
-  close: () => Promise<void>;
+  close: () => Promise<unknown>;
 };
 
 const ROWS_AT_ONCE = 500;

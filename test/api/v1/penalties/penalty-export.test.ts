@@ -301,7 +301,7 @@ test('an export that the database does not begin in time frees its place', async
   const proxy = await startDatabaseProxy(database.url);
   proxy.failAt('begin isolation', 'freeze');
   const opening = openPenaltyExport(proxy.url, {}, { ownerId: 1, now: NOW });
-  await expect(opening).rejects.toThrow('the database is busy');
+  await expect(opening).rejects.toThrow('the database does not respond');
   await proxy.stop();
 });
 

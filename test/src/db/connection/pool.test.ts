@@ -1,7 +1,7 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { type Db, databaseTroubleOf, silenceAfter } from '../../../../src/db/client.ts';
-import { createPool, openProbe } from '../../../../src/db/connection/pool.ts';
+import { ask, createPool } from '../../../../src/db/connection/pool.ts';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { errorCauses } from '../../../../src/domain/errors.ts';
 import { findSession } from '../../../../src/queries/users/sessions.ts';
@@ -182,22 +182,45 @@ describe('a pool', () => {
     await pool.close(1);
   });
 
-  test('sends nothing later that was refused while its connection opened', async () => {
-    const pool = createPool(url, { max: 1 });
-    const select = (number: number, deadlineMs: number) =>
+  test('a pool sends nothing later that was refused while its connection opened', async () => {
+    const pool = createPool(proxy.url, { max: 1 });
+    await admin`create sequence sent`;
+    const send = (limitMs: number) =>
       pool.submit(
         {
           name: 'select',
           isPrepared: false,
-          run: (connection) => connection`select ${number}::integer as number`,
+          run: (connection) => connection`select nextval('sent') as number`,
         },
-        { owner: '', deadlineMs },
+        { owner: '', deadlineMs: performance.now() + limitMs },
       );
-    const late = troubleOf(select(1, 0));
-    expect([...(await select(2, Number.POSITIVE_INFINITY))]).toEqual([{ number: 2 }]);
-    expect(await late).toBe('unreachable');
+    proxy.slow(50);
+    expect(await troubleOf(send(100))).toBe('unreachable');
+    expect([...(await send(Number.POSITIVE_INFINITY))]).toEqual([{ number: '1' }]);
     expect(pool.load()).toEqual({ inUse: 0, waiting: 0, max: 1 });
     await pool.close(1);
+    proxy.restore();
+  });
+
+  test('a pool calls a server busy that was asked nothing for a while before', async () => {
+    const now = performance.now.bind(performance);
+    let laterMs = 0;
+    const clock = spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
+    const pool = createPool(url, { max: 1 });
+    const submit = (limitMs: number) =>
+      pool.submit(
+        {
+          name: 'select',
+          isPrepared: false,
+          run: (connection) => connection`select pg_advisory_xact_lock_shared(${LOCK})`,
+        },
+        { owner: '', deadlineMs: performance.now() + limitMs },
+      );
+    await submit(Number.POSITIVE_INFINITY);
+    laterMs = 60_000;
+    await whileLocked(async () => expect(await troubleOf(submit(200))).toBe('busy'));
+    await pool.close(1);
+    clock.mockRestore();
   });
 
   test('a pool does not count a server as silent that may still be working', () => {
@@ -208,15 +231,15 @@ describe('a pool', () => {
 
 test('a probe asks a server that hangs one question, not one more each second', async () => {
   await admin`create sequence questions`;
-  const probe = openProbe(proxy.url, 'probe');
-  const ask = () => probe.ask("select nextval('questions') as count");
-  await ask();
+  const probe = createPool(proxy.url, { max: 1 });
+  const askNext = () => ask(probe, "select nextval('questions') as count");
+  await askNext();
   proxy.freeze();
-  expect(await Promise.all([1, 2, 3].map(() => troubleOf(ask())))).not.toContain('none');
+  expect(await Promise.all([1, 2, 3].map(() => troubleOf(askNext())))).not.toContain('none');
   proxy.restore();
   proxy.cut();
   proxy.restore();
-  await waitFor(async () => (await troubleOf(ask())) === 'none');
+  await waitFor(async () => (await troubleOf(askNext())) === 'none');
   const [row] = await admin`select last_value::integer as count from questions`;
   // The first, the last, and at most one that was sent while it hung.
   expect(row?.count).toBeLessThanOrEqual(3);
