@@ -4,6 +4,8 @@ import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from
 
 const COMMAND_LIMIT_MS = 50;
 const COMMAND_TICKS = 5;
+/** How long the first connection may take before the log says so. Bun's own attempts go on for half a minute. */
+const START_LIMIT_MS = 2000;
 /** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;
 const DEFAULT_PORT = 6379;
@@ -80,7 +82,7 @@ export function openRedisLimits({
   let isDown = false;
   let isClosed = false;
   // Connects now, so that a wrong URL is noticed at the start and not by the first request. Its password is not logged.
-  client.connect().catch((error: unknown) => {
+  withTimeLimit(client.connect(), START_LIMIT_MS).catch((error: unknown) => {
     if (isDown || isClosed) return;
     isDown = true;
     const { hostname, port } = new URL(url);
