@@ -289,8 +289,8 @@ describe('a folder that cannot be used ends the start with one line', () => {
 
 describe('a database that is lost in the middle of the start ends it with one line', () => {
   afterEach(() => proxy.restore());
-  const { host } = new URL(proxy.url);
-  const lost = line(`The database of DATABASE_URL is unreachable: ${host}`);
+  const lostAt = (url: string) => line(`The database of DATABASE_URL is unreachable: ${new URL(url).host}`);
+  const lost = lostAt(proxy.url);
 
   test.each([
     '__drizzle_migrations',
@@ -304,9 +304,18 @@ describe('a database that is lost in the middle of the start ends it with one li
     expect(await failure('src/main.ts', env)).toEqual(lost);
   });
 
-  test.each(['__drizzle_migrations', 'from "servers"'])('frozen at %s', async (text) => {
-    proxy.failAt(text, 'freeze');
-    expect(await failure('src/main.ts', { DATABASE_URL: proxy.url, ROLES: 'api' })).toEqual(lost);
+  test('ends a start with one line when the database freezes', async () => {
+    // At once, since each waits until a silent connection is given up.
+    const freezeAt = async (text: string) => {
+      const { url, failAt, stop } = await startDatabaseProxy((await createTestDatabase()).url);
+      failAt(text, 'freeze');
+      expect([text, await failure('src/main.ts', { DATABASE_URL: url, ROLES: 'api' })]).toEqual([
+        text,
+        lostAt(url),
+      ]);
+      await stop();
+    };
+    await Promise.all(['__drizzle_migrations', 'from "servers"'].map(freezeAt));
   });
 
   test("ends a call of the operator's tool in one line when the database is lost", async () => {
