@@ -103,6 +103,8 @@ test('the statements of 1.0.0 still write penalties, record ends and read events
         lifted_at, lifted_by_name, lifted_by_steamid, lift_reason
       from penalties where id = 3`);
   });
+  await connection`insert into appeals (penalty_id, player_steamid, opened_at, wants_messages)
+    select id, player_steamid, now(), false from penalties where source_id = '7'`;
   await connection`update penalties set status = 'EXPIRED' where status = 'ACTIVE'`;
   await connection`delete from penalties where source_id = '7'`;
   await connection.unsafe(PENALTIES.split(';')[0]?.replace("'old', 'bans', n", "'new', 'bans', n") ?? '');

@@ -100,6 +100,8 @@ describe('a bad value ends with one line that names variable, value and what is 
       'an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or bans=ADDRESS;comms=ADDRESS',
     ],
     ['APPEAL_URL', ['forum', 'discord://x'], webAddress],
+    ['APPEALS', ['2', 'yes'], 'one of 0, 1'],
+    ['APPEAL_AGAIN_DAYS', ['-1', '3651', 'never'], 'a whole number from 0 to 3650'],
     ['APPEAL_URL', [`https://x/${'y'.repeat(503)}`], 'an address of at most 512 characters'],
     ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
     [
@@ -164,6 +166,12 @@ describe('a bad value ends with one line that names variable, value and what is 
     );
     expect(refusalOf(flags)).toBe('DISCORD_ROLE_FLAGS needs DISCORD_GUILD_ID, the guild of the roles');
     expect(refusalOf(gives)).toBe('DISCORD_GIVE_ROLES needs DISCORD_GUILD_ID, the guild of the roles');
+  });
+
+  test('appeals in two places', () => {
+    expect(refusalOf({ APPEALS: '1', APPEAL_URL: 'https://forum.example.org' })).toBe(
+      'APPEALS=1 and APPEAL_URL are both set: players appeal in one place',
+    );
   });
 
   test('DATABASE_REPLICA_URLS, whichever of them it is', () => {
