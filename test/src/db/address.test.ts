@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connect, databaseTroubleOf, INSTANCE, isDatabaseOutage } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
 import { toOpenFailure } from '../../../src/db/open.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
 import { openTestServer } from '../../support/database/test-server.ts';
 import { CERTIFICATE, KEY } from '../../support/http/certificate.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -71,6 +72,16 @@ test('a role that has all its connections is told so', async () => {
     message: `The database of DATABASE_URL accepts no more connections: too many connections for role "limited" (${url.host})`,
   });
   await Promise.all([first.end(), second.end()]);
+});
+
+test('a server without TLS is named as the reason when the address requires it', async () => {
+  const url = `${(await createTestDatabase()).url}?sslmode=require`;
+  const connection = connect(url, { max: 1 });
+  const failure = await connection`select 1`.catch((error: unknown) => error);
+  expect(toOpenFailure(failure, { url, isEmbedded: false })).toMatchObject({
+    message: `The database of DATABASE_URL cannot be used: the server does not support TLS (${new URL(url).host})`,
+  });
+  await connection.end();
 });
 
 test('replicas of one host and database have different names', async () => {
