@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { serverSamples } from '../../../src/db/schema/servers.ts';
 import { insertPenalties, insertUser } from '../../support/database/builders.ts';
@@ -26,9 +27,10 @@ describe('the page of a server', () => {
       { ...sample, sampledAt: new Date('2026-11-18T23:30:00Z'), playersAverage: 9, onlineShare: 1 },
     ]);
     await waitFor(async () => (await visitor.get('/servers/one')).status === 200);
+    const { uptimeOn } = PAGE_TEXTS.en.server;
     const { text } = await visitor.get('/servers/one', { 'accept-language': 'en' });
-    expect(text).toContain('<title>18 Nov: 0%</title>');
-    expect(text).toContain('<title>19 Nov: 100%</title>');
+    expect(text).toContain(`<title>${uptimeOn('18 Nov', '0%')}</title>`);
+    expect(text).toContain(`<title>${uptimeOn('19 Nov', '100%')}</title>`);
     const week = /<figure class="chart" aria-labelledby="chart-week-caption">.*?<\/figure>/s.exec(text)?.[0];
     expect(rowsOf(week ?? '').map((row) => textOf(row))).toContain('19 Nov 2026, 00:00 CET 9 0 100%');
   });

@@ -8,6 +8,9 @@ import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
+const t = en.penalties;
+const { columns } = t;
+const { columns: polishColumns } = pl.penalties;
 
 const { db, site, startSite, player, signedIn } = await openMemberSite();
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -49,23 +52,23 @@ describe('the member’s own penalties', () => {
     const removeSounds = async () => {};
     await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
     const english = await readCard();
-    expect(english).toContain(`Admin ${en.penalties.formerAdmin} Server`);
-    expect(english).toContain(`Lifted now by ${en.penalties.formerAdmin}`);
+    expect(english).toContain(`${columns.admin} ${t.formerAdmin} ${columns.server}`);
+    expect(english).toContain(`now ${t.by(t.formerAdmin)}`);
     const polish = await readCard('/account', 'pl');
-    expect(polish).toContain('Admin Były admin Serwer');
-    expect(polish).toContain('zdjęty teraz przez Były admin');
-    expect(polish).toContain(`Admin ${en.penalties.formerAdmin} Serwer`);
+    expect(polish).toContain(`${polishColumns.admin} ${pl.penalties.formerAdmin} ${polishColumns.server}`);
+    expect(polish).toContain(`teraz ${pl.penalties.by(pl.penalties.formerAdmin)}`);
+    expect(polish).toContain(`${polishColumns.admin} Former admin ${polishColumns.server}`);
   });
 
   test('name the console that lifted one in the language of the page', async () => {
     const lifted = { playerSteamId: player.steamId, status: 'UNBANNED', liftedAt: NOW } as const;
     await insertPenalties(db, [{ ...lifted, liftedByName: 'CONSOLE', liftedBySteamId: UNKNOWN_STEAM_ID }]);
-    expect(await readCard()).toContain('Lifted now by Console');
-    expect(await readCard('/account', 'pl')).toContain('zdjęty teraz przez Konsola');
+    expect(await readCard()).toContain(`now ${t.by(t.console)}`);
+    expect(await readCard('/account', 'pl')).toContain(`teraz ${pl.penalties.by(pl.penalties.console)}`);
   });
 
   test('a player without penalties reads that they have none', async () => {
-    expect(await readCard()).toBe(`${en.penalties.own} ${en.penalties.clean}`);
+    expect(await readCard()).toBe(`${t.own} ${t.clean}`);
   });
 
   test('penalties start with those in force: until when, why, by whom and where', async () => {
@@ -89,9 +92,10 @@ describe('the member’s own penalties', () => {
       { playerSteamId: aSteamId(800), reason: 'of somebody else' },
     ]);
     expect(await readCard()).toBe(
-      `${en.penalties.own} 2 penalties ` +
-        `Chat muted permanently Reason ${en.penalties.noReason} Admin Console Server No server Issued now ` +
-        'Banned until 27 Nov 2026, 12:00 UTC ( in 6 days ) Reason Wallhack Admin Ala Server Only Mirage #1 Duration 7 days Issued 1 day ago',
+      `${t.own} ${t.count(2)} ${t.inForce.gag} ${t.permanently('gag')} ${columns.reason} ${t.noReason} ` +
+        `${columns.admin} ${t.console} ${columns.server} ${t.noServer} ${columns.issued} now ` +
+        `${t.inForce.ban} ${t.until('ban')} 27 Nov 2026, 12:00 UTC ( in 6 days ) ${columns.reason} Wallhack ${columns.admin} Ala ` +
+        `${columns.server} Only Mirage #1 ${columns.duration} 7 days ${columns.issued} 1 day ago`,
     );
     expect(await readCard('/account', 'pl')).toBe(
       'Twoje kary 2 kary ' +
@@ -102,8 +106,8 @@ describe('the member’s own penalties', () => {
 
   test('name a server that is gone by its number, not as no server', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId, serverId: 9001, createdAt: NOW }]);
-    expect(await readCard()).toContain('Server #9001 Issued now');
-    expect(await readCard()).not.toContain(en.penalties.noServer);
+    expect(await readCard()).toContain(`${columns.server} #9001 ${columns.issued} now`);
+    expect(await readCard()).not.toContain(t.noServer);
   });
 
   test('penalties end with what has ended, expired by the clock or lifted', async () => {
@@ -126,19 +130,20 @@ describe('the member’s own penalties', () => {
       },
     ]);
     expect(await readCard()).toBe(
-      `${en.penalties.own} 2 penalties ${en.penalties.noneActive} ${en.penalties.ended} ` +
-        'Penalty Reason Admin Server Issued Ended ' +
-        'Mute 1 hour Spam Ala No server 20 days ago Expired 1 hour ago ' +
-        'Ban permanent Wallhack Ala No server 30 days ago Lifted 10 days ago by Ola (“a mistake”)',
+      `${t.own} ${t.count(2)} ${t.noneActive} ${t.ended} ` +
+        `${columns.type} ${columns.reason} ${columns.admin} ${columns.server} ${columns.issued} ${columns.end} ` +
+        `${t.types.mute} 1 hour Spam Ala ${t.noServer} 20 days ago ${t.statusOf('mute', 'EXPIRED')} 1 hour ago ` +
+        `${t.types.ban} ${t.permanent('ban')} Wallhack Ala ${t.noServer} 30 days ago ` +
+        `${t.statusOf('ban', 'UNBANNED')} 10 days ago ${t.by('Ola')}${t.liftedBecause('a mistake')}`,
     );
   });
 
   test('penalties that count the time online are not called permanent', async () => {
     const mute = { type: 'mute', durationMinutes: 60, endsAt: null, reason: 'Spam' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: player.steamId, createdAt: NOW }]);
-    expect(await readCard()).toContain('Voice muted for 1 hour of playing time Reason Spam');
+    expect(await readCard()).toContain(`${t.inForce.mute} ${t.forOnlineTime(60)} ${columns.reason} Spam`);
     expect(await readCard('/account', 'pl')).toContain(
-      `${pl.penalties.inForce.mute} na 1 godzinę gry Powód Spam`,
+      `${pl.penalties.inForce.mute} ${pl.penalties.forOnlineTime(60)} ${polishColumns.reason} Spam`,
     );
   });
 
@@ -146,7 +151,9 @@ describe('the member’s own penalties', () => {
     const warning = { type: 'warn', status: 'EXPIRED', durationMinutes: 10_080, reason: 'Rude' } as const;
     const times = { createdAt: new Date('2026-11-20T12:00:00Z'), endsAt: new Date('2026-11-27T12:00:00Z') };
     await insertPenalties(db, [{ ...warning, ...times, playerSteamId: player.steamId, serverId: 0 }]);
-    expect(await readCard()).toEndWith('Warning 7 days Rude Ala No server 1 day ago Expired');
+    expect(await readCard()).toEndWith(
+      `${t.types.warn} 7 days Rude Ala ${t.noServer} 1 day ago ${t.statusOf('warn', 'EXPIRED')}`,
+    );
   });
 
   test('penalties come ten at a time', async () => {
@@ -186,6 +193,6 @@ describe('APPEAL_URL', () => {
 
   test('penalties have no link to appeals without APPEAL_URL', async () => {
     await insertPenalties(db, [{ playerSteamId: player.steamId }]);
-    expect(await readCard()).not.toContain(en.penalties.appeal);
+    expect(await readCard()).not.toContain(t.appeal);
   });
 });

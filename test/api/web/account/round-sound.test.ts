@@ -39,7 +39,7 @@ describe('uploading', () => {
     let address = '/account#sound';
     for (let visits = 0; visits < 3; visits++) {
       const { text } = await visit.browser.get(address);
-      const [, next = ''] = /href="([^"]+)">Check progress</.exec(text) ?? [];
+      const [, next = ''] = new RegExp(`href="([^"]+)">${en.roundSound.refresh}<`).exec(text) ?? [];
       expect(next).toStartWith('/account?check=');
       expect(next).toEndWith('#sound');
       expect(next.split('#')[0]).not.toBe(address.split('#')[0]);
@@ -288,7 +288,9 @@ describe('moderation', () => {
     expect(list.text).toContain('<bdi>rude<');
     await db.update(roundSounds).set({ title: 'שלום 1' });
     const { text } = await admin.get('/account/moderation/sounds');
-    expect(text).toMatch(/Remove this sound\?<.*“\u2068שלום 1\u2069”/);
+    expect(text).toMatch(
+      new RegExp(`${RegExp.escape(en.roundSound.moderation.removeTitle)}<.*“\u2068שלום 1\u2069”`),
+    );
     await db.update(roundSounds).set({ title: 'rude.mp3' });
     const removed = await admin.post(`/account/moderation/sounds/${PLAYER}/delete`);
     expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds#sounds']);

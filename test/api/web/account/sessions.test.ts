@@ -7,7 +7,8 @@ import { type Browser, openBrowser, signIn } from '../../../support/web/browser.
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { en } = PAGE_TEXTS;
+const { en, pl } = PAGE_TEXTS;
+const { device, current, end } = en.sessions;
 
 const { db, steam, site, player } = await openMemberSite();
 const DAY_MS = 86_400_000;
@@ -42,24 +43,24 @@ describe('the list of sessions', () => {
       .set({ createdAt: daysAgo(2) })
       .where(eq(sessions.browser, 'Firefox'));
     expect(await listRows(computer)).toEqual([
-      'Firefox on Windows This one now 2 days ago',
-      'Safari on iOS 1 day ago 3 days ago End',
+      `${device('Firefox', 'Windows')} ${current} now 2 days ago`,
+      `${device('Safari', 'iOS')} 1 day ago 3 days ago ${end}`,
     ]);
     expect(await listRows(phone, 'pl')).toEqual([
-      'Safari, iOS Ta sesja teraz 3 dni temu',
-      'Firefox, Windows teraz 2 dni temu Zakończ',
+      `${pl.sessions.device('Safari', 'iOS')} ${pl.sessions.current} teraz 3 dni temu`,
+      `${pl.sessions.device('Firefox', 'Windows')} teraz 2 dni temu ${pl.sessions.end}`,
     ]);
   });
 
   test('says how long a session lasts', async () => {
     const { text } = await (await openBrowserAs(FIREFOX)).get('/account');
-    expect(text).toContain('30 days after your last visit, and 180 days after you signed in at the latest.');
+    expect(text).toContain(en.sessions.lead({ unused: 30, most: 180 }));
   });
 
   test('stores no text of an unknown user agent', async () => {
     for (const agent of ['curl/8.5.0', '', '<script>alert(1)</script>/1 x', 'x'.repeat(4000)]) {
       const [row] = await listRows(await openBrowserAs(agent));
-      expect([agent, row]).toEqual([agent, 'Unknown device This one now now']);
+      expect([agent, row]).toEqual([agent, `${device(null, null)} ${current} now now`]);
     }
   });
 

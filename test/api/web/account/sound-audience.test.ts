@@ -34,7 +34,9 @@ beforeEach(async () => {
 test('the page says who may have a sound, instead of the form, and plays none', async () => {
   await insertReadySound(db, PLAYER, 'fanfare.mp3');
   const { text } = await browser.get('/account');
-  expect(text).toContain(en.roundSound.onlyFor(`SVIP and ${en.roundSound.groups.admin}`));
+  expect(text).toContain(
+    en.roundSound.onlyFor(`${en.roundSound.groups.svip} and ${en.roundSound.groups.admin}`),
+  );
   expect(text).toContain(en.roundSound.keptUnheard);
   expect(text).not.toContain('action="/account/roundsound#sound"');
   expect(text).not.toContain('<audio');

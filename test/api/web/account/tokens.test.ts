@@ -188,7 +188,7 @@ describe('the list', () => {
     await makeToken('Short', new Date(Date.now() + DAY_MS));
     const page = await browser.get('/account');
     expect(page.text).toContain('3 hours ago');
-    expect(page.text).toContain('>Never<');
+    expect(page.text).toContain(`>${en.tokens.never}<`);
     site.clock.now = new Date(Date.now() + 2 * DAY_MS);
     expect((await browser.get('/account')).text).not.toContain('Short');
   });

@@ -79,7 +79,9 @@ describe('the moderation view', () => {
     const member = await as(82);
     await member.get('/account');
     await member.post('/account/tokens', { name: 'x\u202eabc' });
-    expect((await admin.get('/account/moderation/audit')).text).toContain('<span>name: xabc · ');
+    expect((await admin.get('/account/moderation/audit')).text).toContain(
+      `<span>${en.moderation.detailLabels.name}: xabc · `,
+    );
     for (const path of [`?q=${aSteamId(81)}`, `/users/${aSteamId(81)}`]) {
       expect((await admin.get(`/account/moderation${path}`)).text).toContain('<bdi>a\u202eb</bdi>');
     }
@@ -88,7 +90,7 @@ describe('the moderation view', () => {
   test('shows users with an invisible nickname by the end of their SteamID', async () => {
     await insertUser(db, 80, { nickname: '\u3164\u200b' });
     const page = await admin.get(`/account/moderation?q=${aSteamId(80)}`);
-    expect(page.text).toContain('<bdi>Player 0080</bdi>');
+    expect(page.text).toContain(`<bdi>${en.shell.unknownNickname} 0080</bdi>`);
   });
 
   test('takes wildcards, quotes and NUL bytes literally', async () => {
@@ -110,7 +112,13 @@ describe('the moderation view', () => {
       { playerSteamId: aSteamId(4) },
     ]);
     const { text } = await admin.get('/account/moderation?flag=is_admin&q=adm');
-    expect(rowsOf(text)).toEqual([expect.stringMatching(/ Admin \d+ not linked 2 Banned Admin 0 now$/)]);
+    expect(rowsOf(text)).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          ` Admin \\d+ ${en.moderation.noDiscord} 2 ${en.penalties.inForce.ban} ${en.account.badges.isAdmin} 0 now$`,
+        ),
+      ),
+    ]);
   });
 
   test('the list of users has pages, and tolerates invalid page numbers', async () => {

@@ -159,13 +159,14 @@ describe('the list of penalties', () => {
   };
 
   test('shows everything in a row, newest first', async () => {
+    const { types, permanent, statusOf, noServer, console } = en.penalties;
     const { text, total } = await listed('');
     expect(total).toBe('4');
     expect(rowsOf(text)).toEqual([
-      `Kowalski Ban #${ids[0]} Aimbot permanent Ala 3 days ago Mirage 24/7`,
-      `Kowalski Gag #${ids[1]} Spam Expired Ala 20 days ago No server`,
-      `Kowalczyk Mute #${ids[2]} Multikonto Lifted 50 days ago Ola 60 days ago No server`,
-      `Kowalczyk Warning #${ids[3]} Wallhack permanent Console 3 months ago No server`,
+      `Kowalski ${types.ban} #${ids[0]} Aimbot ${permanent('ban')} Ala 3 days ago Mirage 24/7`,
+      `Kowalski ${types.gag} #${ids[1]} Spam ${statusOf('gag', 'EXPIRED')} Ala 20 days ago ${noServer}`,
+      `Kowalczyk ${types.mute} #${ids[2]} Multikonto ${statusOf('mute', 'UNBANNED')} 50 days ago Ola 60 days ago ${noServer}`,
+      `Kowalczyk ${types.warn} #${ids[3]} Wallhack ${permanent('warn')} ${console} 3 months ago ${noServer}`,
     ]);
     expect(text).toContain(`href="${MODERATION}/users/${KOWALSKI}"`);
   });
@@ -229,12 +230,14 @@ describe('the list of penalties', () => {
 
 describe("a penalty's page", () => {
   test('shows who lifted it, its source and the records, and never its reason as that of the lifting', async () => {
+    const { types, columns, permanent, statusOf, noServer } = en.penalties;
+    const { penalty: label } = en.records;
     const { text } = await moderator.get(`${MODERATION}/penalties/${ids[2]}`);
     expect(textOf(text)).toContain(
-      'Mute #' +
-        `${ids[2]} Lifted 50 days ago Player Kowalczyk Reason Multikonto Admin Ola Issued 22 Sept 2026, 12:00 UTC ` +
-        `Duration permanent Lifted 2 Oct 2026, 12:00 UTC Lifted by Ala ${en.records.penalty.liftReason} ${en.records.penalty.notRecorded} ` +
-        `Server No server Source simpleadmin ${en.records.penalty.removed} ${en.records.penalty.panel}`,
+      `${types.mute} #${ids[2]} ${statusOf('mute', 'UNBANNED')} 50 days ago ${columns.player} Kowalczyk ${columns.reason} Multikonto ` +
+        `${columns.admin} Ola ${columns.issued} 22 Sept 2026, 12:00 UTC ${label.duration} ${permanent('mute')} ` +
+        `${label.lifted} 2 Oct 2026, 12:00 UTC ${label.liftedBy} Ala ${label.liftReason} ${label.notRecorded} ` +
+        `${columns.server} ${noServer} ${label.source} simpleadmin ${label.removed} ${label.panel}`,
     );
     expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
     const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
@@ -280,16 +283,17 @@ describe("a player's record", () => {
     await insertPenalties(db, [
       { playerSteamId: KOWALSKI, playerName: 'Kowal dawny', createdAt: new Date('2020-01-01T00:00:00Z') },
     ]);
+    const { steamBans: bans } = en.records;
     const told = textOf((await moderator.get(record(KOWALSKI))).text);
     expect(told).toContain(`${en.records.steamAccount} 9 Nov 2004, 11:33 UTC (22 years ago)`);
-    expect(told).toContain(`Steam bans 1 VAC ban · ${en.records.steamBans.community} (last one 30 days ago)`);
+    expect(told).toContain(`${bans.title} ${bans.vac(1)} · ${bans.community} (${bans.last('30 days ago')})`);
     expect(told).toContain(`${en.records.formerNames} Kowal dawny`);
     const link = PAGE_TEXTS.en.records.penaltiesBy;
     expect(told).not.toContain(link);
     expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
     steamApi.answer = 'fails';
     const untold = textOf((await moderator.get(record(OLA))).text);
-    expect(untold).toContain(`Steam bans ${en.records.steamBans.unknown}`);
+    expect(untold).toContain(`${bans.title} ${bans.unknown}`);
     expect(untold).not.toContain(en.records.steamAccount);
     steamApi.answer = 'players';
   });

@@ -12,7 +12,9 @@ import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { en } = PAGE_TEXTS;
+const { en, pl } = PAGE_TEXTS;
+const { badges: flag } = en.account;
+const { booleans: yesOrNo } = en.moderation;
 
 const { db, as, owner, admin, userOf } = await openModeration();
 
@@ -93,10 +95,10 @@ describe('an owner', () => {
     const own = (await (await as(20)).get('/account')).text;
     for (const page of [text, own]) {
       expect(textOf(page)).toContain(en.account.flagSources.simpleadmin);
-      expect(textOf(page)).toMatch(/VIPCore, until 2 Jan 2030/);
+      expect(textOf(page)).toContain(`${en.account.flagSources.vipcore}, ${en.account.until} 2 Jan 2030`);
     }
     const setHere = PAGE_TEXTS.en.account.flagSources.hand;
-    expect(textOf(text)).toContain(`${setHere} · CS2-SimpleAdmin`);
+    expect(textOf(text)).toContain(`${setHere} · ${en.account.flagSources.simpleadmin}`);
     expect(textOf(own)).not.toContain(setHere);
     await saveFlags(owner, 20);
     expect(await userOf(20)).toMatchObject({ isAdmin: true, hasSvip: true });
@@ -113,21 +115,25 @@ describe('the audit log', () => {
   test('names the configuration where it made somebody owner, and where that ended', async () => {
     await saveOwners([OWNER, aSteamId(60)]);
     const granted = (await admin.get('/account/moderation/audit')).text;
-    expect(granted).toContain('<span class="hint">configuration</span>');
+    expect(granted).toContain(`<span class="hint">${en.moderation.actors.configuration}</span>`);
     expect(granted).toContain(`href="/account/moderation/users/${aSteamId(60)}"`);
-    expect(granted).toContain('Owner: yes · Admin: yes');
+    expect(granted).toContain(`${flag.isOwner}: ${yesOrNo.true} · ${flag.isAdmin}: ${yesOrNo.true}`);
     await saveOwners([OWNER]);
-    expect((await admin.get('/account/moderation/audit')).text).toContain('Owner: no · Admin: no');
+    expect((await admin.get('/account/moderation/audit')).text).toContain(
+      `${flag.isOwner}: ${yesOrNo.false} · ${flag.isAdmin}: ${yesOrNo.false}`,
+    );
     const polish = await admin.follow(await admin.get('/account/moderation/audit?lang=pl'));
-    expect(polish.text).toContain('<span class="hint">konfiguracja</span>');
-    expect(polish.text).toContain('Właściciel: nie · Administrator: nie');
+    expect(polish.text).toContain(`<span class="hint">${pl.moderation.actors.configuration}</span>`);
+    expect(polish.text).toContain(
+      `${pl.account.badges.isOwner}: ${pl.moderation.booleans.false} · ${pl.account.badges.isAdmin}: `,
+    );
     await admin.get('/account?lang=en');
   });
 
   test('shows who did what to whom, newest first, a page at a time', async () => {
     const page = await admin.get('/account/moderation/audit');
     expect(page.text).toContain(en.moderation.actions['user.flags-set']);
-    expect(page.text).toContain('SVIP: yes · Premium: yes');
+    expect(page.text).toContain(`${flag.hasSvip}: ${yesOrNo.true} · ${flag.isServiceplus}: ${yesOrNo.true}`);
     const actor = await userOf(900);
     await db.insert(auditLog).values(
       Array.from({ length: 60 }, (_, index) => ({
@@ -142,8 +148,8 @@ describe('the audit log', () => {
     expect(newest.text).not.toContain('Filler 9<');
     const next = /rel="next" href="([^"]+)"/.exec(newest.text)?.[1] ?? '';
     const older = await admin.get(next);
-    expect(older.text).toContain('name: Filler 9<');
-    expect(older.text).toContain('operator');
+    expect(older.text).toContain(`${en.moderation.detailLabels.name}: Filler 9<`);
+    expect(older.text).toContain(en.moderation.actors.operator);
     expect(older.text).toContain('rel="prev"');
   });
 
@@ -156,14 +162,15 @@ describe('the audit log', () => {
       { action: 'webhook.added', subject: '1 (https://example.org)', details: { types: null } },
     ]);
     const { text } = await admin.get('/account/moderation/audit');
+    const { operator } = en.moderation.actors;
     const rows = [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1, 6).map(([, row = '']) => textOf(row));
     expect(rows.map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, ''))).toEqual([
-      `${en.moderation.actions['webhook.added']} operator 1 (https://example.org) events: ${en.webhooks.allTypes}`,
-      `${en.moderation.actions['server.added']} operator erased`,
-      `${en.moderation.actions['user.erased']} operator ${en.moderation.erasedPlayer}`,
-      `${en.moderation.actions['token.created']} operator ${aSteamId(77_777)}`,
-      `${en.moderation.actions['token.created']} operator Rzeźnik`,
+      `${en.moderation.actions['webhook.added']} ${operator} 1 (https://example.org) ${en.moderation.detailLabels.types}: ${en.webhooks.allTypes}`,
+      `${en.moderation.actions['server.added']} ${operator} erased`,
+      `${en.moderation.actions['user.erased']} ${operator} ${en.moderation.erasedPlayer}`,
+      `${en.moderation.actions['token.created']} ${operator} ${aSteamId(77_777)}`,
+      `${en.moderation.actions['token.created']} ${operator} Rzeźnik`,
     ]);
-    expect(text).toContain('<title>Audit log · Moderation · ');
+    expect(text).toContain(`<title>${en.moderation.tabs.audit} · ${en.moderation.title} · `);
   });
 });

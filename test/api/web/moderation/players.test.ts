@@ -12,6 +12,7 @@ import { openModeration } from '../../../support/web/moderation.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
 const { en } = PAGE_TEXTS;
+const { columns, inForce, permanently } = en.penalties;
 
 const { db, admin } = await openModeration();
 const NOW = new Date();
@@ -40,7 +41,7 @@ const search = async (query: string) =>
 describe('the search of the moderation', () => {
   test('finds players without an account by part of a name, whatever its diacritics', async () => {
     expect(card(await search('RZEZN'), 'players')).toBe(
-      `${en.moderation.playersWithoutAccount} Player SteamID64 Penalties Last seen rzeznik2 ${WITHOUT_ACCOUNT} 2 Banned now`,
+      `${en.moderation.playersWithoutAccount} ${en.penalties.columns.player} ${en.account.steamId} ${en.moderation.columns.penalties} ${en.moderation.columns.seen} rzeznik2 ${WITHOUT_ACCOUNT} 2 ${inForce.ban} now`,
     );
     expect(await search('RZEZN')).toContain(`href="/account/moderation/users/${WITHOUT_ACCOUNT}"`);
   });
@@ -92,7 +93,9 @@ describe('the page of a player', () => {
   test('shows penalties, sound, link and tokens of a user', async () => {
     await insertReadySound(db, WITH_ACCOUNT, 'theme.wav');
     const { text } = await admin.get(`/account/moderation/users/${WITH_ACCOUNT}`);
-    expect(card(text, 'penalties')).toContain('Banned permanently #2 Reason Aimbot');
+    expect(card(text, 'penalties')).toContain(
+      `${inForce.ban} ${permanently('ban')} #2 ${columns.reason} Aimbot`,
+    );
     expect(card(text, 'sounds')).toContain('theme');
     expect(card(text, 'tokens')).toContain(en.moderation.noTokens);
     expect(text).toContain(en.moderation.noDiscord);
@@ -102,7 +105,9 @@ describe('the page of a player', () => {
     const page = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
     expect(page.status).toBe(200);
     expect(textOf(page.text)).toContain(en.moderation.noAccount);
-    expect(card(page.text, 'penalties')).toContain('Banned permanently #3 Reason Wallhack');
+    expect(card(page.text, 'penalties')).toContain(
+      `${inForce.ban} ${permanently('ban')} #3 ${columns.reason} Wallhack`,
+    );
     expect(card(page.text, 'sounds')).toContain(en.roundSound.moderation.none);
     expect([card(page.text, 'tokens'), card(page.text, 'flags')]).toEqual(['', '']);
     const endsAt = new Date('2030-01-02T03:04:05Z');
@@ -111,7 +116,9 @@ describe('the page of a player', () => {
       .values({ steamId64: WITHOUT_ACCOUNT, flag: 'has_svip', source: 'vipcore', endsAt });
     const { text } = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
     expect(card(text, 'flags')).toMatch(
-      /SVIP VIPCore, until .*2030.* They will have these flags when they sign in\.$/,
+      new RegExp(
+        `${en.account.flagSources.vipcore}, ${en.account.until} .*2030.* ${en.moderation.laterFlags}$`,
+      ),
     );
   });
 

@@ -37,8 +37,13 @@ describe('an admin', () => {
       subject: aSteamId(1),
       details: { tokenId: id, name: 'Leaked' },
     });
+    const { detailLabels: label, neverExpires } = en.moderation;
     const audit = (await admin.get('/account/moderation/audit')).text;
-    expect(audit).toMatch(/name: \S*Leaked\S* · token ID: \S+ · expires: never/);
+    expect(audit).toMatch(
+      new RegExp(
+        `${label.name}: \\S*Leaked\\S* · ${label.tokenId}: \\S+ · ${label.expiresAt}: ${neverExpires}`,
+      ),
+    );
     expect((await admin.post(`/account/moderation/users/${aSteamId(2)}/tokens/${id}/revoke`)).status).toBe(
       404,
     );

@@ -8,6 +8,7 @@ import { openBrowser } from '../../../support/web/browser.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
 const { en } = PAGE_TEXTS;
+const { types, permanent, statusOf } = en.penalties;
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
@@ -44,10 +45,10 @@ describe('the public list of penalties', () => {
 
   test('shows everybody’s, newest first, without the SteamIDs of admins', async () => {
     expect(await listRows()).toEqual([
-      `${en.penalties.unknownPlayer} Ban By address permanent Ala 20 days ago`,
-      'Ola Warning Afk Lifted Ala 20 days ago',
-      'rzeznik2 Gag Spam Expired Ala 20 days ago',
-      'Rzeźnik Ban Aimbot permanent Ala 20 days ago',
+      `${en.penalties.unknownPlayer} ${types.ban} By address ${permanent('ban')} Ala 20 days ago`,
+      `Ola ${types.warn} Afk ${statusOf('warn', 'UNBANNED')} Ala 20 days ago`,
+      `rzeznik2 ${types.gag} Spam ${statusOf('gag', 'EXPIRED')} Ala 20 days ago`,
+      `Rzeźnik ${types.ban} Aimbot ${permanent('ban')} Ala 20 days ago`,
     ]);
     expect((await listRows('', 'pl'))[1]).toBe('Ola Ostrzeżenie Afk zdjęte Ala 20 dni temu');
     expect((await openBrowser(open.origin).get('/penalties')).text).not.toContain(ADMIN);
@@ -65,7 +66,7 @@ describe('the public list of penalties', () => {
     for (const query of ['rzeznik2', aSteamId(2), address]) {
       expect([query, await listRows(`?q=${query}`)]).toEqual([
         query,
-        ['rzeznik2 Gag Spam Expired Ala 20 days ago'],
+        [`rzeznik2 ${types.gag} Spam ${statusOf('gag', 'EXPIRED')} Ala 20 days ago`],
       ]);
     }
     expect(await listRows('?q=nobody')).toEqual([]);
@@ -90,7 +91,7 @@ describe('the public list of penalties', () => {
     const mute = { type: 'mute', durationMinutes: 90, endsAt: null, playerName: 'Online' } as const;
     await insertPenalties(db, [{ ...mute, playerSteamId: aSteamId(70) }]);
     expect(await listRows(`?q=${aSteamId(70)}`)).toEqual([
-      'Online Mute Wallhack for 1 hour, 30 minutes of playing time Ala 20 days ago',
+      `Online ${types.mute} Wallhack ${en.penalties.forOnlineTime(90)} Ala 20 days ago`,
     ]);
   });
 
@@ -146,7 +147,9 @@ describe('the public list of penalties', () => {
       },
     ]);
     const [row] = await listRows('?q=Lifted');
-    expect(row).toEndWith(`Lifted 1 day ago ${en.penalties.unnamedAdmin} 20 days ago`);
+    expect(row).toEndWith(
+      `${statusOf('ban', 'UNBANNED')} 1 day ago ${en.penalties.unnamedAdmin} 20 days ago`,
+    );
   });
 
   test('comes 25 at a time, with the filter kept', async () => {

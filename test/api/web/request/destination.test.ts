@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 
@@ -56,7 +57,7 @@ describe('after signing in', () => {
     const browser = openBrowser(site.origin);
     const refused = await browser.post(path);
     expect(refused.status).toBe(401);
-    const link = />Try again</.test(refused.text)
+    const link = refused.text.includes(`>${PAGE_TEXTS.en.errors.retry}<`)
       ? /href="(\/account\/sign-in[^"]*)"/.exec(refused.text)?.[1]
       : '';
     const back = await browser.follow(

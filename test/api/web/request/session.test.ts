@@ -103,13 +103,13 @@ describe('a session', () => {
 
   test('ends here on sign-out, and stays elsewhere', async () => {
     const [here, elsewhere] = [await signedIn(), await signedIn()];
-    expect((await here.get('/account')).text).toContain('2 sessions');
+    expect((await here.get('/account')).text).toContain(en.sessions.count(2));
     const cookie = here.cookies.get('session') ?? '';
     const out = await here.post('/account/sign-out');
     expect([out.status, out.location]).toEqual([303, '/account']);
     here.cookies.set('session', cookie);
     expect((await here.get('/account')).text).toContain(en.signIn.button);
-    expect((await elsewhere.get('/account')).text).toContain('1 session<');
+    expect((await elsewhere.get('/account')).text).toContain(`${en.sessions.count(1)}<`);
   });
 
   test('ends once its user has a hundred that were used more recently', async () => {
@@ -123,9 +123,9 @@ describe('a session', () => {
         expiresAt: new Date(Date.now() + DAY_MS),
       })),
     );
-    expect((await browser.get('/account')).text).toContain('121 sessions');
+    expect((await browser.get('/account')).text).toContain(en.sessions.count(121));
     const latest = openBrowser(site.origin);
-    expect((await signIn(latest)).text).toContain('100 sessions');
+    expect((await signIn(latest)).text).toContain(en.sessions.count(100));
     const rows = await db.select().from(sessions).where(eq(sessions.userId, userId));
     const hashes = rows.map(({ idHash }) => idHash);
     expect(hashes).toContain(`${player.steamId} 97`);

@@ -83,7 +83,7 @@ test('an outage that the uptime of 30 days counts is in one of the bars', async 
   )?.[0];
   expect(textOf(card ?? '')).toStartWith(`${en.server.uptime} 75%`);
   expect(card?.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
-  expect(card).toContain('<title>22 Oct: 0%</title>');
+  expect(card).toContain(`<title>${en.server.uptimeOn('22 Oct', '0%')}</title>`);
 });
 
 test('the average of a chart is that of its table: nobody plays while a server is offline', async () => {

@@ -78,19 +78,24 @@ describe('with servers', () => {
   });
 
   test('the status page shows the community, and a card a server', async () => {
+    const { numbers, states, map, ping, milliseconds } = en.status;
     const { text, status } = await visitor.get('/');
     const words = wordsOf(text);
     expect(status).toBe(200);
     expect(text).toContain('<title>Zagrywka</title>');
     expect(words).toContain('1 server is offline');
-    expect(words).toMatch(/Players now 13 Servers online 3 \/ 4 24-hour peak \d+/);
+    expect(words).toMatch(new RegExp(`${numbers.players} 13 ${numbers.online} 3 / 4 ${numbers.peak} \\d+`));
     expect(words).toContain(
-      `Only Mirage Online Competitive · EU Map de_mirage ${en.status.ping} 12 ms 3 / 24 ${en.status.playersOf(3, 24)}`,
+      `Only Mirage ${states.online} Competitive · EU ${map} de_mirage ${ping} ${milliseconds(12)} 3 / 24 ${en.status.playersOf(3, 24)}`,
     );
     expect(words).toContain(`${en.status.peakOf(20)} play.example.org:27015`);
-    expect(words).toContain('Retake Full');
+    expect(words).toContain(`Retake ${states.full}`);
     // By position, then by name; the last one is the first by name.
-    expect(words).toMatch(/Only Mirage.*Retake Full.*Odd.*Bhop Offline Competitive · EU last seen/);
+    expect(words).toMatch(
+      new RegExp(
+        `Only Mirage.*Retake ${states.full}.*Odd.*Bhop ${states.offline} Competitive · EU ${en.status.lastSeen}`,
+      ),
+    );
     expect(words).not.toContain('Secret');
     expect(text.match(/<svg class="sparkline"/g)?.length).toBe(4);
     expect(text).toContain('data-steam="steam://connect/play.example.org:27015"');
@@ -102,7 +107,7 @@ describe('with servers', () => {
     const words = wordsOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
-      `Only Mirage Online Competitive · EU Mapa de_mirage ${pl.status.ping} 12 ms 3 / 24 ${pl.status.playersOf(3, 24)}`,
+      `Only Mirage ${pl.status.states.online} Competitive · EU ${pl.status.map} de_mirage ${pl.status.ping} ${pl.status.milliseconds(12)} 3 / 24 ${pl.status.playersOf(3, 24)}`,
     );
     expect(words).toContain(pl.status.peakOf(20));
   });
@@ -110,7 +115,7 @@ describe('with servers', () => {
   test('the status page has a link preview, and reloads in browsers without scripts', async () => {
     const { text } = await visitor.get('/');
     expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
-    expect(text).toContain('content="3 of 4 servers online, 13 players in game"');
+    expect(text).toContain(`content="${en.status.summary(3, 4, 13)}"`);
     // The picture of the server with the most players.
     expect(text).toContain(
       '<meta property="og:image" content="http://localhost:3000/servers/full/banner.png"/>',
@@ -184,29 +189,34 @@ describe('with servers', () => {
 
   describe('the page of a server', () => {
     test('shows who is playing, the highest score first', async () => {
+      const { playersNow, time, score, moreUnnamed } = en.server;
       const { text, status } = await visitor.get('/servers/mirage');
       expect(status).toBe(200);
       expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
       expect(wordsOf(text)).toContain(
-        `Players now 3 / 24 Player ${en.server.time} Score Rzeźnik 1 h 7 min 20 Ala – 3 and 1 player without a name`,
+        `${playersNow} 3 / 24 ${en.penalties.columns.player} ${time} ${score} Rzeźnik 1 h 7 min 20 Ala – 3 ${moreUnnamed(1)}`,
       );
-      expect(text).toContain('content="Online · de_mirage · 3 of 24 players"');
+      expect(text).toContain(
+        `content="${en.status.states.online} · de_mirage · ${en.status.playersOf(3, 24)}"`,
+      );
     });
 
     test('draws 24 hours, 7 and 30 days, each with words and a table in its place', async () => {
+      const { chartSummary, chartCapacity } = en.server;
       const { text } = await visitor.get('/servers/mirage');
       // The outage four days ago is on two of the three charts.
-      const outage = ' Time offline counts as 0 players.';
-      for (const [id, range, words] of [
-        ['day', en.server.ranges.day, ''],
-        ['week', en.server.ranges.week, outage],
-        ['month', en.server.ranges.month, outage],
-      ]) {
+      for (const [id, range, wasOffline] of [
+        ['day', en.server.ranges.day, false],
+        ['week', en.server.ranges.week, true],
+        ['month', en.server.ranges.month, true],
+      ] as const) {
         expect(text).toContain(
-          `<title id="chart-${id}-title">Only Mirage: players over the last ${range}</title>`,
+          `<title id="chart-${id}-title">${en.server.chartTitle('Only Mirage', range)}</title>`,
         );
         expect(text).toMatch(
-          new RegExp(`<desc id="chart-${id}-words">Average [\\d.]+, peak 20\\.${words} 24 slots\\.`),
+          new RegExp(
+            `<desc id="chart-${id}-words">${chartSummary('[\\d.]+', 20, wasOffline)} ${chartCapacity(24)}`,
+          ),
         );
       }
       expect(text.match(/<details class="chart-table">/g)?.length).toBe(3);
@@ -216,7 +226,11 @@ describe('with servers', () => {
     test('tells of uptime and of the maps that were played', async () => {
       const words = wordsOf((await visitor.get('/servers/mirage')).text);
       expect(words).toContain(`${en.server.uptime} 99.3`);
-      expect(words).toMatch(/Maps, 30 days .*de_inferno 22 h 30 min · 30 times/);
+      expect(words).toMatch(
+        new RegExp(
+          `${en.server.maps} .*de_inferno ${en.server.hours(22)} ${en.server.minutes(30)} · ${en.server.times(30)}`,
+        ),
+      );
     });
 
     test('says why no players are listed', async () => {
@@ -233,7 +247,9 @@ describe('with servers', () => {
       expect(text).not.toContain('http-equiv="refresh"');
       expect(text).toContain('href="steam://connect/play.example.org:27015"');
       expect(wordsOf(text)).toContain('connect play.example.org:27015');
-      expect(wordsOf(text)).toMatch(/Only Mirage Online Map de_mirage 3 \/ 24/);
+      expect(wordsOf(text)).toMatch(
+        new RegExp(`Only Mirage ${en.status.states.online} ${en.status.map} de_mirage 3 / 24`),
+      );
     });
 
     test('warns of a server that is full or offline', async () => {
