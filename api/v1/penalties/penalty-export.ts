@@ -57,7 +57,7 @@ export const exportPenalties = protectedRoute({
   summary: 'All penalties at once',
   description:
     'One JSON object a line, oldest first, as of one moment. The last line is an ExportEnd: without it the response is incomplete. ' +
-    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds, less than 64 KB/s over 30 seconds after the first minute, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
+    `One export at a time and ${EXPORTS_PER_HOUR} an hour for each token owner. A client that reads nothing for 30 seconds (10 before the first byte), less than 64 KB/s over 30 seconds after the first minute, or takes more than 15 minutes, is disconnected: save the response first, and process it afterwards.`,
   isExtension: true,
   scope: 'penalties',
   parameters: EXPORT_PARAMETERS,

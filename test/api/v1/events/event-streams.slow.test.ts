@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
+import { connect } from 'node:net';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
 import {
@@ -24,10 +25,13 @@ await insertPenalties(
 );
 const reader = await createEventReader(db, pino({ level: 'silent' }));
 let readAtMs: number | undefined;
+type Range = Parameters<typeof listStoredEvents>[2];
+const listEvents = (afterId: number, range: Range) =>
+  listStoredEvents(db, afterId, { ...range, withSilent: false });
 const deps = {
   reader,
-  listEvents: async (afterId: number, range: Parameters<typeof listStoredEvents>[2]) => {
-    const events = await listStoredEvents(db, afterId, { ...range, withSilent: false });
+  listEvents: async (afterId: number, range: Range) => {
+    const events = await listEvents(afterId, range);
     readAtMs ??= performance.now();
     return events;
   },
@@ -68,6 +72,41 @@ async function textUpTo(stream: AsyncIterable<string>, end: string): Promise<str
   }
   return text;
 }
+
+test('half a megabyte at most waits for a client that never reads, and Bun holds as much again', async () => {
+  let enqueuedBytes = 0;
+  const enqueue = ReadableStreamDefaultController.prototype.enqueue;
+  const counting = spyOn(ReadableStreamDefaultController.prototype, 'enqueue').mockImplementation(function (
+    this: ReadableStreamDefaultController,
+    chunk: Uint8Array,
+  ) {
+    enqueuedBytes += chunk.length;
+    enqueue.call(this, chunk);
+  });
+  const streams = createEventStreams({ ...deps, listEvents });
+  stops.push(streams.stop);
+  const server = Bun.serve({
+    port: 0,
+    development: false,
+    fetch: () =>
+      new Response(streams.open({ owner: 1, tokenId: 1, types: new Set(EVENT_TYPES), afterId: 0 })),
+  });
+  const client = connect(server.port ?? 0, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  client.pause();
+  await waitFor(() => enqueuedBytes > 0 && streams.count() === 0);
+  let receivedBytes = 0;
+  client.on('data', (chunk) => {
+    receivedBytes += chunk.length;
+  });
+  client.on('error', () => {});
+  const closed = new Promise((resolve) => client.on('close', resolve));
+  client.resume();
+  await closed;
+  counting.mockRestore();
+  await server.stop();
+  expect(enqueuedBytes - receivedBytes).toBeLessThan(500_000);
+});
 
 test('a slow client is not sent what was erased after it was read from the database', async () => {
   const stream = createStreams().open();
