@@ -41,7 +41,7 @@ export function GivenFlags({ flags, visit }: Omit<FlagProps, 'column'>): JSX.Ele
 
 type FlagProps = { column: UserFlagColumn; flags: readonly GivenFlag[]; visit: Clock };
 
-/** Where one flag comes from, and until when: `by hand · VIPCore, until 5 Dec 2026`. */
+/** Where one flag comes from, and until when: `set here · VIPCore, until 5 Dec 2026`. */
 export function FlagSources({ column, flags, visit }: FlagProps): JSX.Element | null {
   const { account } = textsOf(visit.locale);
   const rows = flags.filter(({ flag }) => USER_FLAGS[flag] === column);
