@@ -191,7 +191,8 @@ describe('a player', () => {
 
   test('reads texts as they were written, whatever is in them', async () => {
     const player = await aBannedPlayer();
-    const hostile = '<script>alert(1)</script> ‮txt.exe https://user@evil.example zażółć 漢字 \u0001';
+    const hostile =
+      '<script>alert(1)</script> ‮txt.exe https://user@evil.example zażółć 漢字 مرحبا ไทย 👨‍👩‍👧 \u0001';
     const { location } = await appeal(player.browser, player.penaltyId, { text: hostile });
     const page = await player.browser.get(location);
     expect(page.text).toContain(Bun.escapeHTML(hostile));
@@ -341,22 +342,36 @@ describe('a penalty that changes', () => {
   const change = (id: number, values: Partial<typeof penalties.$inferInsert>) =>
     db.update(penalties).set(values).where(eq(penalties.id, id));
 
-  test('closes an undecided appeal when it ends, is lifted or is removed', async () => {
-    const players = [await aBannedPlayer(), await aBannedPlayer(), await aBannedPlayer()];
+  test('closes an undecided appeal when it ends, is lifted, removed or no longer stored', async () => {
+    const players = [];
+    for (let count = 0; count < 4; count++) players.push(await aBannedPlayer());
     const ids = await Promise.all(players.map(openedBy));
     await settleAppeals(db, new Date());
     expect((await stateOf(ids[0] ?? 0))?.state).toBe('undecided');
     await change(players[0]?.penaltyId ?? 0, { endsAt: NOW, durationMinutes: 60 });
     await change(players[1]?.penaltyId ?? 0, { status: 'UNBANNED' });
     await change(players[2]?.penaltyId ?? 0, { goneAt: NOW });
-    expect(await settleAppeals(db, new Date())).toBe(3);
-    for (const id of ids) {
+    await db.delete(penalties).where(eq(penalties.id, players[3]?.penaltyId ?? 0));
+    expect(await settleAppeals(db, new Date())).toBe(4);
+    for (const [index, id] of ids.entries()) {
       expect((await stateOf(id))?.state).toBe('closed');
+      expect((await players[index]?.browser.get(`/account/appeals/${id}`))?.status).toBe(200);
+      expect((await moderator.get(`${QUEUE}/${id}`)).status).toBe(200);
       expect((await eventsOf(id)).at(-1)).toMatchObject({ type: 'appeal.decided', state: 'closed' } as never);
     }
     expect(await settleAppeals(db, new Date())).toBe(0);
     const page = textOf((await players[0]?.browser.get(`/account/appeals/${ids[0]}`))?.text ?? '');
     expect(page).toContain(t.closedLead);
+  });
+
+  test('a ban that its source brings again under another id can be appealed against again', async () => {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    await change(player.penaltyId, { goneAt: NOW });
+    const [again] = await insertPenalties(db, [{ playerSteamId: player.steamId64 }]);
+    await settleAppeals(db, new Date());
+    const newId = await openedBy({ ...player, penaltyId: again?.id ?? 0 });
+    expect([(await stateOf(id))?.state, (await stateOf(newId))?.state]).toEqual(['closed', 'undecided']);
   });
 
   test('marks an accepted appeal as carried out when it is lifted or removed, not when it ends', async () => {
@@ -398,6 +413,23 @@ describe('personal data', () => {
     expect(await eventsOf(id)).toEqual([]);
     expect(JSON.stringify(await exportOf(player.steamId64))).not.toContain(TEXT);
     expect((await moderator.get(`${QUEUE}/${id}`)).status).toBe(404);
+  });
+
+  test('erasing a player while a moderator answers leaves nothing of the appeal, whichever is first', async () => {
+    const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
+    for (let round = 0; round < 5; round++) {
+      const player = await aBannedPlayer();
+      const id = await openedBy(player);
+      const [page] = await Promise.all([
+        decide(moderator, id, 'asked', 'Which round?'),
+        erasePerson(db, player.steamId64, erasure),
+      ]);
+      expect([303, 404]).toContain(page.status);
+      expect(await stateOf(id)).toBeUndefined();
+      expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(0);
+      expect(await eventsOf(id)).toEqual([]);
+      expect(JSON.stringify(await exportOf(player.steamId64))).not.toMatch(/demo of the round|Which round/);
+    }
   });
 
   test('a message of erased staff stays as "staff"', async () => {
