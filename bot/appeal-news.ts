@@ -8,15 +8,15 @@ import type { BotParts } from './parts.ts';
 
 /** Direct messages to players about their appeals: asked, accepted, denied, closed. */
 export type AppealNews = {
-  /** Called whenever the bot has logged in; the first call counts. */
+  /** Called at each login; only the first call has an effect. */
   start: () => void;
   /** Called when appeals change. */
   wake: () => void;
-  /** Aborts requests to Discord; who is still to be told is told by the next leader. */
+  /** Aborts requests to Discord; the next leader sends what is still to be sent. */
   stop: () => Promise<void>;
 };
 
-/** Creates them; nothing is read or sent before `start`. */
+/** Nothing is read or sent before `start`. */
 export function createAppealNews(parts: BotParts): AppealNews {
   const { db, rest, pages, log, timings } = parts;
   const stopping = new AbortController();

@@ -2,7 +2,7 @@ import { backoffMs } from '../src/runtime/backoff.ts';
 import { isPostingForbidden } from './channel-messages.ts';
 
 const MAX_BACKOFF_MS = 10 * 60_000;
-/** So many refusals in a row are final: with a first pause of 30 seconds, within seven minutes or so. */
+/** After so many refusals in a row, permission is lost for good: some seven minutes, with a first pause of 30 seconds. */
 const MAX_REFUSALS = 5;
 
 /** What has failed to be posted or edited, by key, and when to try again. */
@@ -11,13 +11,13 @@ export type Attempts<Key> = {
   succeeded: (key: Key) => void;
   /** @returns whether this is the first failure in a row, and whether Discord has refused permission too often. */
   failed: (key: Key, error: unknown) => { isFirst: boolean; isForbidden: boolean };
-  /** Lets everything be tried at once. */
+  /** Forgets all failures, so that everything may be tried at once. */
   clear: () => void;
 };
 
 /** @param options.firstMs the pause after the first failure; it doubles after each further one, up to ten minutes. */
 export function createAttempts<Key>({ firstMs }: { firstMs: number }): Attempts<Key> {
-  /** `notBeforeMs` is of `performance.now()`: the system clock may be set back. */
+  /** `notBeforeMs` is by `performance.now()`, since the system clock may be set back. */
   const failing = new Map<Key, { failures: number; refusals: number; notBeforeMs: number }>();
   return {
     isBackingOff: (key) => performance.now() < (failing.get(key)?.notBeforeMs ?? 0),

@@ -39,9 +39,9 @@ export type BotDeps = Pick<
   arePenaltiesPublic: boolean;
   database: Pick<Database, 'db' | 'requestDb'>;
   readHistory: ReadHistory;
-  /** Of everything that a guild sees; undefined: that of the guild. */
+  /** The language of everything that a guild sees; undefined: the guild's. */
   language: Language | undefined;
-  /** The IANA name of the zone of charts. */
+  /** The time zone of charts, by its IANA name. */
   timeZone: string;
   /** Which roles give flags and which follow facts, in the guild `guildId`; undefined: none. */
   roles: Config['discord']['roles'];

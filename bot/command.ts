@@ -59,11 +59,11 @@ export type Invoker = {
   canMentionRoles: boolean;
   /** Their own language. */
   localization: Localization;
-  /** Discord's code of it. */
+  /** Discord's code for it. */
   locale: string;
   /** What everybody in the guild reads; in a direct message their own. */
   guildLocalization: Localization;
-  /** Discord's code of the guild's language, in a direct message of their own. */
+  /** Discord's code for the guild's language; in a direct message for their own. */
   guildLocale: string;
 };
 

@@ -18,7 +18,7 @@ type Deps = {
   log: Logger;
 };
 
-/** For the history and its drawing: after it, the card is sent without its chart. */
+/** For loading and drawing the history; after it, the card is sent without a chart. */
 const LIMIT_MS = 2000;
 const HOURS = 24;
 const MAX_CACHED_CHARTS = 200;

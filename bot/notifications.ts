@@ -18,15 +18,15 @@ const DEBOUNCE_MS = 50;
 /** How many people are notified at the same time. */
 const AT_ONCE = 10;
 
-/** Direct messages to people who want to know when a server has so many players (`/notify`). */
+/** Direct messages to people who want to know when a server has enough players (`/notify`). */
 export type Notifications = {
-  /** Called whenever the bot has logged in; the first call counts. */
+  /** Called at each login; only the first call has an effect. */
   start: () => void;
-  /** Aborts requests to Discord; who is still to be notified is notified by the next leader. */
+  /** Aborts requests to Discord; the next leader sends what is still to be sent. */
   stop: () => Promise<void>;
 };
 
-/** Creates them; nothing is read or sent before `start`. */
+/** Nothing is read or sent before `start`. */
 export function createNotifications(parts: BotParts): Notifications {
   const { db, rest, servers, pages, log, now, timings } = parts;
   const stopping = new AbortController();

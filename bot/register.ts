@@ -66,7 +66,7 @@ export function createCommandRegistration(
     try {
       const { isChanged, ids, commands, scope } = await registerCommands(parts, { guildIds });
       if (isChanged) log.info({ commands, scope }, 'slash commands registered');
-      else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are registered already');
+      else if (state !== REGISTERED) log.info({ commands, scope }, 'slash commands are already registered');
       setIds(ids);
       state = REGISTERED;
       refusedSince = undefined;

@@ -2,11 +2,11 @@ import { RateLimitError, REST, DiscordAPIError as RestAPIError } from '@discordj
 import { DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
 import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
 
-/** Longer limits of requests that are not about a channel are errors, so that their callers can say why nothing happens. */
+/** Outside of channels, longer rate limits are errors, so that callers can say why nothing happens. */
 const MAX_LIMIT_MS = 10_000;
 
 /**
- * A client of Discord's REST API outside of interactions. It waits for rate limits, but for longer ones than
+ * A client of Discord's REST API outside of interactions. It waits for rate limits; for those over
  * {@link MAX_LIMIT_MS} only in channels.
  * @param apiUrl `DISCORD_API_URL`.
  */

@@ -84,12 +84,12 @@ export async function openSoundStore(
 }
 
 const PART_NAME = 'upload.part';
-/** Stands for the folder of an upload whose key is none; never created. */
+/** Stands for the folder of an invalid key; never created. */
 const NO_UPLOAD = '.no-upload';
 
 /** Uploads until they are processed, by keys that {@link isUploadKey} accepts. */
 function openUploads({ inbox }: Folders) {
-  /** The key is generated, but its row may come from a backup or a dump of others. */
+  /** Keys are generated here, but a row may come from somebody else's backup or dump. */
   const folderOf = (key: string) => join(inbox, isUploadKey(key) ? key : NO_UPLOAD);
   const remove = (key: string) => rm(folderOf(key), { recursive: true, force: true });
   return {
@@ -299,7 +299,7 @@ function openRestoring(
 ) {
   const root = dirname(published);
   const markPath = join(root, RESTORE_MARK);
-  // Within each folder, since files are renamed and each may be on another file system.
+  // Inside each target folder: files are renamed into place, and the folders may be on different file systems.
   const staging = { sounds: join(published, '.restore'), uploads: join(inbox, '.restore') };
   const listStaged = async (folder: string) => {
     await mkdir(folder, { recursive: true });

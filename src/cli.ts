@@ -6,8 +6,8 @@ import { parseConfig } from './runtime/config.ts';
 /** The exit codes that shells report for a program ended by a signal: 128 plus the signal's number. */
 const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-// Neither Ctrl-C nor a lost connection leaves an embedded database behind. A second Ctrl-C ends the process at once; a
-// hangup is sent by the shell and by the terminal.
+// Neither Ctrl-C nor a lost connection leaves an embedded database behind. A second Ctrl-C ends the process at once.
+// SIGHUP may come twice, from the shell and from the terminal.
 const interrupted = Promise.withResolvers<number>();
 process.on('SIGHUP', () => interrupted.resolve(EXIT_CODES.SIGHUP));
 process.once('SIGINT', () => interrupted.resolve(EXIT_CODES.SIGINT));

@@ -17,7 +17,7 @@ for (const name of signals) {
   });
 }
 
-// Said before the bad setting that one of them may be the reason for.
+// Printed before an error about a setting, which one of these lines may have caused.
 const misread = findMisreadLines(process.env);
 try {
   const config = parseConfig(process.env);

@@ -10,7 +10,7 @@ const MAX_HOP_LENGTH = 64;
 /** The rate-limit key of a request without a token: its address, behind trusted proxies the forwarded one. */
 export type ClientKey = (incoming: Incoming) => string;
 
-/** @param onUntrustedProxy called with the first address of this machine or its network that forwards without being trusted. */
+/** @param onUntrustedProxy called with the first loopback or private address that forwards requests but is not trusted. */
 export function createClientKey(
   isTrustedProxy: (address: string) => boolean,
   onUntrustedProxy: (address: string) => void,

@@ -38,7 +38,7 @@ export function scopeMissing(scope: TokenScope): ThrownFailure {
 
 export const TOO_MANY_REQUESTS = defineFailure(
   'TooManyRequests',
-  'The rate limit is exceeded: try again after as many seconds as Retry-After says.',
+  'The rate limit is exceeded: try again after the seconds in Retry-After.',
   () => new LimitReached('Too many requests', 12),
 );
 export const INTERNAL_FAILURE = defineFailure(
@@ -53,6 +53,6 @@ export const DATABASE_OUTAGE = defineFailure(
 );
 export const DATABASE_BUSY = defineFailure(
   'ServiceBusy',
-  "Too much is asked of the database, by the token's owner or by everybody.",
+  "The database is overloaded, by the token's owner or by everybody.",
   () => new DatabaseBusy({ slow: [], waiting: 0 }),
 );

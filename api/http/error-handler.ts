@@ -29,7 +29,7 @@ export class MethodNotAllowed extends Error {
 /** In seconds: both the start and the end of an outage are detected within two. */
 const RETRY_AFTER = { 'Retry-After': '2' };
 
-/** Every request fails during an outage, so it is logged when it begins, then once per this interval. */
+/** During an outage every request fails: it is logged when it begins, then once per this interval. */
 const TROUBLE_LOG_MS = 10_000;
 
 const SERVER_ERROR: ErrorResponse = { status: 500, message: 'Server error' };
@@ -62,7 +62,7 @@ export function createTroubleLog(
 /** @param request names the request in the log. */
 export type ErrorMapper = (error: unknown, request?: Request, now?: Date) => ErrorResponse;
 
-/** Creates a {@link toErrorResponse} that also logs unexpected failures and the trouble of the database. */
+/** Creates a {@link toErrorResponse} that also logs unexpected failures and database trouble. */
 export function createErrorMapper(log: Logger, logTrouble = createTroubleLog(log)): ErrorMapper {
   return (error, request, now) => {
     const response = toErrorResponse(error, now);

@@ -4,12 +4,12 @@ import type { OpenResponse } from './authentication.ts';
 const MAX_AT_ONCE = 4;
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
-/** The fewest bytes that a client has to read in a second that the export waits for it. */
+/** The least that a client has to read per second while the export waits for it. */
 export const SLOWEST_BYTES_PER_SECOND = 64 * 1024;
 const LIMITS = {
-  /** After which a client has to have begun to read. */
+  /** How long a client may take to begin reading. */
   beginMs: 10_000,
-  /** How often a client's speed is looked at, which counts from the third time. */
+  /** How often a client's speed is checked; it counts from the third check on. */
   lookEveryMs: 30_000,
   /** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
   wholeMs: 15 * 60_000,
@@ -25,7 +25,7 @@ type Exported = {
 /** Who runs an export; without `tokenId`, somebody who is signed in. */
 type Owner = {
   id: number;
-  /** Whether they may take the last place. */
+  /** Whether they may take the last slot. */
   isPreferred: boolean;
   tokenId?: number;
 };
@@ -33,8 +33,9 @@ type Owner = {
 /** The exports of one kind that this process sends. */
 export type Exports = {
   /**
-   * Streams an export, with backpressure. A client that has not begun to read after ten seconds, or reads too slowly after
-   * the first minute, is disconnected, and by Bun one that reads nothing for 30 seconds. When a client disconnects, the export's database connection and snapshot are released at once.
+   * Streams an export, with backpressure. A client is disconnected when it has not begun to read after ten seconds, when it
+   * reads too slowly after the first minute, and by Bun when it reads nothing for 30 seconds. The export's database
+   * connection and snapshot are released as soon as its client is gone.
    * @param check rejects when the owner may not begin an export.
    * @throws what `check` and `open` throw, and the two errors of {@link createExports}.
    */
@@ -67,7 +68,7 @@ export function createExports(
     const beganAtMs = performance.now();
     /** What was sent and is not yet read: since when, and how many bytes. */
     let unread: { sinceMs: number; bytes: number } | undefined;
-    /** Since the last look. */
+    /** Since the last check. */
     let readBytes = 0;
     let waitedMs = 0;
     let looks = 0;
@@ -132,7 +133,7 @@ export function createExports(
     return new ReadableStream({ start, pull, cancel: end }, { highWaterMark: 1 });
   }
 
-  /** Whether there is a place for an owner, who is among {@link owners}. */
+  /** Whether there is a slot for an owner, who is already in {@link owners}. */
   function hasPlace({ isPreferred }: Owner): boolean {
     const others = [...owners.values()].filter((one) => !one.isPreferred);
     return owners.size <= MAX_AT_ONCE && (isPreferred || others.length < MAX_AT_ONCE);

@@ -12,7 +12,7 @@ import { escapeText } from '../text.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 /**
- * `/notify on server players`, `/notify off server?`: a direct message when a server has so many players; for everyone,
+ * `/notify on server players`, `/notify off server?`: a direct message when a server has that many players; for everyone,
  * only about themselves.
  */
 export const notifyCommand: Command = {

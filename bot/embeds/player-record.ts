@@ -54,7 +54,7 @@ export const PENALTIES_PER_PAGE = 5;
 /** Stands for "no filter" in a `custom_id`, and as the value of a menu's entry. */
 const NO_FILTER = '-';
 
-/** From so many penalties on, a record can be filtered. */
+/** The fewest penalties with which a record can be filtered. */
 const FILTERED_FROM = 5;
 
 type Options = {

@@ -23,7 +23,7 @@ import { code, escapeText } from '../text.ts';
 import { followEventLog } from './event-log.ts';
 
 /**
- * Posts or edits one message of a feed of appeals: new appeals come first, then messages that no longer show what is.
+ * Posts or edits one message of a feed of appeals: new appeals come first, then outdated messages.
  * @returns whether there may be more to do.
  */
 export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
@@ -74,7 +74,7 @@ async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<b
   return true;
 }
 
-/** An appeal without what was written in it. */
+/** An appeal, without its texts. */
 function appealMessage(
   { appeal, penalty, messages }: ShownAppeal,
   { texts, pages }: { texts: Texts; pages: Pick<SitePages, 'appeal'> },
@@ -101,7 +101,7 @@ function appealMessage(
   };
 }
 
-/** Replaces an appeal whose player was erased, or that was kept long enough. */
+/** Replaces an appeal that was deleted: when its player was erased, or after a year. */
 function deletedMessage({ appeal }: Texts): MessageView {
   return { content: '', embeds: [{ description: appeal.deleted, color: COLOURS.offline }], components: [] };
 }

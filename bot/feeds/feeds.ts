@@ -29,7 +29,7 @@ const LOST = {
 
 /** The feeds of all channels. */
 export type Feeds = {
-  /** Called whenever the bot has logged in; the first call counts. */
+  /** Called at each login; only the first call has an effect. */
   start: () => void;
   /** Checks soon whether there is anything to post. Resolves when every feed is up to date or backing off. */
   wake: () => Promise<void>;

@@ -42,7 +42,7 @@ export async function stepServerFeed(deps: BotParts & Messenger, feed: DiscordFe
   const { db, servers } = deps;
   const now = deps.now();
   const views = servers.listViews();
-  // What has not been checked lately is neither up nor down.
+  // A server that has not been checked lately is neither up nor down.
   const unchecked = new Set(views.filter(({ uncheckedSince }) => uncheckedSince).map(({ id }) => id));
   const states = (await listFeedServers(db, feed.id)).filter(({ serverId }) => !unchecked.has(serverId));
   const due = states.filter((state) => isDue(state, feed, now));

@@ -12,7 +12,7 @@ import { exampleServer, stepServerFeed } from './server-feed.ts';
 type Subject = {
   /** Posts the next message of a feed. @returns whether there may be more to do. */
   step: (deps: BotParts & Messenger, feed: DiscordFeed) => Promise<boolean>;
-  /** A message as these feeds post it, about nothing that happened. @throws {Refusal} when there is nothing to show. */
+  /** An example message. @throws {Refusal} when there is nothing to show. */
   example: (parts: BotParts, texts: Texts) => MessageView;
 };
 

@@ -170,12 +170,12 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   };
 }
 
-/** Who waits for the database. */
+/** On whose behalf the database is used. */
 function ownerOf({ user }: Interaction): string {
   return `discord ${user.id}`;
 }
 
-/** What is left of a limit that counts from the receipt: the waits before a handler are part of it. */
+/** The rest of a limit that counts from the receipt, so that waits before the handler are part of it. */
 function remainingMs(limitMs: number, { receivedAtMs }: Receipt): number {
   return Math.max(0, limitMs - (performance.now() - receivedAtMs));
 }

@@ -44,7 +44,7 @@ const CHECK_MS = 5000;
  * from it once they are deleted at Discord.
  */
 type LiveStatus = {
-  /** Called whenever the bot has logged in; the first call counts. */
+  /** Called at each login; only the first call has an effect. */
   start: () => void;
   /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
   stop: () => Promise<void>;
@@ -161,7 +161,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
     log.info({ messageId, channelId, reason }, 'a live status message is no longer updated');
   }
 
-  /** Deletes a message at Discord, unless it is gone there or may not be deleted. */
+  /** Deletes a message on Discord, if it still exists and may be deleted. */
   async function deleteMessage(channelId: string, messageId: string): Promise<void> {
     tracked.delete(messageId);
     await rest.delete(Routes.channelMessage(channelId, messageId)).catch(() => undefined);

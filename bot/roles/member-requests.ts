@@ -49,7 +49,7 @@ export async function changeRole(
   const what = `${isGiven ? 'giving' : 'taking'} the role ${roleId}`;
   try {
     const response = await (isGiven ? rest.put(route, { signal }) : rest.delete(route, { signal }));
-    // What the REST client makes of 204.
+    // The REST client's result for 204.
     if (!(response instanceof ArrayBuffer && response.byteLength === 0)) throw new Error('not 204');
     return true;
   } catch (error) {
@@ -59,7 +59,7 @@ export async function changeRole(
   }
 }
 
-/** @throws for another form. */
+/** @throws for any other response. */
 function toState(response: unknown, discordId: string): MemberState {
   const member =
     typeof response === 'object' && response !== null ? (response as Partial<APIGuildMember>) : {};

@@ -39,7 +39,7 @@ import { changeRole, MemberProblem, type MemberState, readMember } from './membe
 export type MemberRoles = {
   /** Keeps roles and flags up to date until the signal aborts. @param botId the bot's own user id. */
   run: (botId: string, signal: AbortSignal) => Promise<void>;
-  /** Whoever sent an interaction, with their roles. */
+  /** Notes the roles of somebody who sent an interaction. */
   note: (guildId: string, discordId: string, member: Pick<APIGuildMember, 'roles' | 'premium_since'>) => void;
   /** Called when links, flags or penalties have changed. @param players those whose penalties have. */
   wake: (players?: readonly SteamId64[]) => void;
@@ -62,7 +62,7 @@ type Settings = {
   gives: readonly RoleGrant[];
 };
 
-/** The reading of all members in one hour, each at their turn. */
+/** One hour in which the roles of all members are read. */
 type Sweep = {
   endsAt: Date;
   /** Whether what is held back is carried out at its end. */
@@ -71,7 +71,7 @@ type Sweep = {
 
 /** Wake-ups within this time cause one round. */
 const DEBOUNCE_MS = 250;
-/** The roles of the guild are read once in so many intervals. */
+/** How many intervals pass between two reads of the guild's roles. */
 const GUILD_INTERVALS = 6;
 /** If penalties of more players have changed, all members are compared. */
 const MAX_CHANGED_PLAYERS = 5000;
@@ -79,21 +79,21 @@ const MAX_CHANGED_PLAYERS = 5000;
 const MEMBER_BACKOFF = { firstMs: 10_000, maxMs: 3_600_000 };
 /** The longest pause of the worker, unless Discord names another. */
 const MAX_BACKOFF_MS = 60_000;
-/** So many members in a row without a usable response: Discord's fault, not theirs. */
+/** After so many members in a row without a usable response, the fault is Discord's, not theirs. */
 const MAX_UNUSABLE = 3;
 
 /**
  * Gives flags by the roles that linked members have in the guild, and gives them roles by their flags, bans and link. One
- * worker takes the member whose turn it is the longest. Everybody has their turn once in each `roleSweepMs`, at a time of
- * their own, and at once when their link, flags or bans change. A failure that is about one member postpones them; one that
- * is about the guild, the token or Discord pauses the worker. Roles that came with interactions are saved without a request.
+ * worker takes the member who has been due the longest. Everybody is due once in each `roleSweepMs`, at a time that depends
+ * on their id, and at once when their link, flags or bans change. A failure about one member postpones that member; one
+ * about the guild, the token or Discord pauses the worker. Roles that came with interactions are saved without a request.
  * People who were never linked are not touched.
  */
 export function createMemberRoles(
   { db, rest, log, now, mirrorMetrics, timings }: Deps,
   { guildId, flags: mapping, gives }: Settings,
 ): MemberRoles {
-  /** By Discord id: roles that interactions told, until they are saved. */
+  /** By Discord id: roles that came with interactions, until they are saved. */
   const notes = new Map<string, { state: MemberState; at: Date }>();
   const { roleIntervalMs: intervalMs, roleSweepMs: sweepMs } = timings;
   const sweepKey = JSON.stringify({ guildId, mapping });
@@ -108,7 +108,7 @@ export function createMemberRoles(
   let problems: Record<string, number> = {};
   /** Members in a row without a usable response. */
   let unusable: string[] = [];
-  /** Since the last member that was updated. */
+  /** Failed rounds since a member was last updated. */
   let pauses = 0;
   let pause: { error: unknown; until: Date } | undefined;
 
@@ -116,7 +116,7 @@ export function createMemberRoles(
     { db, log, metrics: mirrorMetrics, now },
     {
       system: 'discord',
-      name: 'roles of Discord',
+      name: 'Discord roles',
       intervalSeconds: intervalMs / 1000,
       debounceMs: Math.min(DEBOUNCE_MS, intervalMs),
       run: runRound,
@@ -160,11 +160,11 @@ export function createMemberRoles(
     comparesAll ||= !Bun.deepEquals(guild.gives, before.gives);
     const { missing } = guild;
     if (missing.join() === before.missing.join()) return;
-    if (missing.length === 0) log.info('nothing is missing any more for the configured roles of Discord');
-    else log.warn({ missing }, 'some of the configured roles of Discord do nothing');
+    if (missing.length === 0) log.info('all configured Discord roles work now');
+    else log.warn({ missing }, 'some configured Discord roles do not work');
   }
 
-  /** Makes those next who were linked or have changed. */
+  /** Makes members due who were linked or have changed. */
   async function prepare(): Promise<void> {
     sweep ??= await findSweep();
     // The clock was ahead.
@@ -184,7 +184,7 @@ export function createMemberRoles(
     }
   }
 
-  /** The sweep under way; with another guild or mapping, everybody is read at once. */
+  /** The sweep under way. After a change of guild or mapping, a new one in which everybody is due at once. */
   async function findSweep(): Promise<Sweep> {
     const stored = await findSetting(db, SWEEP_SETTING);
     const { key, endsAt }: { key?: string; endsAt?: string } = stored === undefined ? {} : JSON.parse(stored);
@@ -211,7 +211,7 @@ export function createMemberRoles(
     await addLinkedMembers(db);
   }
 
-  /** @returns false when it is nobody's turn. */
+  /** @returns false when nobody is due. */
   async function updateNext(signal: AbortSignal): Promise<boolean> {
     const member = (await findNoted()) ?? (await findDueMember(db, grants()));
     if (!member) return false;
@@ -222,7 +222,7 @@ export function createMemberRoles(
     } catch (error) {
       if (error instanceof MemberProblem) await postpone(member, error);
       else {
-        // Others come first, should it be about them after all.
+        // Behind the others, in case the failure is about this member after all.
         if (!signal.aborted) await putBack(db, member, now());
         throw error;
       }
@@ -261,7 +261,7 @@ export function createMemberRoles(
     const others = roles.filter((id) => !isGivable(id));
     if (steamId64 === undefined) {
       await changeRoles(place, { give: [], take: roles.filter(isGivable) });
-      // Roles that cannot be taken now are taken later.
+      // Roles that cannot be removed now are removed later.
       if (others.some((id) => gives.some(({ roleId }) => roleId === id))) await finish(member, others, now());
       else await forgetMember(db, discordId);
       return;
@@ -291,7 +291,7 @@ export function createMemberRoles(
     if (notes.get(discordId) === note) notes.delete(discordId);
     if (!isSaved) return;
     await changeRoles(place, changes);
-    // Those that the bot cannot change now stay stored, to be taken later.
+    // Those that the bot cannot change now stay stored, to be removed later.
     await finish(member, [...wantedRoles.filter(isGivable), ...others], readAt);
   }
 
@@ -299,7 +299,7 @@ export function createMemberRoles(
     await finishMember(db, member, { roles, readAt, nextAt: nextTurnOf(member.discordId) });
   }
 
-  /** Everybody has a time of their own, so that requests are spread over the hour. */
+  /** Derived from the id, so that requests are spread over the hour. */
   function nextTurnOf(discordId: string): Date {
     const nowMs = now().getTime();
     const turnMs = Number(BigInt(discordId) % BigInt(sweepMs));
@@ -344,7 +344,7 @@ export function createMemberRoles(
     const before = problems;
     problems = await countMemberProblems(db);
     const isNew = Object.keys(problems).some((problem) => !Object.hasOwn(before, problem));
-    if (isNew) log.warn({ problems }, 'the roles of some members on Discord are tried again later');
+    if (isNew) log.warn({ problems }, "some members' Discord roles failed: retrying");
   }
 
   return {

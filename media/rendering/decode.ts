@@ -67,7 +67,7 @@ export async function decodeUpload(
       if (refusal?.reason !== 'silent') refusal = error;
       if (saysNoTrack(error.cause)) break;
     }
-    // Of a single track, nothing is decoded twice.
+    // A single track is not decoded twice.
     if (index === undefined && !(await hasSecondTrack(ffmpeg, directory, options, deadlineMs))) break;
   }
   throw refusal ?? new SoundRefused('unreadable');

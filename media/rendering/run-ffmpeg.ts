@@ -28,7 +28,7 @@ export class SoundRefused extends Error {
 /**
  * Runs a job whose failure is caused by the upload, unless ffmpeg could not be started, ran out of time, or the disk
  * failed. Whether the disk can be read is tried here: ffmpeg does not tell a failing disk from a file that ends too early.
- * @param deadlineMs by the monotonic clock, for calls that share the limit on time.
+ * @param deadlineMs by the monotonic clock, for calls that share a time limit.
  * @throws {SoundRefused} when the upload is the cause · {FfmpegError} otherwise.
  */
 export async function runOnUpload(ffmpeg: Ffmpeg, job: FfmpegJob, deadlineMs: number): Promise<void> {

@@ -126,7 +126,7 @@ export async function emptyTables(transaction: Transaction, tables: readonly str
 const DERIVED_NAMES = 'player_names';
 
 /**
- * Inserts rows of an emptied table, from lines of {@link readTable}; of refused ones each half again, down to the wrong one.
+ * Inserts rows into an emptied table, from lines of {@link readTable}; halves refused ones down to the wrong row.
  * @param from for the message: the entry of the archive, and the number of the first line in it.
  * @throws {BadArchive} that names the line that PostgreSQL refuses.
  */

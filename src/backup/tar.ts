@@ -1,10 +1,10 @@
-/** The archive is none, or not as it was written; the message follows its name. */
+/** A file is no archive, or was changed; the message follows the name of the file. */
 export class BadArchive extends Error {}
 
 export const TOO_SHORT = 'is not complete: it ends too early';
 
 const BLOCK_BYTES = 512;
-/** What ordinary tools complete with zeros. */
+/** Ordinary tools fill the last one with zeros. */
 const RECORD_BYTES = 20 * BLOCK_BYTES;
 const REGULAR_FILE = '0';
 /** Where the header holds its own checksum. */
@@ -35,7 +35,7 @@ type TarEntry = { name: string; sizeBytes: number; content: AsyncIterable<Buffer
 
 /**
  * Reads an archive of regular files with short names, as {@link packEntry} writes them.
- * @returns its entries. What is left of a content when the next entry is asked for is skipped.
+ * @returns its entries. Content that was not read when the next entry is asked for is skipped.
  * @throws {BadArchive}
  */
 export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<TarEntry, void> {
@@ -64,7 +64,7 @@ export async function* readTar(chunks: AsyncIterable<Buffer>): AsyncGenerator<Ta
     await drain(content);
     await drain(take(paddingOf(sizeBytes)));
   }
-  // The second block of the end, and what is left up to where gzip has its checksum.
+  // The second zero block, and the rest of the last record; reading to the end verifies gzip's checksum.
   let rest: Buffer = Buffer.concat([await readBlock(), unread]);
   for (let restBytes = 0; ; ) {
     restBytes += rest.length;

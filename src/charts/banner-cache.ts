@@ -76,7 +76,7 @@ export function createBanners(deps: Deps): FindBanner {
     const key = `${status.server.id} ${size}`;
     const cached = cache.get(key);
     if (cached) {
-      // Without polls the list does not change, but they become old.
+      // Without polls the list does not change, but its servers become stale.
       if (serverList.toView(status).uncheckedSince) renew(cached, status);
       return cached.banner;
     }

@@ -148,7 +148,7 @@ function stateOf({ isOnline, map, uncheckedSince }: ServerView): string {
   return isOnline ? toDrawable(map, '') : 'offline';
 }
 
-/** When a server was last checked that has not been lately: `21 Nov, 10:42 UTC`. */
+/** When a stale server was last checked: `21 Nov, 10:42 UTC`. */
 function sinceOf({ server: { uncheckedSince }, timeZone }: BannerPicture): string {
   if (!uncheckedSince) return '';
   const date = { day: 'numeric', month: 'short', timeZone } as const;

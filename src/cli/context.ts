@@ -26,7 +26,7 @@ export type Output = {
 /** The dependencies of commands. */
 export type Context = ReturnType<typeof createContext>;
 
-/** The commands that only read: without a database they fail, instead of making an empty one. */
+/** The commands that only read: without a database they fail instead of creating one. */
 const READING_COMMANDS = ['list', 'show', 'export', 'backup', 'recount'];
 
 /** Logs less than the service, unless configured otherwise. */

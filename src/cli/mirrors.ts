@@ -8,10 +8,10 @@ import type { Context } from './context.ts';
 export function addMirrorCommands(program: Command, context: Context): void {
   program
     .command('mirrors')
-    .description('other systems whose penalties and flags the service follows')
+    .description('mirrored systems, whose penalties and flags the service follows')
     .command('accept <name>')
     .description(
-      `let the next round remove what the system suddenly lacks and the service holds back: ${FLAG_SYSTEMS.join(', ')}`,
+      `carry out the removals that are held back, in the next round of a system: ${FLAG_SYSTEMS.join(', ')}`,
     )
     .action(async (name: string) => {
       const system = FLAG_SYSTEMS.find((each) => each === name);

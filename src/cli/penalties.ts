@@ -49,7 +49,7 @@ export function addPenaltyCommands(program: Command, context: Context): void {
       )
       .option(
         '--accept-removals',
-        'remove what the database no longer has, even if it suddenly is most of it',
+        'remove what the database no longer has, even if that is suddenly most of it',
       )
       .option('--url <url>', `${form} (default: ${setting}_URL)`);
   };
@@ -160,8 +160,8 @@ function describe(summary: ImportSummary): string {
   ];
   if (summary.held > 0) {
     lines.push(
-      `${summary.held} penalties are no longer at the source, which is suddenly most of a table: nothing ` +
-        `${isDryRun ? 'would be' : 'was'} removed; with --accept-removals it is`,
+      `${summary.held} penalties are no longer at the source, suddenly most of a table: nothing ` +
+        `${isDryRun ? 'would be' : 'was'} removed; --accept-removals removes them`,
     );
   }
   if (summary.outdated > 0) {

@@ -28,7 +28,7 @@ const GAME_PORT = 27015;
 const NO_ADDRESS = 'none';
 
 const ADDRESS_HELP = `where it responds to A2S queries; without a port, ${GAME_PORT}`;
-const PUBLIC_ADDRESS_HELP = `where players connect, if that is another address; without a port, ${GAME_PORT}; none: the same`;
+const PUBLIC_ADDRESS_HELP = `where players connect, if elsewhere; without a port, ${GAME_PORT}; none: at the same address`;
 
 /** `servers add | set | list | remove | hide | unhide`. */
 export function addServerCommands(program: Command, context: Context): void {
@@ -61,7 +61,7 @@ export function addServerCommands(program: Command, context: Context): void {
     .option('--region <region>', 'region code, such as EU')
     .option(
       '--position <number>',
-      'where it stands on pages and Discord: the lowest first, ties by name; offline ones last',
+      'its place on pages and Discord: the lowest first, ties by name; offline ones last',
       parsePosition,
     )
     .action(async (slug: string, changes: ServerChanges, command: Command) => {

@@ -31,7 +31,7 @@ export type ConnectOptions = {
   applicationName?: string;
   /** {@link INSTANCE} by default. */
   owner?: string;
-  /** 0: none. */
+  /** 0: no limit. */
   statementTimeoutMs?: number;
   /** SQL with which each connection begins. */
   settings?: string;
@@ -90,7 +90,7 @@ export function connect(
   return Reflect.apply(postgres, undefined, [options]);
 }
 
-/** After which silence a connection is dead. Without a time limit on statements, a silent one may still be working. */
+/** How long a live connection may be silent. Without a time limit on statements, as long as it likes. */
 export function silenceAfter(statementTimeoutMs: number): Silence | undefined {
   if (statementTimeoutMs === 0) return undefined;
   // An erasure raises the limit of its statements to ten seconds.
@@ -141,7 +141,7 @@ const OUTAGE_CODES = new Set([
 /** Codes of Node for a certificate that was not accepted, such as `ERR_TLS_CERT_ALTNAME_INVALID`. */
 export const CERTIFICATE_CODE = /^ERR_TLS_|CERT|^UNABLE_TO_/;
 
-/** A statement took too long, or waited too long for others: the database responds, but too much is asked of it. */
+/** A statement took too long, or waited too long for others: the database responds, but is overloaded. */
 export class DatabaseBusy extends Error {
   override name = 'DatabaseBusy';
   readonly code = BUSY_CODE;
@@ -152,7 +152,7 @@ export class DatabaseBusy extends Error {
   }
 }
 
-/** Why a query failed that is not wrong; undefined for other errors. */
+/** Why a correct query failed; undefined for other errors. */
 export function databaseTroubleOf(error: unknown): 'busy' | 'unreachable' | undefined {
   const code = outageCodeOf(error);
   if (code === undefined) return undefined;

@@ -23,7 +23,7 @@ export function toDemoConfig(config: Config): Config {
   };
 }
 
-/** How this program's Bun is called: `bun`, or with `npx` where npm downloaded it for this one call. */
+/** The command that runs this Bun: `bun`, or `npx …` where npm downloaded it for this one call. */
 export function bunCommand(execPath: string, version: string): string {
   return /[\\/]_npx[\\/]/.test(execPath) ? `npx --yes bun@${version}` : 'bun';
 }

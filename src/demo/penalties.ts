@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 3.2 * 365;
 
-/** How often each occurs. */
+/** How often each occurs, relative to the others. */
 const SHARES: Record<PenaltyType, number> = { ban: 3, mute: 1, gag: 1, silence: 1, warn: 1 };
 const TYPES = PENALTY_TYPES.flatMap((type) => Array<PenaltyType>(SHARES[type]).fill(type));
 

@@ -21,9 +21,9 @@ export type AppealNews = (typeof APPEAL_NEWS)[number];
 /** In code points, after trimming. */
 export const APPEAL_LENGTH = { minimum: 20, maximum: 2000 } as const;
 export const MESSAGE_LENGTH = { minimum: 1, maximum: 2000 } as const;
-/** Of the player in one appeal, the first included. */
+/** Messages of the player in one appeal, including the first. */
 export const MAX_PLAYER_MESSAGES = 20;
-/** Of one player, at a time. */
+/** Undecided appeals of one player at a time. */
 export const MAX_UNDECIDED_APPEALS = 3;
 
 /** A text that is too short, too long, or has no visible characters. */

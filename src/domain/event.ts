@@ -30,7 +30,7 @@ function listTypesFor<To extends Destination>(destination: To): TypesFor<To>[] {
   return STORED_EVENT_TYPES.filter(goesThere);
 }
 
-/** Also what a webhook without chosen types gets. */
+/** The types of `/penalties/changes`, and of a webhook without chosen types. */
 export const PENALTY_EVENT_TYPES = listTypesFor('changes');
 export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 

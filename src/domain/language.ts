@@ -31,7 +31,7 @@ export const LANGUAGES = {
 
 export type Language = keyof typeof LANGUAGES;
 
-/** For who asks for none of the languages. */
+/** For readers who ask for none of the languages. */
 export const DEFAULT_LANGUAGE: Language = 'en';
 
 /** Every language, the default one first. */

@@ -5,13 +5,13 @@ export type PanelTables = Readonly<Record<string, string>>;
 
 /** Where a panel shows the rows of one table; `{id}` and `{steamid64}` stand for those of a row. */
 type PanelTable = { table: string; address: string };
-/** The same with the source that the table belongs to. */
+/** An address with the source that its table belongs to. */
 export type Panel = PanelTable & { source: string };
 
 /** Where a penalty comes from: the source, its table, and the row's id there. */
 export type PenaltyOrigin = { source: string | null; sourceTable: string | null; sourceId: string | null };
 
-/** Room for six of them, with what belongs to each penalty, in a message of Discord. */
+/** Short enough for six of them, with the texts of each penalty, in a Discord message. */
 const MAX_ADDRESS_LENGTH = 256;
 
 /**

@@ -145,7 +145,7 @@ async function lockSource(
   await connection`select pg_advisory_lock(${LOCKS.importSource}, hashtext(${name}))`;
 }
 
-/** Since when which session of PostgreSQL holds the lock of a source; '' if it has just been released. */
+/** Which session of PostgreSQL holds the lock of a source, and since when; '' if it has just been released. */
 async function describeHolder(connection: Connection, name: string): Promise<string> {
   const [holder] = await connection`
     select pid, backend_start from pg_locks join pg_stat_activity using (pid)
@@ -160,7 +160,7 @@ function holdAllIfSudden(losses: readonly Loss[]): string[] {
   return losses.some(({ counts }) => isSudden(counts)) ? losses.map(({ subject }) => subject) : [];
 }
 
-/** Ids of rows that are read again at once. */
+/** How many rows are read again per query. */
 const WAITING_IDS = 500;
 
 /**

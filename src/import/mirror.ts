@@ -120,7 +120,7 @@ export function createMirror(
         const tables = await openTables(importRun, database, system);
         if (!isSweep && state) {
           next = await importChanges(importRun, database, tables, { state, pageRows: PAGE_ROWS });
-          // A full read decides about other penalties under known ids; while it holds some back, it is repeated hourly.
+          // Only a full read replaces penalties under the same ids. While it holds some back, it runs hourly anyway.
           isSweep = !isHolding && (await hasWaitingRows(importRun.session));
         }
         if (!isSweep) return;

@@ -88,7 +88,7 @@ export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   };
 }
 
-/** What the log has of a failed round: for what an operator can correct, no stack. */
+/** The log fields of a failed round, without a stack if an operator can correct it. */
 export function describeFailure(error: unknown): object {
   return error instanceof DomainError ? { reason: error.message } : { err: error };
 }
@@ -123,7 +123,7 @@ export function createRounds(
     return heldRemovals?.length && isMirroring() ? countHeldRemovals(heldRemovals) : undefined;
   }
 
-  /** Says what began to be held back since the last round, and what no longer is. */
+  /** Logs what has been held back since the last round, and what no longer is. */
   async function compareHeld(): Promise<void> {
     const before = new Map(heldRemovals?.map((removal) => [removal.subject, removal]));
     heldRemovals = await listHeldRemovals(db, system);
@@ -132,7 +132,7 @@ export function createRounds(
       const held = Object.fromEntries(begun.map(({ subject, removals }) => [subject, removals]));
       log.warn(
         { held },
-        `${name} suddenly has much less: removals are held back for six hours, or until \`bun run cli mirrors accept ${system}\``,
+        `much is suddenly missing from ${name}: removals are held back for six hours, or until \`bun run cli mirrors accept ${system}\``,
       );
     }
     if (before.size > 0)
@@ -156,7 +156,7 @@ export function createRounds(
 
   async function runRound(signal: AbortSignal): Promise<void> {
     try {
-      // What another process or an earlier start held is no news.
+      // Removals that another process or an earlier start held are no news.
       heldRemovals ??= await listHeldRemovals(db, system);
       await run(signal);
       await compareHeld();

@@ -35,7 +35,7 @@ export type AppealMessage = Pick<typeof appealMessages.$inferSelect, 'id' | 'kin
   author: { steamId64: SteamId64; nickname: string } | null;
 };
 
-/** What is told about an appeal outside: webhooks and feeds. */
+/** What webhooks and feeds get of an appeal. */
 export type AppealPayload = {
   id: number;
   state: AppealState;
@@ -161,7 +161,7 @@ function auditDetailsOf({ id, penaltyId }: Appeal) {
   return { appealId: id, penaltyId };
 }
 
-/** Also remembers what the player has to be told, if they wish. */
+/** Also records the news for the player, if they want messages. */
 async function changeAppeal(
   tx: Db,
   appeal: Appeal,
@@ -243,7 +243,7 @@ export type UntoldAppeal = {
   discordId: string | null;
 };
 
-/** The appeals whose players have yet to be told something on Discord. */
+/** The appeals with news that is still to be sent on Discord. */
 export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
   const rows = await db
     .select({ id: appeals.id, news: appeals.untold, locale: appeals.locale, discordId: users.discordId })
@@ -254,7 +254,7 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
   return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
 }
 
-/** Records that a player was told, unless there is other news meanwhile. */
+/** Records that the news was sent, unless there is other news meanwhile. */
 export async function finishAppealNews(
   db: Db,
   { id, news }: UntoldAppeal,

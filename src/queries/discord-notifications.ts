@@ -10,8 +10,8 @@ export const MAX_NOTIFICATIONS = 10;
 const HOUR_MS = 3_600_000;
 
 /**
- * Saves that somebody is to be notified of a server, in place of what they asked for before.
- * @returns false when they are notified of the most servers already.
+ * Saves that somebody wants to be notified of a server, replacing what they asked for before.
+ * @returns false when they have the maximum number of servers already.
  */
 export async function saveNotification(
   db: Db,

@@ -65,7 +65,7 @@ export async function keepHeldRemovals(
   await tx.delete(heldRemovals).where(and(isOfKind, notInArray(heldRemovals.subject, [...held])));
 }
 
-/** Whether so much is removed that the source is rather broken. */
+/** Whether so much is removed that the source is probably broken. */
 export function isSudden(counts: Loss['counts']): boolean {
   return counts.some(({ removals, total }) => removals >= MIN_SUDDEN && removals * 2 > total);
 }

@@ -16,7 +16,7 @@ type PeopleOptions = {
 /**
  * The people whom a text means by a SteamID, a profile address, a Steam account id, a Discord id or the name of a linked
  * Discord account, as `tryParsePersonReference` reads it. Usually one; several linked accounts may have had the same name.
- * @returns nobody when the text can only be a name: an account id or Discord account of nobody here is one, too.
+ * @returns `[]` when the text can only be a name, or is an account id or Discord account of nobody here.
  */
 export async function findPeople(
   db: Db,

@@ -101,7 +101,7 @@ function readSettings(env: Env) {
       token: secrets.read('DISCORD_TOKEN'),
       /** Whether the bot's presence shows how many play. */
       showsPresence: oneOf(env, 'DISCORD_PRESENCE', ['0', '1']) !== '0',
-      /** Of everything that a guild sees; undefined: that of the guild. */
+      /** The language of everything that a guild sees; undefined: the guild's. */
       language: oneOf(env, 'DISCORD_LOCALE', listLanguages()),
       guildId: matching(env, 'DISCORD_GUILD_ID', /^[0-9]{1,20}$/, 'a Discord id of 1 to 20 digits'),
       apiUrl: url(env, 'DISCORD_API_URL', ['http', 'https']) ?? 'https://discord.com/api',

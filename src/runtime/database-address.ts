@@ -122,7 +122,7 @@ function readParameters(given: URLSearchParams, setting: string): Map<string, st
   return parameters;
 }
 
-/** As libpq does it: a mode that checks no certificate does so after all if the authorities are named. */
+/** As in libpq, a mode that checks no certificate does check it if authorities are named. */
 function readTls(parameters: Map<string, string>, setting: string): Tls {
   const authorities = parameters.get('sslrootcert');
   const mode = parameters.get('sslmode') ?? (authorities === undefined ? 'disable' : 'verify-full');

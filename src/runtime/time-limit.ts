@@ -5,8 +5,8 @@ export class TimeLimitExceeded extends Error {
 
 /**
  * Waits for work, but no longer than `limitMs`. The work itself continues; a later rejection is ignored.
- * @param options.ticks into how many equal ticks the limit is divided, 1 by default. A tick that comes late because this
- * process was busy counts once, so that with several the work is not blamed for it.
+ * @param options.ticks into how many equal ticks the limit is divided, 1 by default. A tick that is late because this
+ * process was busy counts once: with several, a busy moment does not use up the limit.
  * @throws what the work throws in time, or {@link TimeLimitExceeded}.
  */
 export async function withTimeLimit<T>(

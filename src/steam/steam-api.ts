@@ -46,7 +46,7 @@ export function createSteamApi({
     hasKey: apiKey !== undefined,
     async call(method, parameters, { timeoutMs: limitMs = timeoutMs } = {}) {
       if (apiKey === undefined) throw new Unavailable('STEAM_API_KEY is not set: Steam cannot be asked');
-      if (!(await countCall())) throw new Unavailable('Steam was asked as often today as it allows');
+      if (!(await countCall())) throw new Unavailable("Steam's daily limit of calls is used up");
       const url = `${apiUrl}/${method}/?${new URLSearchParams({ key: apiKey, ...parameters })}`;
       try {
         // A redirect would carry the key to another address.

@@ -23,7 +23,7 @@ export function createVanityNames(
   steam: SteamApi,
   { clockMs = () => performance.now() }: { clockMs?: () => number } = {},
 ): VanityNames {
-  /** An empty text is kept too: that there is none. */
+  /** Also keeps an empty text, which means that there is none. */
   const remember = (load: (key: string) => Promise<string>) => {
     const options = { max: MAX_KEPT, ttl: KEPT_MS, ttlResolution: 0, perf: { now: clockMs } };
     return new LRUCache<string, string>({ ...options, fetchMethod: load });

@@ -104,7 +104,7 @@ type ProfileProps = {
 async function Profile({ db, visit, cards }: ProfileProps): Promise<HtmlEscapedString> {
   const { user, locale } = visit;
   const givenFlags = await listGivenFlags(db, user.steamId64);
-  // What is set here needs no explanation.
+  // A flag that was set here needs no explanation.
   const flags = givenFlags.filter(({ source }) => source !== 'hand');
   const t = textsOf(locale).account;
   return (

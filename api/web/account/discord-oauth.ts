@@ -171,7 +171,7 @@ async function requestJson(
       ...init,
       redirect: 'manual',
       signal,
-      // As for Steam: a code is exchanged once, so a reset of a kept connection would end the link.
+      // As for Steam: a code works only once, so a reset of a reused connection would make the link fail.
       keepalive: false,
     });
     status = response.status;

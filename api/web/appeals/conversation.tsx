@@ -13,7 +13,7 @@ import type { MemberVisit } from '../request/visit.ts';
 type ConversationProps = {
   appeal: Appeal;
   messages: readonly AppealMessage[];
-  /** For the staff, who see who wrote for them. */
+  /** For staff, who see which of them wrote. */
   isForStaff: boolean;
   visit: MemberVisit;
 };
@@ -96,7 +96,7 @@ export async function submitAppealForm(
   }: {
     /** The path of the appeal. */
     pathOf: (id: number) => string;
-    /** Where to go without an appeal. */
+    /** Where to redirect when there is no appeal. */
     otherwise: string;
     work: (tx: Db, writing: { text: string; userId: number; now: Date }) => Promise<number>;
   },

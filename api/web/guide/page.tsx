@@ -23,7 +23,7 @@ export const GUIDES: Record<Language, string> = { en: readHere('en.md'), pl: rea
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'public, max-age=300',
-  // Swagger UI sets styles and shows pictures of its own.
+  // Swagger UI has inline styles and pictures in `data:` URLs.
   'Content-Security-Policy': [
     "default-src 'self'",
     "style-src 'self' 'unsafe-inline'",

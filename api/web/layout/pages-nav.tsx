@@ -81,7 +81,7 @@ function numbersAround(page: number, lastPage: number): (number | undefined)[] {
   const numbers = [...shown].filter((number) => number >= 1 && number <= lastPage).sort((a, b) => a - b);
   return numbers.flatMap((number, index) => {
     const skipped = number - (numbers[index - 1] ?? 0) - 1;
-    // A gap of one page takes no more room than its number.
+    // The number of a single page takes no more room than a gap.
     return skipped === 0 ? [number] : [skipped === 1 ? number - 1 : undefined, number];
   });
 }

@@ -15,7 +15,7 @@ export function readSearchText(parameters: URLSearchParams, name: string): strin
 
 const DAY_MS = 86_400_000;
 
-/** Reads a day such as `2026-11-21`, all of which has a common year in every time zone; empty for anything else. */
+/** Reads a day such as `2026-11-21`; empty for anything else, and if the year is not common in some time zone. */
 export function readDay(parameters: URLSearchParams, name: string): string {
   const text = parameters.get(name) ?? '';
   const day = tryParseTime(text);

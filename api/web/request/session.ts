@@ -15,7 +15,7 @@ import type { Cookies } from './cookies.ts';
 import { hashOf, type Signer } from './signing.ts';
 
 export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
-/** Hashes of sessions that have ended: a session never opens again. */
+/** Hashes of ended sessions, which never become valid again. */
 export type EndedSessions = LRUCache<string, true>;
 
 /** A minute, in case a clock was wrong when the session seemed to have ended. */

@@ -212,7 +212,7 @@ async function isConfirmed(steam: SteamOpenId, assertion: Assertion): Promise<bo
       body,
       redirect: 'manual',
       signal,
-      // A connection that was kept may be reset under this request, which is not repeated.
+      // A reused connection may be reset during this request, which is not repeated.
       keepalive: false,
       headers: { accept: 'text/plain' },
     });

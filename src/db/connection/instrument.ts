@@ -41,7 +41,7 @@ export function instrument(
   };
   const begin = <T>(body: (transaction: Transaction) => Promise<T>) => {
     const request = currentRequest();
-    // It begins when another request's work has ended, and would then run as part of that.
+    // The body starts when another request's work ends; without `bind` it would run in that request's context.
     const runBody = AsyncLocalStorage.bind(async (transaction: Transaction, begun: () => void) => {
       begun();
       request.isInTransaction = true;

@@ -51,9 +51,9 @@ const MAX_WAITING = 1000;
 const SILENT_MS = 3700;
 
 /**
- * Hands work to `max` connections, each a driver of its own, so that all that waits, waits here: until its deadline, and
- * each owner in turn. What runs is never canceled, since a driver whose first statement is canceled while it connects never
- * responds again; its connection is free when the server has ended it.
+ * Assigns work to `max` connections, each with a separate driver, so that the only queue is here: owners take turns, and
+ * work leaves the queue at its deadline. Running statements are never canceled, since a driver never responds again if its
+ * first statement is canceled while it connects; a connection is free when the server has ended its statement.
  * @param sentAhead how much work a connection may have at once; more than 1 only for statements that take milliseconds.
  */
 export function createPool(
@@ -102,7 +102,7 @@ export function createPool(
     }
   }
 
-  /** What is sent to a connection that is not open begins when it has opened, however late. */
+  /** Work that is sent to a connection that is still opening begins once it is open, however late. */
   async function open(lane: Lane): Promise<void> {
     await lane.connection.unsafe('select 1');
     lane.isOpen = true;

@@ -24,7 +24,7 @@ export function createSocketFactory(
 ): (target: Target) => Promise<Socket> {
   let next = 0;
   return async ({ host, port, path, ssl }) => {
-    // A missing Unix socket is an error before the caller's promises continue: connect in their turn.
+    // A missing Unix socket fails at once, before the caller listens for errors: connect in the next microtask.
     await Promise.resolve();
     const index = next % Math.max(host.length, 1);
     next += 1;
@@ -65,7 +65,7 @@ function endSilence(socket: Socket, { limitMs, lookEveryMs }: Silence): void {
   });
   const timer = setInterval(() => {
     const isSilent = unansweredSinceMs !== undefined && performance.now() - unansweredSinceMs >= limitMs;
-    // A process that was suspended looks before it reads what has arrived meanwhile, hence the second look.
+    // After a suspension, the process checks before it has read what arrived meanwhile, hence the second check.
     if (isSilent && wasSilent) fail(socket, 'the database has not responded for too long', 'ETIMEDOUT');
     wasSilent = isSilent;
   }, lookEveryMs);

@@ -23,7 +23,7 @@ export const appeals = pgTable(
     wantsMessages: boolean('wants_messages').notNull(),
     /** The language of the page on which it was opened, and of direct messages. */
     locale: text('locale').$type<Language>().notNull().default(DEFAULT_LANGUAGE),
-    /** What the player has yet to be told on Discord. */
+    /** The news that is still to be sent to the player on Discord. */
     untold: text('untold').$type<AppealNews>(),
   },
   (table) => [

@@ -100,7 +100,7 @@ export const discordFeedServers = pgTable(
     hasPlayers: boolean('has_players').notNull(),
     /** When the number of players was last posted. */
     calledAt: instant('called_at'),
-    /** What is still to be posted, a server that is `down` when it has been for long enough; null: nothing. */
+    /** The change that is still to be posted, `down` only once the server has been down for long enough; null: none. */
     pending: text('pending', { enum: FEED_CHANGES }),
     /** Since when that, or the previous one, is pending; null: nothing ever was. */
     pendingSince: instant('pending_since'),
@@ -108,7 +108,7 @@ export const discordFeedServers = pgTable(
   (table) => [primaryKey({ columns: [table.feedId, table.serverId] })],
 );
 
-/** Who gets a direct message when a server has so many players. */
+/** Who gets a direct message when a server has enough players. */
 export const discordNotifications = pgTable(
   'discord_notifications',
   {
@@ -156,8 +156,8 @@ export const discordMembers = pgTable(
     /** The flags that their roles gave then; null: unknown. */
     flags: text('flags').array().$type<UserFlag[]>(),
     /**
-     * When it is their turn to be read; the earliest goes first. A trigger moves it a year back when their flags or their
-     * link change, before everybody whose turn it is.
+     * When they are due to be read; the earliest goes first. A trigger moves it a year back when their flags or link change,
+     * before everybody else who is due.
      */
     dueAt: instant('due_at').notNull().defaultNow(),
     /** Failures in a row that are about them. */

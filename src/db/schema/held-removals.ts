@@ -2,7 +2,7 @@ import { boolean, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core
 import type { FlagSystem } from '../../domain/rights/user-flags.ts';
 import { instant } from './columns.ts';
 
-/** What a source suddenly no longer has, and what is kept here until it proves lasting or an operator accepts it. */
+/** Removals that are held back because a source suddenly lacks much, until it lasts or an operator accepts them. */
 export const heldRemovals = pgTable(
   'held_removals',
   {

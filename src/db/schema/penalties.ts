@@ -175,7 +175,8 @@ export const penaltyEvents = pgTable(
     /** The row is gone from `penalties`, not only from its source. */
     isDeleted: boolean('is_deleted').notNull().default(false),
     /**
-     * What is sent about another subject. It names people by their SteamID alone, as a text: by that an erasure finds them.
+     * The data of an event about another subject. It names people only by their SteamID, as a text, so that an erasure
+     * finds them.
      */
     data: jsonb('data').$type<EventData>(),
     penaltyId: bigint('penalty_id', { mode: 'number' }),

@@ -4,7 +4,7 @@ import { isAdministrator } from './administrator.ts';
 /** The user who looks at another one; owners count as admins. */
 type Viewer = { steamId64: SteamId64; isAdministrator: boolean };
 
-/** A user as the one who looks. */
+/** The viewer that a signed-in user is. */
 export function viewerOf(user: { steamId64: SteamId64; isAdmin: boolean; isOwner: boolean }): Viewer {
   return { steamId64: user.steamId64, isAdministrator: isAdministrator(user) };
 }

@@ -10,7 +10,7 @@ import {
 } from '../import-run.ts';
 import { parseNdjsonLine } from './rows.ts';
 
-/** A batch ends with either. */
+/** A batch ends at whichever comes first. */
 const BATCH_LINES = 10_000;
 const BATCH_BYTES = 8_388_608;
 
@@ -64,7 +64,7 @@ const FORMAT_BYTES = 64;
 const END_OF_EXPORT = /^\s*\{"end":true,/;
 
 /**
- * Refuses what is no NDJSON, by its first characters.
+ * Refuses a file that is not NDJSON, by its first characters.
  * @throws {InvalidInput} that says how to convert it.
  */
 function refuseOtherFormats(start: string): void {

@@ -108,7 +108,7 @@ function parseServerId(fields: Fields): number {
   throw new InvalidInput(`server_id ${quote(fields.server_id)} is not a whole number from 0 to 2147483647`);
 }
 
-/** A number; also of a decimal string, as PHP writes it. */
+/** A number, or a decimal string, as PHP writes it. */
 function toNumber(value: unknown): unknown {
   return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : value;
 }
@@ -149,7 +149,7 @@ function parseState(fields: Fields): PenaltyState {
   return { ...NOT_LIFTED, status: liftedAt ? 'UNBANNED' : status, liftedAt };
 }
 
-/** The `lifted` of our own export. A lifter without a name and a SteamID is not known. */
+/** The `lifted` of our own export. A lifter without a name and a SteamID is unknown. */
 function parseLift(fields: Fields): Omit<PenaltyState, 'status'> {
   const name = cleanText(parseText(fields, 'admin_name'), MAX_NAME_LENGTH) || null;
   const steamId = toAdminSteamId(parseSteamIdText(fields, 'admin_steamid'));

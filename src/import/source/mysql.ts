@@ -10,7 +10,7 @@ import type { SourceDatabase, SourceRow } from './tables.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 60_000;
 const CLOSE_LIMIT_MS = 500;
-/** Of one query. A page has some thousands of rows; a source that sends without end must not fill the memory. */
+/** The largest response to a query, which has some thousands of rows: a source that never stops must not fill the memory. */
 const MAX_RESPONSE_BYTES = 67_108_864;
 const SIZE_CHECK_MS = 20;
 

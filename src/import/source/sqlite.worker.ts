@@ -7,7 +7,7 @@ import type { SourceRow } from './tables.ts';
 
 /** Runs in a worker, because bun:sqlite blocks its thread during a read and while another process locks the file. */
 let database: Database | undefined;
-/** What the file was when it was opened as one that nobody changes; undefined while SQLite itself looks for changes. */
+/** The state of the file when it was opened as immutable; undefined while SQLite itself detects changes. */
 let frozenState: string | undefined;
 
 addEventListener('message', ({ data }: MessageEvent<SqliteRequest>) => postMessage(read(data)));

@@ -73,7 +73,7 @@ export async function passAppealEvents(
   });
 }
 
-/** A message of a feed that no longer shows what is; the appeal is undefined when it was deleted. */
+/** An outdated message of a feed; the appeal is undefined when it was deleted. */
 export async function findOutdatedPost(
   db: Db,
   feedId: number,

@@ -324,7 +324,7 @@ export async function markGonePenalties(
   return goneCount;
 }
 
-/** As autovacuum does it, but not within a minute. */
+/** The share of autovacuum, which acts only after a minute. */
 const ANALYZED_SHARE = 0.1;
 
 /**

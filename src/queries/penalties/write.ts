@@ -11,10 +11,10 @@ type Options<T> = {
 
 /**
  * Writes penalties in a transaction that blocks erasures and all other writers. Every write goes through it, apart from
- * migrations, restored backups and the demo's. Each lock is taken by a statement of its own, because a statement does not
+ * migrations, restored backups and the demo's. Each lock is taken by a separate statement, because a statement does not
  * see what was committed while it waited: what is due, what has changed and who was erased is judged after that.
- * @param work may run several times, since it is repeated after deadlocks. It reads and writes by its transaction alone: to
- * wait for another connection may mean to wait for ever.
+ * @param work may run several times, since it is repeated after deadlocks. It uses only its transaction: waiting for another
+ * connection could deadlock.
  */
 export async function writePenalties<T>(
   db: Db,

@@ -199,7 +199,7 @@ async function* readPenalties(db: Db, steamId64: SteamId64): AsyncGenerator<Part
   const columns = { id: penalties.id, type: penalties.type, ...roles(penalties) };
   yield ['penaltiesGiven', readRows(db, { table: penalties, where: isByThem(penalties), columns })];
   const isAboutThem = eq(penaltyEvents.playerSteamId, steamId64);
-  // Events of other subjects, which alone have data, repeat rows that are exported from their own tables.
+  // Only events about other subjects have data, which repeats rows that are exported from their own tables.
   const { data, ...shown } = getTableColumns(penaltyEvents);
   const about = { table: penaltyEvents, where: isAboutThem, columns: shown };
   yield ['penaltyEvents', readRows(db, about, withoutLifter)];

@@ -21,10 +21,10 @@ import { lockFlags, saveFlagRound, saveGuardedFlagRound } from './user-flags.ts'
 /** The setting with the sweep under way. While it is there, a trigger adds new links to the members. */
 export const SWEEP_SETTING = 'discord_sweep';
 
-/** Somebody whose turn it is to have their roles read, given and taken. */
+/** Somebody whose roles are due to be read, given and removed. */
 export type DueMember = {
   discordId: string;
-  /** Undefined when they are no longer linked: their roles are only taken. */
+  /** Undefined when they are no longer linked: their roles are only removed. */
   steamId64: SteamId64 | undefined;
   /** The roles that they should have, of those that can be given. */
   wanted: string[];
@@ -34,7 +34,7 @@ export type DueMember = {
   flags: UserFlag[] | undefined;
   /** The flags that they have from Discord. */
   givenFlags: UserFlag[];
-  /** As stored; when it has changed, something changed since. */
+  /** As stored: if it differs later, something has changed meanwhile. */
   dueAt: Date;
   failures: number;
 };
@@ -44,7 +44,7 @@ type ReadMember = Pick<DueMember, 'discordId' | 'roles' | 'dueAt'> & {
   steamId64: SteamId64;
   flags: readonly UserFlag[];
   readAt: Date;
-  /** Whether flags that they lost end at once; else at the end of the sweep. */
+  /** Whether lost flags end at once, not at the end of the sweep. */
   losesFlags: boolean;
 };
 
@@ -64,7 +64,7 @@ const buildDueMember = () =>
   buildMember(sql`${discordMembers.dueAt} <= ${sql.placeholder('now')}::timestamptz`);
 const buildOneMember = () => buildMember(sql`${users.discordId} = ${sql.placeholder('discordId')}::bigint`);
 
-/** The roles of somebody by their facts, in ascending order; `{}` when they are not linked. */
+/** The roles that somebody should have, in ascending order; `{}` when they are not linked. */
 function wantedRoles(): SQL {
   const isGiven = (flag: UserFlag) => sql`when ${sql.raw(`'${flag}'`)} then ${users[USER_FLAGS[flag]]}`;
   return sql`array(select distinct role_id
@@ -90,12 +90,12 @@ function toValues({ gives, now }: Grants): { facts: string; roles: string; now: 
   };
 }
 
-/** The member whose turn it is, the earliest first. */
+/** The member who has been due the longest. */
 export async function findDueMember(db: Db, grants: Grants): Promise<DueMember | undefined> {
   return toDueMember(await selectFrom(db)('due_discord_member', buildDueMember, toValues(grants)));
 }
 
-/** A linked member, whose turn it need not be. */
+/** A linked member, due or not. */
 export async function findLinkedMember(
   db: Db,
   discordId: string,
@@ -120,12 +120,12 @@ function toDueMember([row]: readonly (readonly unknown[])[]): DueMember | undefi
   };
 }
 
-/** Texts as `array_to_string` joins them. */
+/** Splits what `array_to_string` joined. */
 function splitJoined(joined: unknown): string[] {
   return joined ? String(joined).split(',') : [];
 }
 
-/** Adds whoever is linked and not among the members; they are next. A trigger adds those who link their account later. */
+/** Adds linked accounts that are not among the members, due at once. A trigger adds those that are linked later. */
 export async function addLinkedMembers(db: Db): Promise<void> {
   let added: { count: number };
   do {
@@ -136,16 +136,16 @@ export async function addLinkedMembers(db: Db): Promise<void> {
   } while (added.count > 0);
 }
 
-/** As the trigger of `users` writes it. */
+/** Before everybody who is due, as the trigger of `users` writes it. */
 const NEXT = sql`clock_timestamp() - interval '1 year'`;
 
-/** Makes players next, as far as they are linked. */
+/** Makes players due at once, as far as they are linked. */
 export async function markPlayers(db: Db, players: readonly SteamId64[]): Promise<void> {
   const isPlayer = sql`discord_id in (select discord_id from users where steamid64 = any(${arrayLiteral(players)}::bigint[]))`;
   await markMembers(db, isPlayer, NEXT);
 }
 
-/** Makes everybody next whose roles, of those that can be given, no longer fit their facts. Compares all members. */
+/** Makes everybody due at once whose roles, of those that can be given, no longer fit. Compares all members. */
 export async function markMisfits(db: Db, grants: Grants): Promise<void> {
   const ids = await selectFrom(db)('misfit_discord_members', buildMisfits, toValues(grants));
   const isMisfit = sql`discord_id = any(${arrayLiteral(ids.map(([id]) => String(id)))}::bigint[])`;
@@ -159,20 +159,20 @@ function buildMisfits(): SQL {
       intersect select unnest(${sql.placeholder('roles')}::bigint[]) order by 1)`;
 }
 
-/** Makes it everybody's turn. */
+/** Makes everybody due. */
 export async function markEverybody(db: Db, dueAt: Date): Promise<void> {
   const at = sql`${dueAt.toISOString()}::timestamptz`;
   await markMembers(db, sql`due_at > ${at}`, at);
 }
 
-/** Rows that are locked are being marked by somebody else: to wait for several of them could be a deadlock. */
+/** Skips locked rows: somebody else is marking them, and waiting for several could deadlock. */
 async function markMembers(db: Db, condition: SQL, dueAt: SQL): Promise<void> {
   await db.execute(sql`update discord_members set due_at = ${dueAt}
     where discord_id in (select discord_id from discord_members where ${condition} for update skip locked)`);
 }
 
 /**
- * Saves what was read about a linked member, and gives the flags. It stays their turn until {@link finishMember}.
+ * Saves what was read about a linked member, and gives the flags. They stay due until {@link finishMember}.
  * @returns false when they are no longer linked to the account.
  */
 export async function saveMember(db: Db, member: ReadMember, now: Date): Promise<boolean> {
@@ -203,7 +203,7 @@ function grantsOf(steamId64: SteamId64, flags: readonly UserFlag[]): FlagGrant<S
   return flags.map((flag) => ({ steamId64, flag, endsAt: null }));
 }
 
-/** Saves that somebody has their roles, and when it is their turn again: at once if something changed meanwhile. */
+/** Saves that somebody has their roles, and when they are due again: at once if something changed meanwhile. */
 export async function finishMember(
   db: Db,
   { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
@@ -215,7 +215,7 @@ export async function finishMember(
     .where(eq(discordMembers.discordId, discordId));
 }
 
-/** Saves what failed about somebody, and when it is tried again. */
+/** Saves what failed for somebody, and when to try again. */
 export async function postponeMember(
   db: Db,
   { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
@@ -227,7 +227,7 @@ export async function postponeMember(
     .where(eq(discordMembers.discordId, discordId));
 }
 
-/** Puts somebody behind everybody whose turn it is. */
+/** Puts somebody behind everybody else who is due. */
 export async function putBack(
   db: Db,
   { discordId, dueAt }: Pick<DueMember, 'discordId' | 'dueAt'>,
@@ -239,7 +239,7 @@ export async function putBack(
     .where(eq(discordMembers.discordId, discordId));
 }
 
-/** Takes back the last failure of members: it was Discord's. */
+/** Undoes the last failure of members, which was Discord's. */
 export async function forgiveMembers(db: Db, discordIds: readonly string[]): Promise<void> {
   await db
     .update(discordMembers)
@@ -278,7 +278,7 @@ export async function countMemberProblems(db: Db): Promise<Record<string, number
   return Object.fromEntries(rows.map(({ problem, members }) => [problem, members]));
 }
 
-/** Whether it is still the turn of somebody since before a time. */
+/** Whether somebody has been due since before a time. */
 export async function isMemberDue(db: Db, until: Date): Promise<boolean> {
   const [row] = await db
     .select({ one: sql`1` })
@@ -289,8 +289,8 @@ export async function isMemberDue(db: Db, until: Date): Promise<boolean> {
 }
 
 /**
- * Ends a sweep: flags that its members no longer have end, unless suddenly so many people would lose one that it is held
- * back; see {@link saveGuardedFlagRound}.
+ * Ends a sweep: flags that members no longer have end, unless so many people would lose one that it is held back; see
+ * {@link saveGuardedFlagRound}.
  * @param options.nextSweep is stored under {@link SWEEP_SETTING}.
  */
 export async function endSweep(

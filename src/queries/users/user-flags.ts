@@ -70,7 +70,7 @@ type FlagCounts = { given: number; taken: number };
 
 /** What decides whether a flag may end for many people at once. */
 type FlagGuard = {
-  /** By which the flags were read. Losses of a flag whose permissions changed since the last guarded round are expected. */
+  /** How the flags were read. Losses of a flag whose permissions changed since the last guarded round are expected. */
   mapping: FlagMapping;
   /** Of `areRemovalsAccepted`, when the round began. */
   isAccepted: boolean;
@@ -89,8 +89,8 @@ export async function saveFlagRound(tx: Db, source: FlagSource, round: FlagRound
  * Saves a round of another system as {@link saveFlagRound} does, but a flag that would end for more than 20 people and for
  * more than half of those who have it from there ends for nobody: see {@link holdRemovals}, which remembers that.
  *
- * For Discord, a round is an hourly sweep, saved at its end: `grants` and `among` are of everybody whom it read. Whoever was
- * saved alone since (linked, unlinked, an interaction) is left out of both.
+ * For Discord, a round is an hourly sweep, saved at its end: `grants` and `among` are of everybody whom it read. People
+ * who were saved separately since then (linked, unlinked, an interaction) are in neither.
  */
 export async function saveGuardedFlagRound(
   tx: Db,

@@ -91,7 +91,7 @@ export async function lockUserFor(
 
 /**
  * The acting user, whose rights cannot change until the transaction ends.
- * @param options.isAlone whether they do nothing else of the kind meanwhile, so that what they have done can be counted.
+ * @param options.isAlone whether other actions of theirs wait meanwhile, so that what they have done can be counted.
  * @throws {Forbidden} when they lack the right, are blocked ({@link Blocked}) or were deleted.
  */
 export async function lockActingUser(

@@ -100,8 +100,8 @@ describe('roles that give flags', () => {
     await waitFor(() => health()?.isUp);
     expect((await metrics.render()).text).toContain('mirror_up{system="discord"} 1');
     expect(lines.map(({ msg }) => msg)).toEqual([
-      'mirroring roles of Discord failed: retrying',
-      'mirroring roles of Discord works again',
+      'mirroring Discord roles failed: retrying',
+      'mirroring Discord roles works again',
     ]);
   });
 });
@@ -190,9 +190,9 @@ describe('roles that are given', () => {
     await hasRoles(member.discordId, LINKED, BANNED, VIP);
     await waitFor(() => health()?.missing === undefined);
     expect(changesOf(member.discordId)).toEqual([`PUT ${LINKED}`, `PUT ${BANNED}`, `PUT ${VIP}`]);
-    expect(lines.filter(({ msg }) => msg.includes('configured roles'))).toMatchObject([
-      { level: 40, missing: [reason], msg: 'some of the configured roles of Discord do nothing' },
-      { level: 30, msg: 'nothing is missing any more for the configured roles of Discord' },
+    expect(lines.filter(({ msg }) => msg.includes('configured Discord roles'))).toMatchObject([
+      { level: 40, missing: [reason], msg: 'some configured Discord roles do not work' },
+      { level: 30, msg: 'all configured Discord roles work now' },
     ]);
   });
 

@@ -74,7 +74,7 @@ describe('a member whose roles are read', () => {
     await hasFlags(others[1], 'plus');
     expect(health()?.isUp).toBe(true);
     await waitFor(() => Bun.deepEquals(health()?.problems, { 'reading a member: 500': 1 }));
-    expect(lines.filter(({ msg }) => msg.includes('tried again later'))).toMatchObject([
+    expect(lines.filter(({ msg }) => msg.includes("members' Discord roles failed"))).toMatchObject([
       { problems: { 'reading a member: 500': 1 } },
     ]);
     fake.clearFaults();
@@ -101,7 +101,7 @@ describe('a member who is given a role', () => {
       const other = await aMember();
       await hasRoles(other.discordId, LINKED);
       expect(guild.rolesOf(refused.discordId)).toEqual([]);
-      expect(lines.filter(({ msg }) => msg.includes('tried again later'))).toMatchObject([
+      expect(lines.filter(({ msg }) => msg.includes("members' Discord roles failed"))).toMatchObject([
         { problems: { [problem]: 1 } },
       ]);
       fake.clearFaults();
@@ -122,7 +122,7 @@ describe('Discord', () => {
     const members = [await aMember([SVIP]), await aMember([SVIP])];
     for (const member of members) await hasFlags(member, 'svip');
     await passHour({ before: () => fake.fail({ matches: OF_MEMBERS, response, times: 1 }) });
-    await waitFor(() => lines.some(({ msg }) => msg === 'mirroring roles of Discord failed: retrying'));
+    await waitFor(() => lines.some(({ msg }) => msg === 'mirroring Discord roles failed: retrying'));
     for (const { discordId } of members) {
       expect(await storedRow(discordId)).toMatchObject({ failures: 0, problem: null });
     }
@@ -152,7 +152,7 @@ describe('Discord', () => {
     for (const matches of [/^GET \/guilds\/\d+\/roles$/, requestsOf('GET', fake.applicationId)]) {
       lines.length = 0;
       fake.fail({ matches, response: json(200, {}), times: 3 });
-      await waitFor(() => lines.some(({ msg }) => msg === 'mirroring roles of Discord failed: retrying'));
+      await waitFor(() => lines.some(({ msg }) => msg === 'mirroring Discord roles failed: retrying'));
       clock.aheadMs += 60_000;
       await waitFor(() => health()?.isUp);
     }
