@@ -101,7 +101,7 @@ export function silenceAfter(statementTimeoutMs: number): Silence | undefined {
 export function openSession(
   url: string,
   applicationName: string,
-  options: Pick<ConnectOptions, 'statementTimeoutMs'> = {},
+  options: Pick<ConnectOptions, 'statementTimeoutMs' | 'settings'> = {},
 ): Connection {
   return connect(url, { max: 1, applicationName, keepsSession: true, statementTimeoutMs: 0, ...options });
 }

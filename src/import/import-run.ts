@@ -10,6 +10,7 @@ import {
   deleteImportedPenalties,
   findLostPenalties,
   type ImportedPenalty,
+  importSettings,
   listImportedPenalties,
   listWaitingIds,
   markGonePenalties,
@@ -97,13 +98,15 @@ export async function runImport(
   if (!SOURCE_NAME.test(name)) {
     throw new InvalidInput(`source ${JSON.stringify(name)} isn't valid: use ${SOURCE_NAME_RULE}`);
   }
-  const statementTimeoutMs = waits ? 0 : STATEMENT_TIMEOUT_MS;
-  const connection = openSession(deps.databaseUrl, `import ${name}`, { statementTimeoutMs });
+  const connection = openSession(deps.databaseUrl, `import ${name}`, {
+    statementTimeoutMs: waits ? 0 : STATEMENT_TIMEOUT_MS,
+    settings: importSettings(waits ? 0 : IDLE_SECONDS),
+  });
   const session = openDrizzle(connection);
   const end = () => void connection.end({ timeout: 0 }).catch(() => {});
   signal?.addEventListener('abort', end);
   try {
-    await startImportSession(session, { isDryRun, idleSeconds: waits ? 0 : IDLE_SECONDS });
+    await startImportSession(session, { isDryRun });
     await lockSource(connection, name, { waits, onWait: listener.onWait });
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);

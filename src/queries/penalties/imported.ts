@@ -40,37 +40,29 @@ export type TableLosses = {
 
 /**
  * Creates the temporary tables of an import, which every function below needs: the rows of a page that are not stored like
- * this yet, the rows it has seen, rows that wait, and penalties it has not found. A dry run keeps the rows of all pages, and
+ * this yet, the rows it has seen or that wait, and penalties it has not found. A dry run keeps the rows of all pages, and
  * compares later ones with them.
  * @param session a single connection, to which these tables belong.
- * @param idleSeconds how long the session may say nothing before PostgreSQL ends it; 0: for ever.
  */
-export async function startImportSession(
-  session: Db,
-  { isDryRun, idleSeconds }: { isDryRun: boolean; idleSeconds: number },
-): Promise<void> {
-  const settings = JSON.stringify({ idle_session_timeout: `${idleSeconds}s`, ...DEAD_CLIENT });
-  await session.execute(
-    sql`select set_config(key, value, false) from json_each_text(${settings}::text::json)`,
-  );
+export async function startImportSession(session: Db, { isDryRun }: { isDryRun: boolean }): Promise<void> {
   await session.execute(sql`
     create temp table import_page on commit ${sql.raw(isDryRun ? 'preserve' : 'delete')} rows
     as select penalties.*, ''::text as verdict from penalties with no data`);
   if (isDryRun) await session.execute(sql`create index on import_page (source_table, source_id)`);
-  await session.execute(sql`create temp table import_seen (source_table text, source_id text)`);
   await session.execute(
-    sql`create temp table import_waiting (source_table text, source_id text, primary key (source_table, source_id))`,
+    sql`create temp table import_seen (source_table text, source_id text, waits boolean default false)`,
   );
+  await session.execute(sql`create index on import_seen (source_table, source_id) where waits`);
   await session.execute(sql`create temp table import_lost (id bigint primary key, source_table text)`);
 }
 
-/** How soon PostgreSQL ends the session, and with it the lock, of an import whose machine died: the system's default is hours. */
-const DEAD_CLIENT = {
-  tcp_keepalives_idle: '60s',
-  tcp_keepalives_interval: '10s',
-  tcp_keepalives_count: '6',
-  tcp_user_timeout: '2min',
-};
+/**
+ * The settings of an import's session. PostgreSQL ends it, and with it its lock, when it says nothing for `idleSeconds` (0: for
+ * ever), and minutes after its machine died: by the system's default, after hours.
+ */
+export const importSettings = (idleSeconds: number): string =>
+  `set idle_session_timeout = '${idleSeconds}s'; set tcp_keepalives_idle = '60s'; set tcp_keepalives_interval = '10s';
+  set tcp_keepalives_count = 6; set tcp_user_timeout = '2min'`;
 
 /**
  * Inserts new rows of a source, updates changed ones, leaves equal ones untouched, and marks all of them as seen, in one
@@ -135,9 +127,7 @@ async function judgePage(
       left join lateral (${earlier} ${stored(sql`penalties`)} offset 0) as previous on true
       cross join lateral (select ${SETTLED}) as settled(${NAMES})
     ), seen as (
-      insert into import_seen select source_table, source_id from judged where verdict <> 'waits'
-    ), waiting as (
-      insert into import_waiting select source_table, source_id from judged where verdict = 'waits' on conflict do nothing
+      insert into import_seen select source_table, source_id, verdict = 'waits' from judged
     ), filled as (
       insert into import_page (source, id, ${NAMES}, verdict)
       select ${source}, judged.* from judged where verdict not in ('unchanged', 'waits')
@@ -255,7 +245,7 @@ export async function findLostPenalties(
   await session.execute(sql`
     insert into import_lost select id, source_table from penalties where ${isHere} and not exists (
       select from import_seen
-      where import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
+      where not waits and import_seen.source_table = penalties.source_table and import_seen.source_id = penalties.source_id
     )`);
   return session.execute<TableLosses>(sql`
     select source_table as "sourceTable", count(*)::integer as total, count(lost.id)::integer as lost,
@@ -271,7 +261,7 @@ export async function findLostPenalties(
 
 /** Whether any row waits. */
 export async function hasWaitingRows(session: Db): Promise<boolean> {
-  return (await session.execute(sql`select from import_waiting limit 1`)).length > 0;
+  return (await session.execute(sql`select from import_seen where waits limit 1`)).length > 0;
 }
 
 /** The ids of a table's rows that wait, in pages. */
@@ -281,8 +271,8 @@ export async function listWaitingIds(
   { after, limit }: { after: string; limit: number },
 ): Promise<string[]> {
   const rows = await session.execute<{ id: string }>(sql`
-    select source_id as id from import_waiting where source_table = ${sourceTable} and source_id > ${after}
-    order by source_id limit ${limit}`);
+    select distinct source_id as id from import_seen
+    where waits and source_table = ${sourceTable} and source_id > ${after} order by source_id limit ${limit}`);
   return rows.map((row) => row.id);
 }
 
@@ -303,8 +293,8 @@ export async function markGonePenalties(
   { now, isDryRun }: { now: Date; isDryRun: boolean },
 ): Promise<number> {
   const lost = sql`from import_lost where ${isOfTables(sourceTables)}`;
-  const willBeSeen = sql`exists (select from import_waiting join penalties using (source_table, source_id)
-    where penalties.id = import_lost.id)`;
+  const willBeSeen = sql`exists (select from import_seen join penalties using (source_table, source_id)
+    where waits and penalties.id = import_lost.id)`;
   const [row] = await session.execute<{ amount: number }>(sql`
     select count(*)::integer as amount ${lost} and not (${isDryRun} and ${willBeSeen})`);
   const amount = row?.amount ?? 0;
