@@ -5,8 +5,8 @@ import { type Loop, startLoop } from '../src/runtime/loop.ts';
 import type { BotParts } from './parts.ts';
 
 /**
- * The bot's presence: how many players are on how many servers that are online, or since when nobody has checked. In the language of `DISCORD_LOCALE` or of
- * the only guild, else in English.
+ * The bot's presence: how many players are on how many online servers, or since when nobody has checked. Its language is
+ * that of `DISCORD_LOCALE`, else of the only guild, else English.
  * @param parts.show shows a text under the bot's name; false while the bot is not connected.
  */
 export function createPresence(

@@ -24,7 +24,7 @@ const PRIVATE_CACHE_CONTROL = 'private, no-cache';
 
 /**
  * Pages for visitors who are not signed in are cached here and in shared caches for seconds. Pages for members show who is
- * signed in and contain a CSRF token: only the browser may cache them. `encodePage` of the responder explains their other differences.
+ * signed in and contain a CSRF token: only the browser may cache them. `encodePage` explains other differences.
  */
 export function createPublicResponse(assets: Assets): RespondPublicly {
   const cache = createStaleCache<EncodedBody>({ freshMs: FRESH_MS, staleMs: 0, maxEntries: MAX_PAGES });

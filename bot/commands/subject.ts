@@ -91,8 +91,8 @@ export async function requireOwnSteamId({ db, pages }: CommandDeps, invoker: Inv
 }
 
 /**
- * Resolves the option `steamid`, or else `player`: a SteamID or the like, or a whole name. Both can be any text,
- * since autocomplete only suggests.
+ * Resolves the option `steamid`, or else `player`: a `PersonReference` or a whole name. Both can be any text, since
+ * autocomplete only suggests.
  * @returns undefined when neither is given.
  * @throws {Refusal} when it means nobody here, or somebody whom the invoker may not see; with a menu when it means several.
  */

@@ -13,10 +13,10 @@ import type { Context } from './context.ts';
 
 const MAX_CANDIDATES = 10;
 
-/** How an operator names a person whom a command changes: not by something that may also be a name. */
+/** How an operator refers to a person whom a command changes: by nothing that may also be a name. */
 type Who = { discordId: string } | { steamId64: SteamId64 };
 
-/** The people whom a text names other than by part of a name, as {@link findPeople} finds them. */
+/** The people that a text refers to, as {@link findPeople} finds them, not by part of a name. */
 export function findNamedPeople(context: Context, db: Db, text: string): Promise<SteamId64[]> {
   return findPeople(db, text, {
     resolveVanity: (name) => resolveVanity(context, name),
@@ -25,7 +25,7 @@ export function findNamedPeople(context: Context, db: Db, text: string): Promise
 }
 
 /**
- * The one player whom a text means, as a person is written or by part of a name.
+ * The one player that a text means: a `PersonReference` or part of a name.
  * @throws {NotFound} when it means nobody here; {@link Conflict} when it means several; {@link Unavailable} when Steam
  * cannot be asked for a custom profile address.
  */

@@ -6,7 +6,7 @@ import {
   tryParseSteamReference,
 } from './steam-id.ts';
 
-/** Whom a text may mean, other than by part of a name. */
+/** What refers to a person other than part of a name; {@link tryParsePersonReference} lists the forms. */
 export type PersonReference =
   | SteamReference
   /** Digits that may be a Steam account id. */
@@ -16,7 +16,7 @@ export type PersonReference =
   | { discordName: string };
 
 /**
- * Reads a person as people write them: what {@link tryParseSteamReference} reads, a Steam account id (1 to 10 digits),
+ * Reads a reference to a person: what {@link tryParseSteamReference} reads, a Steam account id (1 to 10 digits),
  * a Discord id (more digits) or `<@id>`, or the `@name` of a Discord account. All but Steam's forms may be a name as well.
  * @returns undefined for everything else, which can only be a name.
  */

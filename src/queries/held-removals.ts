@@ -79,7 +79,7 @@ export async function listHeldRemovals(db: Db, system?: FlagSystem): Promise<Hel
     .orderBy(asc(heldRemovals.system), asc(heldRemovals.kind), asc(heldRemovals.subject));
 }
 
-/** Whether an operator accepted what is held back of a system: the next round is a full read, which carries out what it finds. */
+/** Whether an operator accepted the held removals of a system: the next round is a full read, which carries them out. */
 export async function areRemovalsAccepted(db: Db, system: FlagSystem): Promise<boolean> {
   return (await listHeldRemovals(db, system)).some((row) => row.isAccepted);
 }

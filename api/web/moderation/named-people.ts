@@ -16,8 +16,8 @@ import type { ModerationDeps } from './frame.tsx';
 type PeopleDeps = Pick<ModerationDeps, 'db' | 'resolveVanity'>;
 
 /**
- * The player whom a search of staff means, as a person is written or by part of a name.
- * @param searchByName everybody who has such a name, by default.
+ * The player that a staff search means: a `PersonReference` or part of a name.
+ * @param searchByName finds everybody with such a name, by default.
  */
 export async function findNamedPlayer(
   deps: PeopleDeps,
@@ -39,7 +39,7 @@ export async function findNamedPlayer(
   });
 }
 
-/** The people whom a search of staff names other than by part of a name, as {@link findPeople} finds them. */
+/** The people that a staff search refers to, as {@link findPeople} finds them, not by part of a name. */
 export async function findNamedPeople(
   { db, resolveVanity }: PeopleDeps,
   text: string,

@@ -138,8 +138,8 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
 };
 
 /**
- * Players without an account: some of `people`, or by part of a name in their penalties.
- * @param people nobody: `query` is a name.
+ * Players without an account: those among `people`, or by part of a name in their penalties.
+ * @param people empty if `query` is a name.
  */
 async function findPlayers(
   db: Db,

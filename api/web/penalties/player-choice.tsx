@@ -15,9 +15,9 @@ export const MAX_PLAYERS = 25;
 export type Candidate = Pick<FoundPlayer, 'steamId64' | 'name' | 'penalties'> &
   Partial<Pick<FoundPlayer, 'matchedName' | 'isBanned'>>;
 
-/** The people whom a text names other than by part of a name. */
+/** The people that a text refers to, not by part of a name. */
 export type NamedPeople = {
-  /** Nobody: the text can only be a name. */
+  /** Empty: the text can only be a name. */
   people: readonly SteamId64[];
   /** It is a custom profile address, and Steam was not asked, or did not respond. */
   isUnresolved: boolean;
@@ -27,7 +27,7 @@ export type NamedPeople = {
 export type NamedPlayer = Pick<NamedPeople, 'isUnresolved'> & {
   /** The one matching player; absent when the text is empty, or matches none or several. */
   steamId64?: SteamId64 | undefined;
-  /** The latest name of one who was found by name. */
+  /** The latest name of a player who was found by name. */
   name?: string;
   /** The text matches no single player. */
   hasNoMatch: boolean;
@@ -48,7 +48,7 @@ export async function findPublicPlayer(db: Db, text: string, now: Date): Promise
   return findOne(db, text, { people, isUnresolved, search, now });
 }
 
-/** The one of whom a text names, or whom a search by name finds. @param text no filter when empty. */
+/** The one player among `people`, or that `search` finds. @param text no filter when empty. */
 export async function findOne(
   db: Db,
   text: string,
@@ -81,7 +81,7 @@ type ChoiceProps = {
   visit: Visit;
 };
 
-/** Links to each player that a name may mean; null without any. */
+/** Links to the players to choose from; null without any. */
 export function PlayerChoice({ candidates, lead, parameter, visit }: ChoiceProps): JSX.Element | null {
   const t = textsOf(visit.locale).penalties;
   if (candidates.length === 0) return null;

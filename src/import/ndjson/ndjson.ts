@@ -27,7 +27,7 @@ type NdjsonOptions = ImportOptions & {
 
 /**
  * Imports penalties from a stream of newline-delimited JSON. A bad line is set aside and reported by its number; blank
- * lines and the last line of our own exports are ignored. A repeated import changes nothing; penalties that a later file lacks stay.
+ * lines and the last line of our own exports are ignored. A repeated import changes nothing; missing penalties stay.
  */
 export async function importNdjson(
   deps: ImportDeps,

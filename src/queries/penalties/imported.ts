@@ -29,7 +29,7 @@ type WriteCounts = { added: number; changed: number; unchanged: number };
  */
 export type Replaced = 'updated' | 'waits' | 'kept';
 
-/** How many penalties of a table a full read did not find at the source, and how many are here; the same of those in force. */
+/** How many penalties of a table a full read did not find, and how many are here; then the same for those in force. */
 export type TableLosses = {
   sourceTable: string;
   lost: number;
@@ -57,8 +57,8 @@ export async function startImportSession(session: Db, { isDryRun }: { isDryRun: 
 }
 
 /**
- * The settings of an import's session. PostgreSQL ends it, and with it its lock, when it says nothing for `idleSeconds` (0: for
- * ever), and minutes after its machine died: by the system's default, after hours.
+ * The settings of an import's session. PostgreSQL ends the session, and with it the lock, after `idleSeconds` without a
+ * statement (0: never), and within minutes if its machine died, instead of the system's hours.
  */
 export const importSettings = (idleSeconds: number): string =>
   `set idle_session_timeout = '${idleSeconds}s'; set tcp_keepalives_idle = '60s'; set tcp_keepalives_interval = '10s';

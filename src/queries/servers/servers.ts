@@ -102,7 +102,7 @@ export async function listRemovedServers(db: Db): Promise<{ id: number; address:
 }
 
 /**
- * Adds a server, under its former id if it was removed; the slug defaults to the URL-safe name, with a number if that is taken.
+ * Adds a server, under its former id if it was removed. The slug defaults to the URL-safe name, numbered if that is taken.
  * @throws {InvalidInput} for a name, slug or address that is not allowed.
  * @throws {Conflict} when the slug given, or an address, belongs to another server.
  */
