@@ -184,7 +184,7 @@ async function AppealPage({
   const { appeal, messages, penalty } = found;
   const t = textsOf(visit.locale).appeals;
   return (
-    <OwnPage deps={deps} visit={visit} title={t.title} aside={stateOf(appeal, visit)}>
+    <OwnPage deps={deps} visit={visit} title={t.yours} aside={stateOf(appeal, visit)}>
       {penalty && <PenaltyFacts details={penalty} visit={visit} />}
       <Conversation appeal={appeal} messages={messages} isForStaff={false} visit={visit} />
       {appeal.state === 'undecided' && (

@@ -23,7 +23,7 @@ await insertPenalties(
   })),
 );
 
-describeInChromium('lists of penalties on a phone', () => {
+describeInChromium('lists of penalties on phones and tablets', () => {
   let chromium: Browser;
   let window: Page;
   beforeAll(async () => {
@@ -69,6 +69,17 @@ describeInChromium('lists of penalties on a phone', () => {
       }
     },
   );
+
+  test.each(['en', 'pl'])('the table of moderators fits its card on a tablet (%s)', async (language) => {
+    await show(await signedIn(900, language), '/account/moderation/penalties');
+    for (const width of [840, 900]) {
+      await window.setViewportSize({ width, height: 844 });
+      const spillPx =
+        await window.evaluate<number>(`document.querySelector('.list').getBoundingClientRect().right
+        - document.querySelector('.card:has(.list)').getBoundingClientRect().right`);
+      expect([width, spillPx < 0]).toEqual([width, true]);
+    }
+  });
 
   test.each(['en', 'pl'])(
     '25 penalties of the public list take at most four screens (%s)',
