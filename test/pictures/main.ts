@@ -46,6 +46,7 @@ try {
   const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark', deviceScaleFactor: 1 });
   await takeStatus(context);
   await takeAccount(context);
+  await takePenalties(context);
   await takeDiscordCard(context);
 } finally {
   await browser.close();
@@ -69,6 +70,14 @@ async function takeAccount(context: BrowserContext): Promise<void> {
   await page.waitForURL(`${site}/account`);
   await page.waitForLoadState('networkidle');
   await take(page, 'account');
+}
+
+/** As whoever {@link takeAccount} signed in. */
+async function takePenalties(context: BrowserContext): Promise<void> {
+  const page = await openPage(context, { width: 900, height: 900 });
+  await page.goto(`${site}/account/moderation/penalties`);
+  await page.waitForLoadState('networkidle');
+  await take(page, 'penalties');
 }
 
 async function takeDiscordCard(context: BrowserContext): Promise<void> {
