@@ -310,11 +310,12 @@ describe('pages and filters', () => {
 
   test('tells who lifted a penalty, when and why', async () => {
     const exchange = await fake.command('ban-check', {}, member);
+    const { types, statusOf, liftedBy, durationInWords, noServer, liftReason } = en.record;
     const lifted = await choose(exchange, /^record\.status/, 'UNBANNED', member);
     const lines = textOf(lifted)?.split('\n') ?? [];
     expect(lines.slice(2, 4).map((line) => line.replace(/#\d+/, '#N'))).toEqual([
-      `🟢 Mute: Spam – lifted <t:${epoch('2026-11-10T12:00:00Z')}:R> by Ola`,
-      `-# #N · 1 day · Ala · no server · <t:${epoch('2026-11-10T10:00:00Z')}:R> · “Appeal\\_1”`,
+      `🟢 ${types.mute}: Spam – ${statusOf('mute', 'UNBANNED')} <t:${epoch('2026-11-10T12:00:00Z')}:R> ${liftedBy('Ola')}`,
+      `-# #N · ${durationInWords(1440)} · Ala · ${noServer} · <t:${epoch('2026-11-10T10:00:00Z')}:R> · ${liftReason('Appeal\\_1')}`,
     ]);
     const inPolish = await choose(exchange, /^record\.status/, 'UNBANNED', { ...member, locale: 'pl' });
     expect(textOf(inPolish)).toMatch(

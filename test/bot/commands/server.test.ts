@@ -10,7 +10,7 @@ import { messageOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const { en, pl } = BOT_TEXTS;
-const { offline } = en.chart;
+const offline = en.server.offline.toLowerCase();
 
 const harness = await startTestBot();
 const { fake, poll, deps } = harness;
@@ -78,7 +78,7 @@ describe('/server without an option', () => {
     const { message } = await fake.command('server', {}, anActor({ locale: 'en-US', guildLocale: 'pl' }));
     expect(message?.embeds[0]?.title).toBe(pl.server.allServers);
     expect(message?.embeds[0]?.description).toContain('Online: 2 z 4 serwerów · 32/42 graczy');
-    expect(message?.embeds[0]?.description).toContain(pl.server.updated('<t:'));
+    expect(message?.embeds[0]?.description).toMatch(new RegExp(pl.server.updated('<t:\\d+:R>')));
   });
 
   test('opens a server in the message of its invoker, and in a new one for others', async () => {
@@ -115,12 +115,12 @@ describe('the card of a server', () => {
       { name: en.server.ping, value: en.server.milliseconds(23), inline: true },
       { name: en.server.address, value: '`203.0.113.5:27015`', inline: true },
     ]);
-    expect(embed?.fields?.at(-1)?.value).toMatch(/^Updated <t:\d+:R>$/);
+    expect(embed?.fields?.at(-1)?.value).toMatch(new RegExp(`^${en.server.updated('<t:\\d+:R>')}$`));
   });
 
   test('lists players by score, escaped, and cuts before 1024 characters', async () => {
     const { message } = await fake.command('server', { name: 'mirage-24-7' }, anActor(polish));
-    const field = message?.embeds[0]?.fields?.find(({ name }) => name === '31 graczy');
+    const field = message?.embeds[0]?.fields?.find(({ name }) => name === pl.server.playerCount(31));
     const lines = field?.value.split('\n') ?? [];
     expect(lines[0]).toBe('` 100` \\@everyone \\[free\\](https\\://evil.example) \\*\\*knives\\*\\*');
     expect(lines[1]).toBe('`  99` Player number 1 of the day');
@@ -155,7 +155,7 @@ describe('the card of a server', () => {
   test('says so when the server tells no names, and when it was never polled', async () => {
     const retake = await fake.command('server', { name: 'retake' });
     expect(retake.message?.embeds[0]?.fields).toContainEqual({
-      name: '1 player',
+      name: en.server.playerCount(1),
       value: en.server.namesUnknown,
     });
     const fresh = await fake.command('server', { name: 'fresh' }, anActor(polish));
@@ -199,8 +199,8 @@ describe('buttons of the card', () => {
     expect(exchange.callback).toBe(7);
     expect(exchange.message?.embeds[0]?.fields?.[0]).toMatchObject({ value: 'de\\_nuke' });
     expect(exchange.message?.embeds[0]?.fields?.at(-2)).toMatchObject({
-      name: '2 players',
-      value: '`   7` Ewa\n… and 1 more',
+      name: en.server.playerCount(2),
+      value: `\`   7\` Ewa\n${en.server.more(1)}`,
     });
   });
 
@@ -273,13 +273,12 @@ test('tells people who wait for a place since when the server has been full, als
   await poll(id, undefined, at(2));
   await poll(id, { ...state, playersCount: 11 }, at(3));
   const since = at(1).getTime() / 1000;
-  expect(await read()).toBe(`*A host*\n🟠 Full: 11/10 players since <t:${since}:t> (<t:${since}:R>)`);
+  const full = { maxPlayers: 10, since: `<t:${since}:t> (<t:${since}:R>)` };
+  expect(await read()).toBe(`*A host*\n🟠 ${en.server.full({ players: 11, ...full })}`);
   await harness.bot.stop();
   const next = await harness.startNext();
   await poll(id, state, at(4));
-  expect(await read(anActor(polish))).toBe(
-    `*A host*\n🟠 Pełny: 10/10 graczy od <t:${since}:t> (<t:${since}:R>)`,
-  );
+  expect(await read(anActor(polish))).toBe(`*A host*\n🟠 ${pl.server.full({ players: 10, ...full })}`);
   // Between polls three hours apart nothing is known.
   await poll(id, state, at(184));
   expect(await read()).toContain(`since <t:${at(184).getTime() / 1000}:t>`);

@@ -52,7 +52,7 @@ test('a mute that counts the time online is not called permanent', async () => {
   expect(lines[0]).toBe(
     `### ⚠️ ${en.record.types.mute} · ${en.record.onlineTime(en.record.durationInWords(60))}: Spam`,
   );
-  expect(lines[1]).toMatch(/^-# \[#\d+\]\(.*\) · 1 hour · /);
+  expect(lines[1]).toMatch(new RegExp(`^-# \\[#\\d+\\]\\(.*\\) · ${en.record.durationInWords(60)} · `));
   expect((await linesOf({ ...moderator, locale: 'pl' }))[0]).toBe(
     `### ⚠️ ${pl.record.types.mute} · ${pl.record.onlineTime(pl.record.durationInWords(60))}: Spam`,
   );

@@ -28,7 +28,11 @@ test('a deleted channel switches its feed off, and the person who started it is 
   await waitFor(() => fake.directMessagesTo(lost.manager.user.id).length === 1);
   const [told] = fake.directMessagesTo(lost.manager.user.id);
   expect(told?.embeds[0]?.description).toBe(
-    `Powiadomienia o karach na kanale <#${lost.channelId}> są wyłączone. Kanał już nie istnieje. Możesz włączyć powiadomienia na innym kanale poleceniem </feed start:${fake.commandId('feed')}>.`,
+    BOT_TEXTS.pl.feed.switchedOff({
+      subject: 'penalties',
+      channel: `<#${lost.channelId}>`,
+      start: `</feed start:${fake.commandId('feed')}>`,
+    }),
   );
   expect(await db.select().from(discordFeeds)).toMatchObject([{ channelId: other.channelId }]);
   await settleFeeds(harness);

@@ -78,14 +78,14 @@ describe('a feed of penalties', () => {
       {
         title: titleOfBan(ban?.id, 'ACTIVE'),
         color: 0xed4245,
-        description: '**Reason:** \\`wall\\` \\<\\@&1\\>',
+        description: `**${en.record.reason}:** \\\`wall\\\` \\<\\@&1\\>`,
         fields: [
           { name: en.feed.player, value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
           { name: en.record.duration, value: '1 hour, 30 minutes', inline: true },
           { name: en.record.issued, value: `<t:${at}:f> (<t:${at}:R>)`, inline: true },
-          { name: 'Ends', value: `<t:${at + 5400}:f> (<t:${at + 5400}:R>)`, inline: true },
-          { name: 'Admin', value: 'Ala', inline: true },
-          { name: 'Server', value: 'Mirage \\*24/7\\*', inline: true },
+          { name: en.record.ends, value: `<t:${at + 5400}:f> (<t:${at + 5400}:R>)`, inline: true },
+          { name: en.record.admin, value: 'Ala', inline: true },
+          { name: en.record.server, value: 'Mirage \\*24/7\\*', inline: true },
         ],
       },
     ]);
