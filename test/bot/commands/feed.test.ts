@@ -359,7 +359,7 @@ describe('/feed stop', () => {
       await run(manager, 'start', { what: 'servers' });
     }
     expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
-      'Only members',
+      en.feed.manageGuildRequired,
     );
     expect(await run(here, 'stop', { what: 'penalties' })).toContain('no longer gets updates on penalties');
     expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);

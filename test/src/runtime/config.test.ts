@@ -107,10 +107,6 @@ describe('without any variable', () => {
 });
 
 describe('a good value', () => {
-  test('SITE_ACCENT may lack its #', () => {
-    expect(parseConfig({ SITE_ACCENT: '3355FF' }).site.accent).toBe('#3355FF');
-  });
-
   test.each([
     ['DATABASE_URL', 'postgres://user:secret@db/x', (config: Config) => config.databaseUrl],
     ['REDIS_URL', 'redis://:secret@redis', (config: Config) => config.redisUrl],
@@ -130,98 +126,42 @@ describe('a good value', () => {
     await unlink(path);
   });
 
-  test('trims spaces', () => {
-    const config = parseConfig({
-      HOST: ' ::1 ',
-      PORT: '0',
-      HEALTH_PORT: '8081',
-      PUBLIC_URL: 'https://play.example.org/',
-      SITE_NAME: ' Zagrywka 🎯 ',
-      SITE_LOGO_URL: 'https://cdn.example.org/logo.png',
-      SITE_ACCENT: '#3355FF',
-      DISCORD_INVITE_URL: 'https://discord.gg/abc',
-      DATABASE_URL: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require',
-      DATABASE_REPLICA_URLS: 'postgres://a/x, postgresql://b/x,',
-      DATA_DIR: '/srv/data',
-      STORAGE_DIR: '/srv/storage',
-      DISCORD_TOKEN: 'secret',
-      DISCORD_PRESENCE: '0',
-      DISCORD_LOCALE: 'pl',
-      TIME_ZONE: 'Europe/Warsaw',
-      DISCORD_GUILD_ID: '1152921504606846977',
-      DISCORD_ROLE_FLAGS: 'has_svip=11, boost;is_serviceplus=12',
-      DISCORD_GIVE_ROLES: 'linked=13,14;is_banned=14',
-      DISCORD_API_URL: 'http://127.0.0.1:9999/api',
-      DISCORD_CLIENT_ID: '1',
-      DISCORD_CLIENT_SECRET: 'secret',
-      STEAM_OPENID_URL: 'http://127.0.0.1/openid',
-      STEAM_API_KEY: 'KEY',
-      STEAM_API_URL: 'http://127.0.0.1',
-      MODERATOR_STEAMIDS: aSteamId(4),
-      OWNER_STEAMIDS: `${aSteamId(1)}, STEAM_0:0:19867137, [U:1:39734275]`,
-      PUBLIC_PENALTIES: '1',
-      APPEAL_URL: 'https://forum.example.org/appeals',
-      SECURITY_CONTACT: 'mailto:security@play.example',
-      TOKENS_FOR: 'admins',
-      REDIS_URL: 'rediss://:pass@redis.example:6380',
-      TRUSTED_PROXIES: '10.0.0.0/8, 127.0.0.1, fd00::/8, ::1',
-      RATE_LIMIT_PUBLIC: '1',
-      RATE_LIMIT_PROTECTED: '1000000000',
-      METRICS_ALLOW: '192.168.0.0/16',
-      WEBHOOK_ALLOW: '10.1.0.0/16, fd00::/8',
-      POLL_INTERVAL_SECONDS: '1',
-      SOUND_MAX_SECONDS: '7',
-      SOUND_MAX_UPLOAD_MB: '512',
-      SOUND_LOUDNESS_LUFS: '-14.5',
-      SOUND_FOR: 'svip, admin,svip',
-      FFMPEG_PATH: '/usr/bin/ffmpeg',
-      SIMPLEADMIN_URL: 'sqlite:/srv/cs2/simpleadmin.db',
-      SIMPLEADMIN_SOURCE: 'community-2',
-      SIMPLEADMIN_TIMEZONE: 'Europe/Warsaw',
-      SIMPLEADMIN_INTERVAL_SECONDS: '5',
-      SIMPLEADMIN_PANEL_URL:
-        ' bans = https://panel.example.org/bans?id={id} ; mutes=https://panel.example.org/;',
-      SIMPLEADMIN_FLAGS: ' is_admin = @css/ban, #css/admin ;has_svip=@css/vip; ',
-      SOURCEBANS_URL: 'mysql://reader:secret@db/bans',
-      SOURCEBANS_SOURCE: 'old-bans',
-      SOURCEBANS_PREFIX: 'web_',
-      SOURCEBANS_INTERVAL_SECONDS: '30',
-      SOURCEBANS_PANEL_URL: 'http://bans.example.org/{steamid64}?x=1;2',
-      IKS_URL: 'mariadb://reader@db/iks',
-      IKS_SOURCE: 'iks-2',
-      VIPCORE_URL: 'mysql://reader@db/vip',
-      VIPCORE_FLAGS: 'is_serviceplus=PREMIUM',
-      IKS_INTERVAL_SECONDS: '86400',
-      SESSION_SECRET: 'x'.repeat(32),
-      ROLES: 'api, poller',
-      DRAIN_SECONDS: '10',
-      LOG_LEVEL: 'debug',
-    });
-    expect(config).toEqual({
-      host: '::1',
-      port: 0,
-      healthPort: 8081,
-      isHealthPortSet: true,
-      publicUrl: 'https://play.example.org',
-      isPublicUrlSet: true,
-      timeZone: 'Europe/Warsaw',
-      site: {
-        name: 'Zagrywka 🎯',
-        logoUrl: 'https://cdn.example.org/logo.png',
-        accent: '#3355FF',
-        discordInviteUrl: 'https://discord.gg/abc',
+  /** What each setting changes in the configuration without any, by the path of the field. */
+  const rows: [settings: Record<string, string>, changes: Record<string, unknown>][] = [
+    [{ HOST: ' ::1 ' }, { host: '::1' }],
+    [{ PORT: '0' }, { port: 0, publicUrl: 'http://localhost:0', 'site.name': 'localhost:0' }],
+    [{ HEALTH_PORT: '8081' }, { healthPort: 8081, isHealthPortSet: true }],
+    [
+      { PUBLIC_URL: 'https://play.example.org/', SITE_NAME: ' Zagrywka 🎯 ' },
+      { publicUrl: 'https://play.example.org', isPublicUrlSet: true, 'site.name': 'Zagrywka 🎯' },
+    ],
+    [{ SITE_LOGO_URL: 'https://x.example/logo.png' }, { 'site.logoUrl': 'https://x.example/logo.png' }],
+    [{ SITE_ACCENT: '#3355FF' }, { 'site.accent': '#3355FF' }],
+    [{ SITE_ACCENT: '3355FF' }, { 'site.accent': '#3355FF' }],
+    [{ DISCORD_INVITE_URL: 'https://discord.gg/abc' }, { 'site.discordInviteUrl': 'https://discord.gg/abc' }],
+    [
+      { DATABASE_URL: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require' },
+      { databaseUrl: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require' },
+    ],
+    [
+      { DATABASE_REPLICA_URLS: 'postgres://a/x, postgresql://b/x,' },
+      { databaseReplicaUrls: ['postgres://a/x', 'postgresql://b/x'] },
+    ],
+    [{ DATA_DIR: '/srv/data' }, { dataDir: '/srv/data' }],
+    [{ STORAGE_DIR: '/srv/storage' }, { storageDir: '/srv/storage' }],
+    [{ DISCORD_TOKEN: 'secret' }, { 'discord.token': 'secret' }],
+    [{ DISCORD_PRESENCE: '0' }, { 'discord.showsPresence': false }],
+    [{ DISCORD_LOCALE: 'pl' }, { 'discord.language': 'pl' }],
+    [{ DISCORD_GUILD_ID: '1152921504606846977' }, { 'discord.guildId': '1152921504606846977' }],
+    [
+      {
+        DISCORD_GUILD_ID: '1',
+        DISCORD_ROLE_FLAGS: 'has_svip=11, boost;is_serviceplus=12',
+        DISCORD_GIVE_ROLES: 'linked=13,14;is_banned=14',
       },
-      databaseUrl: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require',
-      databaseReplicaUrls: ['postgres://a/x', 'postgresql://b/x'],
-      dataDir: '/srv/data',
-      storageDir: '/srv/storage',
-      discord: {
-        token: 'secret',
-        showsPresence: false,
-        language: 'pl',
-        guildId: '1152921504606846977',
-        apiUrl: 'http://127.0.0.1:9999/api',
-        roles: {
+      {
+        'discord.guildId': '1',
+        'discord.roles': {
           flags: [
             { flag: 'has_svip', permissions: ['11', 'boost'] },
             { flag: 'is_serviceplus', permissions: ['12'] },
@@ -232,82 +172,99 @@ describe('a good value', () => {
             { fact: 'is_banned', roleId: '14' },
           ],
         },
-        clientId: '1',
-        clientSecret: 'secret',
       },
-      steam: { openIdUrl: 'http://127.0.0.1/openid', apiKey: 'KEY', apiUrl: 'http://127.0.0.1' },
-      ownerSteamIds: [aSteamId(1), aSteamId(2), aSteamId(3)],
-      moderatorSteamIds: [aSteamId(4)],
-      arePenaltiesPublic: true,
-      appealUrl: 'https://forum.example.org/appeals',
-      appeals: undefined,
-      securityContact: 'mailto:security@play.example',
-      tokensFor: 'admins',
-      redisUrl: 'rediss://:pass@redis.example:6380',
-      trustedProxies: ['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1'],
-      rateLimit: { publicPerMinute: 1, protectedPerMinute: 1_000_000_000 },
-      metricsAllow: ['192.168.0.0/16'],
-      webhookAllow: ['10.1.0.0/16', 'fd00::/8'],
-      pollIntervalSeconds: 1,
-      sound: {
-        maxSeconds: 7,
-        maxUploadBytes: 512 * 1024 * 1024,
-        loudnessLufs: -14.5,
-        audience: ['svip', 'admin'],
+    ],
+    [{ DISCORD_API_URL: 'http://127.0.0.1:9999/api' }, { 'discord.apiUrl': 'http://127.0.0.1:9999/api' }],
+    [{ DISCORD_CLIENT_ID: '1' }, { 'discord.clientId': '1' }],
+    [{ DISCORD_CLIENT_SECRET: 'secret' }, { 'discord.clientSecret': 'secret' }],
+    [{ TIME_ZONE: 'Europe/Warsaw' }, { timeZone: 'Europe/Warsaw' }],
+    [{ STEAM_OPENID_URL: 'http://127.0.0.1/openid' }, { 'steam.openIdUrl': 'http://127.0.0.1/openid' }],
+    [{ STEAM_API_KEY: 'KEY' }, { 'steam.apiKey': 'KEY' }],
+    [{ STEAM_API_URL: 'http://127.0.0.1' }, { 'steam.apiUrl': 'http://127.0.0.1' }],
+    [{ MODERATOR_STEAMIDS: aSteamId(4) }, { moderatorSteamIds: [aSteamId(4)] }],
+    [
+      { OWNER_STEAMIDS: `${aSteamId(1)}, STEAM_0:0:19867137, [U:1:39734275]` },
+      { ownerSteamIds: [aSteamId(1), aSteamId(2), aSteamId(3)] },
+    ],
+    [{ PUBLIC_PENALTIES: '1' }, { arePenaltiesPublic: true }],
+    [{ APPEAL_URL: 'https://forum.example.org/a' }, { appealUrl: 'https://forum.example.org/a' }],
+    [{ SECURITY_CONTACT: 'mailto:a@play.example' }, { securityContact: 'mailto:a@play.example' }],
+    [{ TOKENS_FOR: 'admins' }, { tokensFor: 'admins' }],
+    [{ REDIS_URL: 'rediss://:pass@redis.example:6380' }, { redisUrl: 'rediss://:pass@redis.example:6380' }],
+    [
+      { TRUSTED_PROXIES: '10.0.0.0/8, 127.0.0.1, fd00::/8, ::1' },
+      { trustedProxies: ['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1'] },
+    ],
+    [{ RATE_LIMIT_PUBLIC: '1' }, { 'rateLimit.publicPerMinute': 1 }],
+    [{ RATE_LIMIT_PROTECTED: '1000000000' }, { 'rateLimit.protectedPerMinute': 1_000_000_000 }],
+    [{ METRICS_ALLOW: '192.168.0.0/16' }, { metricsAllow: ['192.168.0.0/16'] }],
+    [{ WEBHOOK_ALLOW: '10.1.0.0/16, fd00::/8' }, { webhookAllow: ['10.1.0.0/16', 'fd00::/8'] }],
+    [{ POLL_INTERVAL_SECONDS: '1' }, { pollIntervalSeconds: 1 }],
+    [{ SOUND_MAX_SECONDS: '7' }, { 'sound.maxSeconds': 7 }],
+    [{ SOUND_MAX_UPLOAD_MB: '512' }, { 'sound.maxUploadBytes': 512 * 1024 * 1024 }],
+    [{ SOUND_LOUDNESS_LUFS: '-14.5' }, { 'sound.loudnessLufs': -14.5 }],
+    [{ SOUND_FOR: 'svip, admin,svip' }, { 'sound.audience': ['svip', 'admin'] }],
+    [{ FFMPEG_PATH: '/usr/bin/ffmpeg' }, { ffmpegPath: '/usr/bin/ffmpeg' }],
+    [{ SIMPLEADMIN_URL: 'sqlite:/srv/x.db' }, { 'sources.simpleadmin.url': 'sqlite:/srv/x.db' }],
+    [{ SIMPLEADMIN_SOURCE: 'community-2' }, { 'sources.simpleadmin.source': 'community-2' }],
+    [{ SIMPLEADMIN_TIMEZONE: 'Europe/Warsaw' }, { 'sources.simpleadmin.timezone': 'Europe/Warsaw' }],
+    [{ SIMPLEADMIN_INTERVAL_SECONDS: '5' }, { 'sources.simpleadmin.intervalSeconds': 5 }],
+    [
+      { SIMPLEADMIN_PANEL_URL: ' bans = https://panel.example/bans?id={id} ; mutes=https://panel.example/;' },
+      {
+        'sources.simpleadmin.panel': [
+          { table: 'sa_bans', address: 'https://panel.example/bans?id={id}' },
+          { table: 'sa_mutes', address: 'https://panel.example/' },
+        ],
       },
-      ffmpegPath: '/usr/bin/ffmpeg',
-      sources: {
-        simpleadmin: {
-          url: 'sqlite:/srv/cs2/simpleadmin.db',
-          source: 'community-2',
-          timezone: 'Europe/Warsaw',
-          intervalSeconds: 5,
-          flags: [
-            { flag: 'is_admin', permissions: ['@css/ban', '#css/admin'] },
-            { flag: 'has_svip', permissions: ['@css/vip'] },
-          ],
-          panel: [
-            { table: 'sa_bans', address: 'https://panel.example.org/bans?id={id}' },
-            { table: 'sa_mutes', address: 'https://panel.example.org/' },
-          ],
-        },
-        sourcebans: {
-          url: 'mysql://reader:secret@db/bans',
-          source: 'old-bans',
-          prefix: 'web_',
-          intervalSeconds: 30,
-          flags: undefined,
-          panel: [
-            { table: 'bans', address: 'http://bans.example.org/{steamid64}?x=1;2' },
-            { table: 'comms', address: 'http://bans.example.org/{steamid64}?x=1;2' },
-          ],
-        },
-        iks: {
-          url: 'mariadb://reader@db/iks',
-          source: 'iks-2',
-          intervalSeconds: 86_400,
-          flags: undefined,
-          panel: [],
-        },
+    ],
+    [
+      { SIMPLEADMIN_FLAGS: ' is_admin = @css/ban, #css/admin ;has_svip=@css/vip; ' },
+      {
+        'sources.simpleadmin.flags': [
+          { flag: 'is_admin', permissions: ['@css/ban', '#css/admin'] },
+          { flag: 'has_svip', permissions: ['@css/vip'] },
+        ],
       },
-      vipcore: {
-        url: 'mysql://reader@db/vip',
-        flags: [{ flag: 'is_serviceplus', permissions: ['PREMIUM'] }],
+    ],
+    [{ SOURCEBANS_URL: 'mysql://a:secret@db/b' }, { 'sources.sourcebans.url': 'mysql://a:secret@db/b' }],
+    [{ SOURCEBANS_SOURCE: 'old-bans' }, { 'sources.sourcebans.source': 'old-bans' }],
+    [{ SOURCEBANS_PREFIX: 'web_' }, { 'sources.sourcebans.prefix': 'web_' }],
+    [{ SOURCEBANS_INTERVAL_SECONDS: '30' }, { 'sources.sourcebans.intervalSeconds': 30 }],
+    [
+      { SOURCEBANS_PANEL_URL: 'http://bans.example.org/{steamid64}?x=1;2' },
+      {
+        'sources.sourcebans.panel': [
+          { table: 'bans', address: 'http://bans.example.org/{steamid64}?x=1;2' },
+          { table: 'comms', address: 'http://bans.example.org/{steamid64}?x=1;2' },
+        ],
       },
-      sessionSecret: 'x'.repeat(32),
-      roles: ['api', 'poller'],
-      drainSeconds: 10,
-      logLevel: 'debug',
-      misspelled: [],
-    });
-  });
+    ],
+    [{ IKS_URL: 'mariadb://reader@db/iks' }, { 'sources.iks.url': 'mariadb://reader@db/iks' }],
+    [{ IKS_SOURCE: 'iks-2' }, { 'sources.iks.source': 'iks-2' }],
+    [{ IKS_INTERVAL_SECONDS: '86400' }, { 'sources.iks.intervalSeconds': 86_400 }],
+    [{ VIPCORE_URL: 'mysql://reader@db/vip' }, { 'vipcore.url': 'mysql://reader@db/vip' }],
+    [
+      { VIPCORE_FLAGS: 'is_serviceplus=PREMIUM' },
+      { 'vipcore.flags': [{ flag: 'is_serviceplus', permissions: ['PREMIUM'] }] },
+    ],
+    [{ SESSION_SECRET: 'x'.repeat(32) }, { sessionSecret: 'x'.repeat(32) }],
+    [{ ROLES: 'api, poller' }, { roles: ['api', 'poller'] }],
+    [{ DRAIN_SECONDS: '10' }, { drainSeconds: 10 }],
+    [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+  ];
 
-  test('the public address follows the port', () => {
-    expect(parseConfig({ PORT: '8080' })).toMatchObject({
-      publicUrl: 'http://localhost:8080',
-      isPublicUrlSet: false,
+  for (const [settings, changes] of rows) {
+    test(`${Object.keys(settings).join(', ')} sets only ${Object.keys(changes).join(', ')}`, () => {
+      const expected = structuredClone(parseConfig({}));
+      for (const [path, value] of Object.entries(changes)) {
+        const names = path.split('.');
+        const part = names.slice(0, -1).reduce((whole, name) => Reflect.get(whole, name), expected);
+        Reflect.set(part, names.at(-1) ?? '', value);
+      }
+      expect(parseConfig(settings)).toEqual(expected);
     });
-  });
+  }
 
   test('the public address is an origin as browsers send it, however it is written', () => {
     for (const [written, origin] of [

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { and, eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
 import { auditLog, erasedPeople, staffNotes, steamBans, users } from '../../../src/db/schema/accounts.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
@@ -16,6 +17,8 @@ import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
 import { openWholeService } from '../../support/service/whole-service.ts';
 import { waitFor } from '../../support/wait.ts';
+
+const { data, notices, signIn } = PAGE_TEXTS.en;
 
 const { db, connection, service, folder, signInAs, cli } = await openWholeService();
 const dataDir = join(folder.path, 'data');
@@ -320,12 +323,10 @@ describe('own data', () => {
     await insertEverything();
     const { token } = await aToken(db, player.number, { now: new Date() });
     const browser = await signInAs(player.number);
-    expect((await browser.get('/account')).text).toContain('Delete your account?');
+    expect((await browser.get('/account')).text).toContain(data.removeTitle);
     const done = await browser.follow(await browser.post('/account/delete'));
-    expect(done.text).toContain(
-      'Your account has been deleted, with its tokens, sessions, Discord link and sound. Your penalties stay.',
-    );
-    expect(done.text).toContain('Sign in through Steam');
+    expect(done.text).toContain(notices['account-deleted']);
+    expect(done.text).toContain(signIn.button);
     const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
     await waitFor(isRefused);
     const left = (await traces()).map((trace) => trace.replace(/^\d+ rows of (\w+):.*/, '$1'));
