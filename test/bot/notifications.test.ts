@@ -182,7 +182,9 @@ test('the own data of a linked person has them, and erasure removes them', async
 
 test('a forged button and an unknown server are refused', async () => {
   const person = anActor();
-  expect(await run(person, 'on', { server: 'nuke', players: 3 })).toContain('**nuke**');
+  expect(await run(person, 'on', { server: 'nuke', players: 3 })).toContain(
+    BOT_TEXTS.en.refusals.serverNotFound('nuke'),
+  );
   await run(person, 'on', wanted(3));
   await setPlayers(3);
   await waitFor(() => sentTo(person).length === 1);

@@ -185,7 +185,7 @@ test('a failure of ours is a page with an error ID, and its cause only in the lo
   const page = await browser.post('/account/roundsound/delete');
   expect(page.status).toBe(500);
   expect(page.text).not.toContain('secret detail');
-  const requestId = /Request ID: ([\w-]+)/.exec(page.text)?.[1] ?? 'none';
+  const requestId = new RegExp(en.errors.requestId('([\\w-]+)')).exec(page.text)?.[1] ?? 'none';
   expect(page.headers.get('x-request-id') ?? requestId).toBe(requestId);
   expect(broken.log).toContainEqual(
     expect.objectContaining({ level: 'error', fields: expect.objectContaining({ requestId }) }),
@@ -209,7 +209,7 @@ test('a 429 costs less than what it refuses: it is small, and neither compressed
 test('sign-in attempts and forms have a limit', async () => {
   const page = await openBrowser(startSite({ limits: { attempts: spent } }).origin).get('/account/sign-in');
   expect([page.status, page.headers.get('retry-after')]).toEqual([429, '17']);
-  expect(page.text).toContain('try again in 17 seconds');
+  expect(page.text).toContain(en.errors['too-many-requests'](17));
   expect(page.text).toContain(`<h1 id="error">${PAGE_TEXTS.en.errors.titles.tooMany}</h1>`);
 
   const browser = openBrowser(startSite({ limits: { forms: spent } }).origin);

@@ -47,6 +47,9 @@ async function run(actor: Actor, command: string, options: Record<string, Option
   return `${title}\n${description}`;
 }
 
+/** As messages mention it. */
+const stopCommand = () => `</feed stop:${fake.commandId('feed')}>`;
+
 describe('/feed start', () => {
   test('stores the settings, the language of the guild, and the newest event as the start', async () => {
     const manager = aManager({ guildLocale: 'pl' });
@@ -55,7 +58,7 @@ describe('/feed start', () => {
       types: 'Mute,  BAN,ban',
       server: ' mirage ',
     });
-    expect(said).toContain('This channel now gets updates on penalties');
+    expect(said).toContain(en.feed.started({ subject: 'penalties', stop: stopCommand() }));
     expect(await rowsIn(manager)).toEqual([
       {
         id: expect.any(Number),
@@ -80,9 +83,8 @@ describe('/feed start', () => {
 
   test('takes servers with a number of players and a role', async () => {
     const manager = aManager({ locale: 'pl' });
-    const stop = `</feed stop:${fake.commandId('feed')}>`;
     expect(await run(manager, 'start', { what: 'servers', players: 10, role: { role } })).toContain(
-      pl.feed.started({ subject: 'servers', stop }),
+      pl.feed.started({ subject: 'servers', stop: stopCommand() }),
     );
     expect(await rowsIn(manager)).toMatchObject([
       { subject: 'servers', locale: 'en-US', playersAtLeast: 10, roleId: role.id, serverId: null },
@@ -237,7 +239,7 @@ describe('/feed test', () => {
     const posted = fake.messagesIn(manager.channelId).filter(({ interaction_metadata: it }) => !it);
     expect(posted).toMatchObject([
       {
-        content: expect.stringContaining(`${words.example} ⛔ ${words.examplePlayer} · ban`),
+        content: expect.stringContaining(`${words.example} ⛔ ${words.examplePlayer} · `),
         embeds: [{ description: expect.stringContaining(words.exampleReason) }],
         components: [],
       },
@@ -348,7 +350,9 @@ test('/feed start needs the permission for threads when used in a thread', async
     ...thread,
     appPermissions: String(ViewChannel | SendMessagesInThreads | EmbedLinks),
   });
-  expect(await run(able, 'start', { what: 'penalties' })).toContain('Done');
+  expect(await run(able, 'start', { what: 'penalties' })).toContain(
+    en.feed.started({ subject: 'penalties', stop: stopCommand() }),
+  );
 });
 
 describe('/feed stop', () => {
@@ -361,10 +365,10 @@ describe('/feed stop', () => {
     expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
       en.feed.manageGuildRequired,
     );
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain('no longer gets updates on penalties');
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.stopped('penalties'));
     expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
     expect(await rowsIn(there)).toHaveLength(2);
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain('This channel has no penalty feed.');
+    expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.noSuchFeed('penalties'));
   });
 });
 
@@ -411,5 +415,6 @@ test('Manage Server counts only in the guild of DISCORD_GUILD_ID', async () => {
   const refused = await other.fake.command('feed start', { what: 'penalties' }, stranger);
   expect(refused.message?.embeds[0]?.description).toContain(en.feed.manageGuildRequired);
   const taken = await other.fake.command('feed start', { what: 'penalties' }, { ...stranger, guildId: home });
-  expect(taken.message?.embeds[0]?.description).toContain('This channel now gets updates');
+  expect(taken.message?.embeds[0]?.description).not.toContain(en.feed.manageGuildRequired);
+  expect(await other.db.select().from(discordFeeds)).toHaveLength(1);
 });

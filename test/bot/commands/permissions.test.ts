@@ -49,7 +49,9 @@ describe('a member without permissions', () => {
     );
     expect(texts.size).toBe(1);
     expect(exchanges.every(({ message }) => isEphemeral(message))).toBe(true);
-    expect([...texts][0]).toContain('Only moderators can check other people.');
+    expect([...texts][0]).toContain(
+      en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+    );
   });
 
   test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {

@@ -112,7 +112,9 @@ describe.each(COMMANDS)('/%s player:', (command) => {
       texts.add(JSON.stringify(message?.embeds));
     }
     expect(texts.size).toBe(1);
-    expect([...texts][0]).toContain('Only moderators can check other people.');
+    expect([...texts][0]).toContain(
+      en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+    );
     const own = await fake.command(command, { player: aSteamId(9) }, member);
     expect(JSON.stringify(own.message?.embeds)).toContain('Curious');
   });

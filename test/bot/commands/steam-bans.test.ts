@@ -31,7 +31,9 @@ async function linesOf(locale: string): Promise<{ record: string | undefined; lo
   const lookup = await fake.command('lookup', { steamid: aSteamId(2) }, actor);
   return {
     record: record.message?.embeds[0]?.description?.split('\n').at(-1),
-    lookup: lookup.message?.embeds[0]?.fields?.find(({ name }) => name.includes('Steam'))?.value,
+    lookup: lookup.message?.embeds[0]?.fields?.find(
+      ({ name }) => name === en.steamBans.title || name === pl.steamBans.title,
+    )?.value,
   };
 }
 

@@ -71,7 +71,9 @@ test.each([
     expect(await db.select().from(discordFeeds)).toMatchObject([{ pausedAt: expect.any(Date) }]);
     expect((await listAuditEntries(db))[0]).toMatchObject({ action: 'feed.paused', actor: 'service' });
     const list = messageOf(await fake.command('feed list', {}, feed.manager));
-    expect(list.embeds[0]?.description).toMatch(/⏸️ paused <t:\d+:R>/);
+    expect(list.embeds[0]?.description).toMatch(
+      new RegExp(BOT_TEXTS.en.feed.pausedSince('<t:\\d+:R>', start)),
+    );
 
     await changePenalty(db, followed, { status: 'UNBANNED' });
     await harness.bot.wakeFeeds();

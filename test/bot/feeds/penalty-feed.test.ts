@@ -182,11 +182,13 @@ describe('a message is edited', () => {
       titleOfBan(gone, 'REMOVED'),
       titleOfBan(deleted, 'REMOVED'),
     ]);
+    const { types, inForce, durationInWords, statusOf } = en.record;
+    const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
     expect(feed.messages().map(({ content }) => content)).toEqual([
-      '⛔ Rzeźnik · banned for 1 hour',
-      '🟢 Rzeźnik · ban lifted',
-      '⚪ Rzeźnik · ban expired',
-      '🗑️ Rzeźnik · ban removed',
+      `⛔ Rzeźnik · ${lower(inForce.ban.during(durationInWords(60)))}`,
+      `🟢 Rzeźnik · ${lower(types.ban)} ${statusOf('ban', 'UNBANNED')}`,
+      `⚪ Rzeźnik · ${lower(types.ban)} ${statusOf('ban', 'EXPIRED')}`,
+      `🗑️ Rzeźnik · ${lower(types.ban)} ${statusOf('ban', 'REMOVED')}`,
       '',
     ]);
     const [first, second] = feed.messages();

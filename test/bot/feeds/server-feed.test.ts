@@ -61,7 +61,7 @@ describe('a feed of servers', () => {
       {
         content: down('Mirage'),
         allowedMentions: { parse: [] },
-        embeds: [{ description: expect.stringMatching(/^Last seen <t:/) }],
+        embeds: [{ description: expect.stringMatching(new RegExp(`^${en.feed.lastSeen('<t:\\d+:R>')}`)) }],
       },
     ]);
     await pollAs(id, 5, 5);

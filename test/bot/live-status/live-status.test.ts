@@ -269,7 +269,7 @@ describe('a live status message', () => {
     await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
     const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
     await db.execute(sql`alter table live_status_messages drop constraint refused`);
-    expect(exchange.message?.embeds[0]?.description).toContain('Something went wrong');
+    expect(exchange.message?.embeds[0]?.description).toMatch(new RegExp(en.refusals.failed('[0-9a-f]{8}')));
     expect(fake.messagesIn('910000000000000078').filter(({ type }) => type === 0)).toEqual([]);
   });
 

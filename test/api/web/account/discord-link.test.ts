@@ -185,7 +185,7 @@ describe('linking Discord', () => {
     const linked = (await visitor.get('/account')).text;
     expect(linked).toContain('by-cli');
     expect(linked).not.toContain(en.discord.notSetUp);
-    expect(linked).toContain('Only the operator of this site can link you again.');
+    expect(linked).toContain(en.discord.unlinkLead('by-cli', false));
   });
 });
 

@@ -112,7 +112,7 @@ describe('creating a token', () => {
     const page = await browser.post('/account/tokens', form);
     expect(page.status).toBe(400);
     const shown = /<form[^>]*class="create create-token">.*?<\/form>/s.exec(page.text)?.[0] ?? '';
-    expect(shown).toMatch(/role="alert">.*Tick at least one thing that the token may read\./s);
+    expect(shown).toMatch(new RegExp(`role="alert">.*${en.errors['token-scopes']}`, 's'));
     expect(shown).toContain('value="Stats &quot;1&quot;"');
     expect(shown).toContain('<option value="7" selected="">');
     expect(shown).not.toContain('checked');
@@ -204,12 +204,12 @@ describe('revoking a token', () => {
 
     const page = await browser.post(`/account/tokens/${id}/revoke`);
     expect([page.status, page.location]).toEqual([303, '/account#tokens']);
-    expect((await browser.follow(page)).text).toContain('Token revoked');
+    expect((await browser.follow(page)).text).toContain(en.notices['token-revoked']);
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
     expect((await browser.get('/account')).text).not.toContain('Old');
 
     const again = await browser.post(`/account/tokens/${id}/revoke`);
-    expect((await browser.follow(again)).text).toContain('Token revoked');
+    expect((await browser.follow(again)).text).toContain(en.notices['token-revoked']);
     const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'token.revoked'));
     expect(entries.filter(({ details }) => details.tokenId === id)).toHaveLength(1);
   });

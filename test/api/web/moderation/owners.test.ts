@@ -24,7 +24,7 @@ const saveOwners = (ownerSteamIds: SteamId64[]) =>
 describe('an owner', () => {
   test('grants and revokes flags; only changes are in the audit log', async () => {
     const page = await saveFlags(owner, 2, { hasSvip: 'on', isServiceplus: 'on' });
-    expect((await owner.follow(page)).text).toContain('Flags saved');
+    expect((await owner.follow(page)).text).toContain(en.notices['flags-saved']);
     expect(await userOf(2)).toMatchObject({
       isAdmin: false,
       isOwner: false,

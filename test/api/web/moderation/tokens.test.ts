@@ -22,12 +22,12 @@ describe('an admin', () => {
     });
     const user = `/account/moderation/users/${aSteamId(1)}`;
     const { text } = await admin.get(user);
-    expect(text).toContain('Programs that use “Leaked”');
+    expect(text).toContain(en.tokens.revokeLead('Leaked', token.slice(-4)));
     expect(text).toContain(`action="${user}/tokens/${id}/revoke"`);
     const page = await admin.post(`${user}/tokens/${id}/revoke`);
     expect([page.status, page.location]).toEqual([303, `${user}#tokens`]);
     const after = await admin.follow(page);
-    expect(after.text).toContain('Token revoked');
+    expect(after.text).toContain(en.notices['token-revoked']);
     expect(after.text).toContain('state-revoked');
     expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
 

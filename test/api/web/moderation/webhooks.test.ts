@@ -146,7 +146,7 @@ describe('the page of webhooks', () => {
     expect(await lastEntry()).toMatchObject({ action: 'webhook.enabled', actorUserId: adminId });
     const retryAt = new Date(Date.now() + 60_000);
     await db.update(webhooks).set({ failures: 3, retryAt }).where(eq(webhooks.id, webhook.id));
-    expect((await admin.get(LIST)).text).toContain('3 failed attempts');
+    expect((await admin.get(LIST)).text).toContain(en.webhooks.states.failing(3));
     expect((await admin.get(path)).text).toContain(en.webhooks.retry);
   });
 

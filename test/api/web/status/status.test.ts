@@ -72,8 +72,9 @@ describe('with servers', () => {
       days: 0,
     });
     await db.update(servers).set({ position: 1 }).where(eq(servers.slug, 'odd'));
+    const online = en.status.summary(3, 4, 13);
     await waitFor(async () =>
-      /3 of 4 servers online.*id="server-full".*id="server-odd"/s.test((await visitor.get('/')).text),
+      new RegExp(`${online}.*id="server-full".*id="server-odd"`, 's').test((await visitor.get('/')).text),
     );
   });
 
@@ -310,7 +311,7 @@ describe('as many requests for pages a minute as the public API allows', async (
     expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const pause = Number(refused.headers.get('retry-after'));
     expect(pause).toBeWithin(1, 61);
-    expect(refused.text).toContain(`try again in ${pause} second`);
+    expect(refused.text).toContain(en.errors['too-many-requests'](pause));
     const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(refused.text) ?? [];
     expect((await browser.get(styles)).status).toBe(200);
     // The API and the banners have separate limits.
