@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
@@ -57,7 +57,8 @@ describeInChromium('on every page in Chromium', () => {
     await steam.stop();
   });
 
-  async function openWindows(): Promise<Page[]> {
+  /** A narrow and a wide window. */
+  async function openWindows() {
     const looks = [
       { width: 320, colorScheme: 'light' },
       { width: 1280, colorScheme: 'dark' },
@@ -69,20 +70,22 @@ describeInChromium('on every page in Chromium', () => {
           colorScheme,
           reducedMotion: 'reduce',
         });
-        return context.newPage();
+        const window = await context.newPage();
+        let html = '';
+        await window.route('**', (route) => {
+          const { pathname } = new URL(route.request().url());
+          if (pathname === '/shown')
+            return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
+          return pathname.endsWith('.css') ? route.continue() : route.abort();
+        });
+        /** Shows a page as it was sent, with its styles, and without pictures and scripts, which load later. */
+        const show = async (text: string) => {
+          html = text;
+          await window.goto(`${site.origin}/shown`);
+        };
+        return { window, width, show };
       }),
     );
-  }
-
-  /** Shows a page as it was sent, with its styles, and without pictures and scripts, which load later. */
-  async function show(window: Page, html: string): Promise<void> {
-    await window.route('**', (route) => {
-      const { pathname } = new URL(route.request().url());
-      if (pathname === '/shown')
-        return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
-      return pathname.endsWith('.css') ? route.continue() : route.abort();
-    });
-    await window.goto(`${site.origin}/shown`);
   }
 
   describe.each(['en', 'pl'])('in %s', (language) => {
@@ -94,13 +97,12 @@ describeInChromium('on every page in Chromium', () => {
         // No action has a name of somebody's choice.
         await db.delete(auditLog).where(eq(auditLog.action, text));
         const pages = await openEveryPage(db, text, { language });
-        for (const window of await openWindows()) {
+        for (const { window, width, show } of await openWindows()) {
           for (const { name, page } of pages) {
-            await show(window, page.text);
+            await show(page.text);
             await window.evaluate(
               "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
             );
-            const { width } = window.viewportSize() ?? {};
             await savePicture(window, `${name}-${language}-${width}-${text.slice(0, 1)}`, { fullPage: true });
             expect({
               name,
@@ -119,9 +121,9 @@ describeInChromium('on every page in Chromium', () => {
       const { db } = await createTestDatabase({ max: 3 });
       await seedEveryPage(db, ORDINARY);
       const pages = await openEveryPage(db, ORDINARY, { language });
-      for (const window of await openWindows()) {
+      for (const { window, show } of await openWindows()) {
         for (const { name, page } of pages) {
-          await show(window, page.text);
+          await show(page.text);
           expect([name, await listBarriers(window)]).toEqual([name, []]);
         }
         await window.context().close();
@@ -131,8 +133,8 @@ describeInChromium('on every page in Chromium', () => {
 
   test('nothing spills where the site itself has a long name', async () => {
     const { text } = await openBrowser(site.origin).get('/account');
-    for (const window of await openWindows()) {
-      await show(window, text);
+    for (const { window, show } of await openWindows()) {
+      await show(text);
       expect([await measureSpill(window), await window.evaluate(LIST_SPILLS)]).toEqual([0, []]);
       await window.context().close();
     }
