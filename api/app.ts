@@ -103,7 +103,7 @@ export function createHealthApi({ log, health: deps }: Pick<ApiDeps, 'log' | 'he
   return createApp(createErrorMapper(log)).use(health(deps)).compile();
 }
 
-/** An app without routes whose errors are JSON; other methods than those of a path are 405. */
+/** An app without routes. Its errors are JSON; a method that a path does not have is 405. */
 export function createApp(toErrorResponse: ErrorMapper) {
   const app = new Elysia({
     // By default Elysia assumes a host name of at least four characters; a container may be called `api`.

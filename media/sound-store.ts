@@ -231,7 +231,7 @@ function openPublished({ published, orphans }: Folders, move: (from: string, to:
     /** Whether a file is published. @throws when the disk fails: a file that cannot be read now is not lost. */
     has: async (file: Published): Promise<boolean> => (await statIfFound(pathOf(file))) !== undefined,
     /**
-     * Reads and hashes each version of a file once while it is cached, and looks every time whether it was replaced.
+     * Reads and hashes each version of a file once while it is cached, and checks every time whether it was replaced.
      * @returns undefined when there is no regular file of this name.
      */
     open: async (fileName: string): Promise<SoundFile | undefined> => {

@@ -16,7 +16,7 @@ type Snapshot = {
 };
 
 /**
- * The tables of the schema after so many migrations, in an order in which none references a later one.
+ * The tables of the schema after that many migrations, in an order in which none references a later one.
  * @param migrations all by default.
  */
 export async function loadTables(migrations = MIGRATION_HASHES.length): Promise<string[]> {

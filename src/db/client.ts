@@ -168,7 +168,7 @@ export function isDatabaseOutage(error: unknown): boolean {
 export function outageCodeOf(error: unknown): string | undefined {
   for (const cause of errorCauses(error)) {
     const code = errorCode(cause);
-    // Of a Unix socket they are outages, of any other file they are not.
+    // For a Unix socket these are outages, for any other file they are not.
     const isOfFile = code === 'ENOENT' || code === 'EACCES';
     if (isOfFile && !('syscall' in cause && cause.syscall === 'connect')) continue;
     if (OUTAGE_CODES.has(code) || code.startsWith('08') || CERTIFICATE_CODE.test(code)) return code;

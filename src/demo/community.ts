@@ -143,7 +143,7 @@ function createUsers(now: Date): (typeof users.$inferInsert)[] {
   });
 }
 
-/** Texts of players, and what staff did then. */
+/** What players wrote, and what staff did then. */
 const APPEALS: { text: string; response?: { action: StaffAction; text: string } }[] = [
   { text: 'I was lagging, not cheating. There is a demo of the round on my profile.' },
   {

@@ -14,7 +14,7 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number];
 export const STAFF_ACTIONS = ['asked', 'accepted', 'denied'] as const satisfies readonly MessageKind[];
 export type StaffAction = (typeof STAFF_ACTIONS)[number];
 
-/** What a player is told on Discord, if they wish. */
+/** News of which a player gets a direct message on Discord, if they want it. */
 export const APPEAL_NEWS = ['asked', 'accepted', 'denied', 'closed'] as const;
 export type AppealNews = (typeof APPEAL_NEWS)[number];
 

@@ -34,7 +34,7 @@ function listTypesFor<To extends Destination>(destination: To): TypesFor<To>[] {
 export const PENALTY_EVENT_TYPES = listTypesFor('changes');
 export type PenaltyEventType = (typeof PENALTY_EVENT_TYPES)[number];
 
-/** Whether it is the type of a change of a penalty. */
+/** Whether events of this type are changes of penalties. */
 export function isPenaltyEvent(type: StoredEventType): type is PenaltyEventType {
   return PENALTY_EVENT_TYPES.some((each) => each === type);
 }

@@ -35,7 +35,7 @@ export function startSummary(source: string, isDryRun: boolean) {
     unchanged: 0,
     /** Penalties that the source no longer has: marked and kept. */
     gone: 0,
-    /** Penalties that the source suddenly no longer has, with many others: they stay as they were. */
+    /** How many penalties would be removed, but are held back because they are suddenly many. */
     held: 0,
     /** Rows that were set aside, and how many of them are outdated. */
     setAside: 0,

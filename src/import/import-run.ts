@@ -49,9 +49,9 @@ export type ImportOptions = ImportListener & {
   waits?: boolean;
   /** The source is the same one as before, at a new address. */
   replacesSource?: boolean;
-  /** Removes what the source no longer has, however much that is. */
+  /** Whether penalties that the source no longer has are removed, however many they are. */
   acceptsRemovals?: boolean;
-  /** Chooses the tables of which nothing is removed: all, if the losses of any are sudden, unless they are accepted. */
+  /** Chooses the tables of which nothing is removed; by default all, if the losses of any are sudden and not accepted. */
   holdLosses?: HoldLosses;
   /** Ends the import; written pages stay. */
   signal?: AbortSignal;
@@ -111,7 +111,7 @@ export async function runImport(
     await claimSource(deps.db, source, { isDryRun, replaces: replacesSource });
     const summary = startSummary(name, isDryRun);
     summary.lostErasures = await countLostTombstones(deps.db);
-    // A database numbers its rows, so that a new row may get the id of a deleted one.
+    // The source assigns the ids, so that a new row may have the id of a deleted one.
     const replaced = source.kind === 'ndjson' ? 'updated' : 'waits';
     await importAll({ ...deps, source, holdLosses, replaced, isDryRun, session, summary, listener, signal });
     if (isDryRun) return summary;

@@ -10,7 +10,7 @@ export type ServerList = LiveQuery<readonly ServerStatus[]> & {
   findById: (id: number) => ServerStatus | undefined;
   /** What messages and pages show of a server now. */
   toView: (status: ServerStatus) => ServerView;
-  /** What they show of all servers now, in their order: those that are online first, then by position, then by name. */
+  /** What they show of all servers now: online ones first, then by position, then by name. */
   listViews: () => ServerView[];
 };
 

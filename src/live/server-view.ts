@@ -51,7 +51,7 @@ export function toServerView({ server, snapshot: latest }: ServerStatus, checked
   };
 }
 
-/** The order of pages and messages: servers that are online first, then by position; equal ones stay as they are. */
+/** The order of pages and messages: online servers first, then by position; ties keep their order. */
 export function compareServerViews(a: ServerView, b: ServerView): number {
   return Number(b.isOnline) - Number(a.isOnline) || a.position - b.position;
 }

@@ -48,7 +48,7 @@ type Writing = { text: string; userId: number; now: Date };
 
 /**
  * Opens an appeal of the acting user against one of their penalties.
- * @param tx a transaction that has locked nothing about people yet; so are those of the functions below.
+ * @param tx a transaction that has locked nothing about people yet, as in the functions below.
  * @param options.againDays as in {@link whyNoAppeal}.
  * @returns the id.
  * @throws {WrongLength} · {NotFound} when the penalty is not theirs · {AppealRefused} · {Blocked}

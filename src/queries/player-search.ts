@@ -69,7 +69,7 @@ export async function searchPlayers(
   return players.filter(({ name, matchedName }) => name !== '' && matchedName !== '');
 }
 
-/** The same about players who are known by their SteamIDs, in that order; their name is empty where none is known. */
+/** The same for players with these SteamIDs, in that order; the name is empty where none is known. */
 export async function listPlayers(
   db: Reads,
   ids: readonly SteamId64[],

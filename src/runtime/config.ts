@@ -307,7 +307,7 @@ function tryParseOrigin(text: string): string | undefined {
   return url && isWeb && !/[?#@]/.test(text) && url.pathname === '/' ? url.origin : undefined;
 }
 
-/** A colour, also without its `#`, with which a comment begins in a file `.env`. */
+/** A colour, with or without its `#`, which begins a comment in a file `.env`. */
 function tryParseColour(text: string): string | undefined {
   const [, digits] = /^#?([0-9a-f]{6})$/i.exec(text) ?? [];
   return digits && `#${digits}`;

@@ -96,10 +96,10 @@ export function parsePostgresAddress(address: string, setting: string): Postgres
 
 /** https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS */
 const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation'];
-/** The names of sessions, their timeouts and their settings are the service's own. */
+/** Ignored: the service chooses names, timeouts and settings of sessions itself. */
 const OURS =
   /^((fallback_)?application_name|\w+_timeout|options|search_path|client_encoding|timezone|datestyle)$/i;
-/** What other clients need. */
+/** Ignored: for other clients. */
 const OF_OTHERS =
   /^(schema|connection_limit|pgbouncer|channel_binding|keepalives(_\w+)?|target_session_attrs|gssencmode)$/;
 const CHOICES: Record<string, readonly string[]> = {

@@ -33,7 +33,7 @@ function readLines(path: string): string[] {
   }
 }
 
-/** How Bun reads a value otherwise than it looks, if `actual` is what it then reads. */
+/** Why Bun reads a value otherwise than it looks, if the result is `actual`. */
 function findRule(text: string, variables: Variables, actual: string | undefined): string | undefined {
   const quoted = QUOTED.exec(text)?.[2];
   const value = quoted ?? text.replace(/#.*/, '').trimEnd();

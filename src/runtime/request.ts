@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** On whose behalf statements are asked for, and until when. */
+/** On whose behalf statements run, and until when. */
 export type Request = {
   /** The owner of the token, the user of the session, else the address. */
   owner: string;
-  /** By `performance.now()`: no statement begins later, and none is waited for. */
+  /** The deadline, by `performance.now()`: no statement begins after it, and none is waited for. */
   deadlineMs: number;
   isInTransaction?: boolean;
 };
@@ -28,7 +28,7 @@ export function currentRequest(): Request {
   return requests.getStore() ?? { owner: '', deadlineMs: performance.now() + REQUEST_LIMIT_MS };
 }
 
-/** Begins the limit anew, after a wait for something else than the database: an upload, Steam, Discord. */
+/** Restarts the limit after a wait for something other than the database: an upload, Steam, Discord. */
 export function restartDeadline(): void {
   const request = requests.getStore();
   if (request) request.deadlineMs = performance.now() + REQUEST_LIMIT_MS;

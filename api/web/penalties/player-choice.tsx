@@ -37,7 +37,7 @@ export type NamedPlayer = Pick<NamedPeople, 'isUnresolved'> & {
 
 /**
  * Finds the player that the public search means: by SteamID, profile address or part of a name in penalties, since
- * nicknames of accounts are not public. Custom profile addresses are not searched for: only Steam's Web API resolves them,
+ * nicknames of accounts are not public. Custom profile addresses are not resolved: only Steam's Web API can do that,
  * and its daily calls are limited.
  */
 export async function findPublicPlayer(db: Db, text: string, now: Date): Promise<NamedPlayer> {

@@ -157,7 +157,7 @@ export function createPool(
   };
 }
 
-/** Opens the four connections for requests to one server. Prepared statements have two of them, and wait for no others. */
+/** Opens the four connections for requests to one server. Two of them are for prepared statements only. */
 export function openRequestPool(url: string, statementTimeoutMs: number): Pool {
   // A parallel plan for one owner would take the processors from everybody.
   const options = { max: 2, statementTimeoutMs, settings: 'set max_parallel_workers_per_gather = 0' };

@@ -117,7 +117,7 @@ export const discordNotifications = pgTable(
       .notNull()
       .references(() => servers.id, { onDelete: 'cascade' }),
     playersAtLeast: smallint('players_at_least').notNull(),
-    /** Of the person, when they asked for it. */
+    /** The person's language when they asked for it. */
     locale: text('locale').notNull(),
     /** The server has had fewer players since the last message. */
     isArmed: boolean('is_armed').notNull(),

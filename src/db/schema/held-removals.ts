@@ -14,7 +14,7 @@ export const heldRemovals = pgTable(
     removals: integer('removals').notNull(),
     /** When a full read held them back for the first time; each one since did the same. */
     since: instant('since').notNull(),
-    /** The next full read carries out what it finds. */
+    /** Accepted by an operator: the next full read carries out what it finds. */
     isAccepted: boolean('is_accepted').notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.system, table.kind, table.subject] })],

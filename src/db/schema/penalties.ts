@@ -153,7 +153,7 @@ export const penaltyTallies = pgTable(
   ],
 );
 
-/** The fields of an event of another subject than penalties, as JSON. */
+/** The data of an event about another subject than penalties, as JSON. */
 export type EventData = Readonly<Record<string, unknown>>;
 
 export const penaltyEventType = pgEnum('penalty_event_type', STORED_EVENT_TYPES);

@@ -34,7 +34,7 @@ const COLUMNS = {
   shown: SHOWN,
 };
 
-/** The first appeal that was opened after a feed's cursor, and the event that said so. */
+/** The first appeal that was opened after a feed's cursor, and its event. */
 export async function findNextAppeal(
   db: Db,
   feed: DiscordFeed,

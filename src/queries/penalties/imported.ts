@@ -314,7 +314,7 @@ export async function markGonePenalties(
   return goneCount;
 }
 
-/** The share of autovacuum, which acts only after a minute. */
+/** The share at which autovacuum would do it, but only after a minute. */
 const ANALYZED_SHARE = 0.1;
 
 /**

@@ -50,7 +50,7 @@ export async function erasePerson(db: Db, steamId64: SteamId64, options: Erasure
   return runStep((tx) => eraseAccount(tx, steamId64, { ...options, penalties }));
 }
 
-/** Runs a step of an erasure with a statement timeout. */
+/** Runs a step of an erasure with the statement timeout of erasures. */
 function limitStatements<T>(step: (tx: Db) => Promise<T>): (tx: Db) => Promise<T> {
   return async (tx) => {
     await tx.execute(sql`select set_config('statement_timeout', ${`${STATEMENT_LIMIT_MS}`}, true)`);
@@ -102,8 +102,8 @@ async function eraseAccount(
 }
 
 /**
- * Anonymises a player in the events of other subjects than penalties, which name people by their SteamID alone, and by their
- * penalty. The rows stay, since cursors may point at them.
+ * Anonymises a player in events about other subjects than penalties, which name people only by SteamID and penalty. The
+ * rows stay, since cursors may point at them.
  */
 async function anonymiseOtherEvents(tx: Db, steamId64: SteamId64): Promise<void> {
   const text = sql`${penaltyEvents.data}::text`;

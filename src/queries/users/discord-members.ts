@@ -193,7 +193,7 @@ export async function saveMember(db: Db, member: ReadMember, now: Date): Promise
       .returning({ dueAt: discordMembers.dueAt });
     const among = losesFlags ? [steamId64] : [];
     await saveFlagRound(tx, 'discord', { grants: grantsOf(steamId64, flags), among, now });
-    // The trigger takes these flags for a change by others.
+    // The trigger cannot tell these flags from a change by others, and has made them due at once.
     if (row) await tx.update(discordMembers).set(row).where(isMember);
     return true;
   });
