@@ -74,7 +74,7 @@ async function takeAccount(context: BrowserContext): Promise<void> {
 
 /** As whoever {@link takeAccount} signed in. */
 async function takePenalties(context: BrowserContext): Promise<void> {
-  const page = await openPage(context, { width: 900, height: 900 });
+  const page = await openPage(context, { width: 1100, height: 850 });
   await page.goto(`${site}/account/moderation/penalties`);
   await page.waitForLoadState('networkidle');
   await take(page, 'penalties');
