@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -38,23 +38,41 @@ const buttons = ({ text }: Page) =>
   ]);
 
 describe('while the database hangs', () => {
-  afterEach(async () => {
+  const openAll = (by: Browser, paths: readonly string[]) => Promise.all(paths.map((path) => by.get(path)));
+  const OF_SERVERS = [
+    ['/', en.server.unavailable],
+    ['/servers/one', en.server.unavailable],
+    ['/connect/one', 'Only Mirage'],
+  ] as const;
+  let hung: { pages: Page[]; ofServers: Page[]; status: Page; form: Page; returned: Page };
+  beforeAll(async () => {
+    const pole = openBrowser(service.origin, { language: 'pl' });
+    const visitor = openBrowser(service.origin);
+    const atSteam = await visitor.follow(await visitor.get('/account/sign-in'));
+    proxy.freeze();
+    // All at once, since each waits for its deadline.
+    const [own, polish, ofServers, status, form, returned] = await Promise.all([
+      openAll(browser, ['/account', '/account/moderation?q=a%26b']),
+      pole.get('/account/moderation', session()),
+      openAll(
+        openBrowser(service.origin),
+        OF_SERVERS.map(([path]) => path),
+      ),
+      browser.get('/'),
+      browser.post('/account/tokens', { name: 'x' }),
+      visitor.follow(atSteam),
+    ]);
+    hung = { pages: [...own, polish], ofServers, status, form, returned };
     proxy.restore();
     await waitFor(async () => (await browser.get('/account')).status === 200);
   });
 
-  test('a page is 503, and leads back to itself', async () => {
-    proxy.freeze();
-    const asked = await Promise.all([
-      browser.get('/account'),
-      browser.get('/account/moderation?q=a%26b'),
-      openBrowser(service.origin, { language: 'pl' }).get('/account/moderation', session()),
-    ]);
-    for (const page of asked) {
+  test('a page is 503, and leads back to itself', () => {
+    for (const page of hung.pages) {
       expect([page.url, page.status]).toEqual([page.url, 503]);
       expect(page.headers.get('retry-after')).toBe('30');
     }
-    expect(asked.map(buttons)).toEqual([
+    expect(hung.pages.map(buttons)).toEqual([
       [
         ['/account', en.errors.retry],
         ['/account', en.errors.home],
@@ -70,38 +88,25 @@ describe('while the database hangs', () => {
     ]);
   });
 
-  test('pages about servers are shown from memory, to those who are signed in as well', async () => {
-    proxy.freeze();
-    const visitor = openBrowser(service.origin);
-    const places = [
-      ['/', en.server.unavailable],
-      ['/servers/one', en.server.unavailable],
-      ['/connect/one', 'Only Mirage'],
-    ] as const;
-    for (const [path, words] of places) {
-      const page = await visitor.get(path);
-      const shown = ['Only Mirage', words].every((text) => page.text.includes(text));
-      expect([path, page.status, shown]).toEqual([path, 200, true]);
+  test('pages about servers are shown from memory, to those who are signed in as well', () => {
+    for (const [index, [path, words]] of OF_SERVERS.entries()) {
+      const page = hung.ofServers[index];
+      const shown = ['Only Mirage', words].every((text) => page?.text.includes(text));
+      expect([path, page?.status, shown]).toEqual([path, 200, true]);
     }
-    const page = await browser.get('/');
-    expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
-    expect(page.text).toContain('Only Mirage');
+    const { status, headers, text } = hung.status;
+    expect([status, headers.get('cache-control')]).toEqual([200, 'private, no-cache']);
+    expect(text).toContain('Only Mirage');
   });
 
-  test('a form is 503, and is not offered again as a page', async () => {
-    proxy.freeze();
-    const page = await browser.post('/account/tokens', { name: 'x' });
-    expect(page.status).toBe(503);
-    expect(buttons(page)).toEqual([['/account', en.errors.home]]);
+  test('a form is 503, and is not offered again as a page', () => {
+    expect(hung.form.status).toBe(503);
+    expect(buttons(hung.form)).toEqual([['/account', en.errors.home]]);
   });
 
-  test('a sign-in is 503, and starts again', async () => {
-    const visitor = openBrowser(service.origin);
-    const atSteam = await visitor.follow(await visitor.get('/account/sign-in'));
-    proxy.freeze();
-    const page = await visitor.follow(atSteam);
-    expect(page.status).toBe(503);
-    expect(buttons(page)).toEqual([
+  test('a sign-in is 503, and starts again', () => {
+    expect(hung.returned.status).toBe(503);
+    expect(buttons(hung.returned)).toEqual([
       ['/account/sign-in', en.errors.retry],
       ['/account', en.errors.home],
     ]);
