@@ -112,7 +112,7 @@ export const showAppeal: Show = async ({ db, site, panels }, visit, { id }) => {
   const panelUrl = penalty && findPanelUrl(panels, penalty);
   const title = t.against(appeal.penaltyId);
   return (
-    <Frame site={site} visit={visit} tab="appeals" title={title}>
+    <Frame site={site} visit={visit} cards={['appeal']} tab="appeals" title={title}>
       <Card id="appeal" title={title} icon="shield" aside={stateOf(appeal, visit)} notice={visit.notice}>
         <Facts
           class="facts facts-inline"

@@ -258,7 +258,7 @@ export const showPenalty: Show = async ({ db, site, panels, appeals }, visit, { 
     serverName: server && shownNameOf(server),
   });
   return (
-    <Frame site={site} visit={visit} tab="penalties" title={title}>
+    <Frame site={site} visit={visit} cards={['notes']} tab="penalties" title={title}>
       <Card id="penalty" title={title} icon="shield">
         <p class="lead">
           <PenaltyStatusText penalty={penalty} visit={visit} />

@@ -229,7 +229,8 @@ describe('the staff', () => {
   test('asks and decides, and the player sees it', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
-    expect((await decide(moderator, id, 'asked', 'Which round?')).status).toBe(303);
+    const asked = await moderator.follow(await decide(moderator, id, 'asked', 'Which round?'));
+    expect(textOf(asked.text).split(notices['appeal-sent'])).toHaveLength(2);
     await decide(moderator, id, 'accepted', 'You are right.');
     const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
     expect(page).toContain('You are right.');
@@ -453,8 +454,10 @@ describe('staff notes on a penalty', () => {
     await moderator.get(path);
     const text =
       'Demo: https://example.org/demo?round=7. <b>not</b> https://user:pw@evil.example http://plain.example';
-    expect((await moderator.post(`${path}/notes`, { text })).location).toBe(`${path}#notes`);
-    const page = (await moderator.get(path)).text;
+    const added = await moderator.post(`${path}/notes`, { text });
+    expect(added.location).toBe(`${path}#notes`);
+    const page = (await moderator.follow(added)).text;
+    expect(textOf(page).split(notices['note-added'])).toHaveLength(2);
     expect(page).toContain(
       '<a href="https://example.org/demo?round=7" rel="nofollow noopener noreferrer">https://example.org/demo?round=7</a>.',
     );
