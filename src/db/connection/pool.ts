@@ -45,7 +45,7 @@ type Task = {
   timer?: ReturnType<typeof setTimeout>;
 };
 
-/** Beyond this, callers are refused at once. */
+/** Beyond this, an owner is refused at once. */
 const MAX_WAITING = 1000;
 /** Longer than the time limit on a request's statements, within which a live server responds. */
 const SILENT_MS = 3700;
@@ -141,9 +141,10 @@ export function createPool(
       return result;
     };
     const task: Task = { name, owner, start, startedMs: 0 };
-    queues.getOrInsertComputed(owner, () => new Set()).add(task);
+    const queue = queues.getOrInsertComputed(owner, () => new Set());
+    queue.add(task);
     const leftMs = deadlineMs - performance.now();
-    if (countWaiting() > MAX_WAITING || leftMs <= 0) refuse();
+    if (queue.size > MAX_WAITING || leftMs <= 0) refuse();
     else if (leftMs < Number.POSITIVE_INFINITY) task.timer = setTimeout(refuse, leftMs);
     startNext();
     return promise;

@@ -182,6 +182,28 @@ describe('a pool', () => {
     await pool.close(1);
   });
 
+  test('a pool refuses at once what an owner asks beyond a thousand that wait, and nobody else', async () => {
+    const pool = createPool(url, { max: 1 });
+    const submit = (owner: string) =>
+      pool.submit(
+        {
+          name: 'select',
+          isPrepared: false,
+          run: (connection) => connection`select pg_advisory_xact_lock_shared(${LOCK})`,
+        },
+        { owner, deadlineMs: Number.POSITIVE_INFINITY },
+      );
+    let others: Promise<unknown>[] = [];
+    await whileLocked(async () => {
+      others = [...Array.from({ length: 1001 }, () => submit('a')), submit('b')];
+      await waitFor(async () => (await countWaiting()) === 1);
+      expect(await troubleOf(submit('a'))).toBe('busy');
+      expect(pool.load()).toEqual({ inUse: 1, waiting: 1001, max: 1 });
+    });
+    await Promise.all(others);
+    await pool.close(1);
+  });
+
   test('a pool sends nothing later that was refused while its connection opened', async () => {
     const pool = createPool(proxy.url, { max: 1 });
     await admin`create sequence sent`;
