@@ -128,6 +128,11 @@ export function requireTool(name: string): string {
   return path;
 }
 
+/** @throws {NotMeasured} elsewhere: processor time and memory are read from /proc. */
+export function requireLinux(): void {
+  if (process.platform !== 'linux') throw new NotMeasured('processes are read from /proc, which is Linux');
+}
+
 /** Describes the machine that the figures were measured on, without names of hosts or folders. */
 export function describeMachine(): string {
   const [first] = cpus();

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm';
-import { openDatabase } from '../../../src/db/database.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
-import { type Bench, type BenchOptions, formatMs, limitFigure, NotMeasured, type Row } from '../bench.ts';
+import { type Bench, type BenchOptions, formatMs, limitFigure, type Row, requireLinux } from '../bench.ts';
 import { readFamilyProcessorMs } from '../support/child.ts';
-import { withDatasetService } from '../support/dataset-service.ts';
+import { open } from '../support/database-time.ts';
+import { startDatasetService } from '../support/dataset-service.ts';
 
 const REQUESTS = 100;
 const SLUG = 'anonymous';
@@ -29,25 +29,20 @@ const REQUEST_KINDS: { path: (number: number) => string; perMinute: number }[] =
 export const anonymous: Bench = {
   name: 'anonymous',
   title: 'the dearest request of one address without a token, at its limit for a minute',
-  run: (options) => {
-    if (process.platform !== 'linux')
-      throw new NotMeasured('processor time is read from /proc, which is Linux');
-    return withDatasetService(
-      options,
-      async ({ child, databaseUrl, postmaster }) => {
-        const { db, close } = openDatabase(databaseUrl, { max: 1 });
-        await db.delete(servers).where(eq(servers.slug, SLUG));
-        await insertServerWithHistory(db, { now: new Date(), slug: SLUG, name: 'Anonymous', days: 364 });
-        try {
-          await waitFor(`${child.origin}/servers/${SLUG}`);
-          return await measureKinds(child.origin, [child.pid, postmaster], options);
-        } finally {
-          await db.delete(servers).where(eq(servers.slug, SLUG));
-          await close();
-        }
-      },
-      { PUBLIC_PENALTIES: '1' },
-    );
+  run: async (options) => {
+    requireLinux();
+    await using service = await startDatasetService(options, { PUBLIC_PENALTIES: '1' });
+    const { child, databaseUrl, postmaster } = service;
+    await using database = open(databaseUrl);
+    const removeServer = () => database.db.delete(servers).where(eq(servers.slug, SLUG));
+    await removeServer();
+    await insertServerWithHistory(database.db, { now: new Date(), slug: SLUG, name: 'Anonymous', days: 364 });
+    try {
+      await waitFor(`${child.origin}/servers/${SLUG}`);
+      return await measureKinds(child.origin, [child.pid, postmaster], options);
+    } finally {
+      await removeServer();
+    }
   },
 };
 

@@ -4,6 +4,7 @@ import { createWebhook, removeWebhook } from '../../../src/queries/webhooks/webh
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
 import { pathOf, startChild } from '../support/child.ts';
+import { open } from '../support/database-time.ts';
 import { createOwnerToken, fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
@@ -30,35 +31,30 @@ export const events: Bench = {
     await fillDatabase(postgres.url);
     const tokensFile = join(postgres.folder, 'tokens.json');
     await Bun.write(tokensFile, JSON.stringify(await createTokens(postgres.url)));
-    const service = await startChild(START_COMMAND, {
+    await using service = await startChild(START_COMMAND, {
       ...serviceEnv(postgres.url, postgres.folder),
       ROLES: 'api,sync',
       WEBHOOK_ALLOW: '127.0.0.1',
     });
     const { port } = new URL(service.origin);
     const rounds: Round[] = [];
-    try {
-      for (let round = 1; round <= ROUNDS; round++) {
-        say(`round ${round} of ${ROUNDS}`);
-        const streams = await openStreams(port, tokensFile);
-        const endpoints = await openWebhooks(postgres.url);
-        await writePenalties(postgres.url);
-        rounds.push({ streams: await streams.finish(), webhooks: await endpoints.finish() });
-      }
-    } finally {
-      await service.stop();
+    for (let round = 1; round <= ROUNDS; round++) {
+      say(`round ${round} of ${ROUNDS}`);
+      const streams = await openStreams(port, tokensFile);
+      const endpoints = await openWebhooks(postgres.url);
+      await writePenalties(postgres.url);
+      rounds.push({ streams: await streams.finish(), webhooks: await endpoints.finish() });
     }
     return toRows(rounds);
   },
 };
 
 async function createTokens(url: string): Promise<string[]> {
-  const { db, close } = openDatabase(url);
+  await using database = open(url);
   const tokens: string[] = [];
   for (let number = 0; number < STREAMS / STREAMS_AN_OWNER; number++) {
-    tokens.push(await createOwnerToken(db, 10_000 + number));
+    tokens.push(await createOwnerToken(database.db, 10_000 + number));
   }
-  await close();
   return tokens;
 }
 
@@ -79,7 +75,7 @@ async function openWebhooks(url: string) {
       const figures = (await (await fetch(endpoint.origin)).json()) as Received;
       for (const id of ids) await removeWebhook(db, id, { actor: 'operator' });
       await close();
-      await endpoint.stop();
+      await endpoint[Symbol.asyncDispose]();
       return figures;
     },
   };

@@ -1,6 +1,6 @@
 import { type Bench, compare, limitFigure, percentile, type Row } from '../bench.ts';
 import { type Child, readResidentMb } from '../support/child.ts';
-import { type TokenHeaders, withDatasetService } from '../support/dataset-service.ts';
+import { startDatasetService, type TokenHeaders } from '../support/dataset-service.ts';
 
 const FEWEST_PER_SECOND = 50_000;
 const MAX_GROWTH_MB = 20;
@@ -13,18 +13,19 @@ type Watch = { heldMb: number[]; waitsMs: number[] };
 export const exportBench: Bench = {
   name: 'export',
   title: 'all penalties over HTTP, while other clients request a list',
-  run: (options) =>
-    withDatasetService(options, async ({ child, headers }) => {
-      options.say('without an export');
-      const quiet = await watchOthers(child, headers, () => Bun.sleep(QUIET_MS));
-      options.say('an export');
-      let rows = 0;
-      const startedAt = performance.now();
-      const busy = await watchOthers(child, headers, async () => {
-        rows = await readExport(child, headers);
-      });
-      return toRows({ rows, seconds: (performance.now() - startedAt) / 1000, quiet, busy });
-    }),
+  run: async (options) => {
+    await using service = await startDatasetService(options);
+    const { child, headers } = service;
+    options.say('without an export');
+    const quiet = await watchOthers(child, headers, () => Bun.sleep(QUIET_MS));
+    options.say('an export');
+    let rows = 0;
+    const startedAt = performance.now();
+    const busy = await watchOthers(child, headers, async () => {
+      rows = await readExport(child, headers);
+    });
+    return toRows({ rows, seconds: (performance.now() - startedAt) / 1000, quiet, busy });
+  },
 };
 
 /** Asks for a page of penalties fifty times a second while work goes on. */
@@ -60,17 +61,9 @@ async function readExport(child: Child, { Authorization }: TokenHeaders): Promis
   return end.count;
 }
 
-function toRows({
-  rows,
-  seconds,
-  quiet,
-  busy,
-}: {
-  rows: number;
-  seconds: number;
-  quiet: Watch;
-  busy: Watch;
-}): Row[] {
+type Figures = { rows: number; seconds: number; quiet: Watch; busy: Watch };
+
+function toRows({ rows, seconds, quiet, busy }: Figures): Row[] {
   const perSecond = rows / seconds;
   const early = Math.ceil(busy.heldMb.length / 10);
   const earlyMb = Math.max(...busy.heldMb.slice(0, early));

@@ -1,11 +1,10 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { type Bench, compare, limitFigure, median, percentile, type Row, requireTool } from '../bench.ts';
-import { withDatasetService } from '../support/dataset-service.ts';
+import { open } from '../support/database-time.ts';
+import { startDatasetService } from '../support/dataset-service.ts';
 import { createOwnerToken } from '../support/service.ts';
+import { createTemporaryFolder } from '../support/temporary-postgres.ts';
 
 const QUIET_MS = 20_000;
 const BUSY_MS = 60_000;
@@ -24,39 +23,25 @@ export const fairness: Bench = {
   title: `one owner keeps ${IN_FLIGHT} of the dearest lists in flight for a minute, compared with nobody`,
   run: async (options) => {
     requireTool('wrk');
-    const storage = await mkdtemp(join(tmpdir(), 'community-api-bench-fairness-'));
-    const env = { STORAGE_DIR: storage, PUBLIC_PENALTIES: '1' };
-    try {
-      return await withDatasetService(
-        options,
-        async ({ child, headers, databaseUrl }) => {
-          await mkdir(join(storage, 'roundsound'), { recursive: true });
-          await Bun.write(join(storage, 'roundsound', `${aSteamId(1)}.mp3`), new Uint8Array(SOUND_BYTES));
-          const { db, close } = openDatabase(databaseUrl, { max: 1 });
-          const other = { Authorization: `Bearer ${await createOwnerToken(db, 901)}` };
-          await close();
-          const watchFor = (ms: number) => watchOthers(child.origin, other, ms);
-          options.say('nobody else');
-          await watchFor(QUIET_MS / 4);
-          const quiet = await watchFor(QUIET_MS);
-          options.say(`${IN_FLIGHT} lists in flight`);
-          const address = child.origin + DEAREST_LIST;
-          const load = ['-t1', `-c${IN_FLIGHT}`, `-d${BUSY_MS / 1000 + 2}s`, '--timeout', '10s'];
-          const wrk = Bun.spawn(
-            [requireTool('wrk'), ...load, '-H', `Authorization: ${headers.Authorization}`, address],
-            {
-              stdout: 'pipe',
-            },
-          );
-          const busy = await watchFor(BUSY_MS);
-          const asked = await new Response(wrk.stdout).text();
-          return toRows({ quiet, busy, asked, log: child.log() });
-        },
-        env,
-      );
-    } finally {
-      await rm(storage, { recursive: true, force: true });
-    }
+    await using storage = await createTemporaryFolder('fairness');
+    await Bun.write(join(storage.path, 'roundsound', `${aSteamId(1)}.mp3`), new Uint8Array(SOUND_BYTES));
+    const env = { STORAGE_DIR: storage.path, PUBLIC_PENALTIES: '1' };
+    await using service = await startDatasetService(options, env);
+    const { child, headers, databaseUrl } = service;
+    await using database = open(databaseUrl);
+    const other = { Authorization: `Bearer ${await createOwnerToken(database.db, 901)}` };
+    const watchFor = (ms: number) => watchOthers(child.origin, other, ms);
+    options.say('nobody else');
+    await watchFor(QUIET_MS / 4);
+    const quiet = await watchFor(QUIET_MS);
+    options.say(`${IN_FLIGHT} lists in flight`);
+    const load = ['-t1', `-c${IN_FLIGHT}`, `-d${BUSY_MS / 1000 + 2}s`, '--timeout', '10s'];
+    const token = ['-H', `Authorization: ${headers.Authorization}`];
+    const wrk = Bun.spawn([requireTool('wrk'), ...load, ...token, child.origin + DEAREST_LIST], {
+      stdout: 'pipe',
+    });
+    const busy = await watchFor(BUSY_MS);
+    return toRows({ quiet, busy, asked: await new Response(wrk.stdout).text(), log: child.log() });
   },
 };
 
@@ -84,17 +69,10 @@ async function watchOthers(origin: string, headers: Record<string, string>, ms: 
   return watch;
 }
 
-function toRows({
-  quiet,
-  busy,
-  asked,
-  log,
-}: {
-  quiet: Watch;
-  busy: Watch;
-  asked: string;
-  log: string;
-}): Row[] {
+/** `asked` is what wrk printed. */
+type Figures = { quiet: Watch; busy: Watch; asked: string; log: string };
+
+function toRows({ quiet, busy, asked, log }: Figures): Row[] {
   const figures = (what: string) => {
     const [calm, loaded] = [quiet, busy].map(({ waitsMs }) => waitsMs.get(what) ?? []);
     return { calm: calm ?? [], loaded: loaded ?? [] };

@@ -1,4 +1,3 @@
-import { openDatabase } from '../../../src/db/database.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { createHistoryReader, HISTORY_HOURS } from '../../../src/live/server-history.ts';
 import { downsampleHistory } from '../../../src/queries/servers/samples.ts';
@@ -17,44 +16,40 @@ export const history: Bench = {
   run: async ({ say }) => {
     await using postgres = await startTemporaryPostgres('history');
     await migrateDatabase(postgres.url);
-    const database = openDatabase(postgres.url, { max: 1 });
-    try {
-      const now = new Date();
-      say(`a year of ${SERVERS} servers`);
-      const ids: number[] = [];
-      for (let number = 0; number < SERVERS; number++) {
-        ids.push((await insertServerWithHistory(database.db, { now, days: 364 })).id);
-      }
-      await downsampleHistory(database.db);
-      await database.connection`vacuum analyze`;
-      const { db, readCpuMs } = await watch(database);
-      const readFor = async (hours: (typeof HISTORY_HOURS)[number], call: number) => {
-        // A new reader has an empty cache.
-        const read = createHistoryReader(db, { now: () => now, clockMs: () => 0 });
-        const before = readCpuMs();
-        await read(ids[call % ids.length] ?? 0, hours);
-        return readCpuMs() - before;
-      };
-      const rows = [];
-      for (const hours of HISTORY_HOURS) {
-        const calls: number[] = [];
-        for (let call = 0; call < CALLS; call++) calls.push(await readFor(hours, call));
-        rows.push({ hours, medianMs: median(calls), p99Ms: percentile(calls, 0.99) });
-      }
-      const day = rows[0]?.medianMs ?? Number.NaN;
-      return rows.map(({ hours, medianMs, p99Ms }) =>
-        limitFigure(
-          `${hours} hours: database time, p99`,
-          {
-            value: p99Ms,
-            floor: `median ${medianMs.toFixed(2)} ms`,
-            ratio: `${(medianMs / day).toFixed(1)}× of a day`,
-          },
-          { atMost: 20 },
-        ),
-      );
-    } finally {
-      await database.close();
+    await using database = await watch(postgres.url);
+    const now = new Date();
+    say(`a year of ${SERVERS} servers`);
+    const ids: number[] = [];
+    for (let number = 0; number < SERVERS; number++) {
+      ids.push((await insertServerWithHistory(database.db, { now, days: 364 })).id);
     }
+    await downsampleHistory(database.db);
+    await database.connection`vacuum analyze`;
+    const { db, readCpuMs } = database;
+    const readFor = async (hours: (typeof HISTORY_HOURS)[number], call: number) => {
+      // A new reader has an empty cache.
+      const read = createHistoryReader(db, { now: () => now, clockMs: () => 0 });
+      const before = readCpuMs();
+      await read(ids[call % ids.length] ?? 0, hours);
+      return readCpuMs() - before;
+    };
+    const rows = [];
+    for (const hours of HISTORY_HOURS) {
+      const calls: number[] = [];
+      for (let call = 0; call < CALLS; call++) calls.push(await readFor(hours, call));
+      rows.push({ hours, medianMs: median(calls), p99Ms: percentile(calls, 0.99) });
+    }
+    const day = rows[0]?.medianMs ?? Number.NaN;
+    return rows.map(({ hours, medianMs, p99Ms }) =>
+      limitFigure(
+        `${hours} hours: database time, p99`,
+        {
+          value: p99Ms,
+          floor: `median ${medianMs.toFixed(2)} ms`,
+          ratio: `${(medianMs / day).toFixed(1)}× of a day`,
+        },
+        { atMost: 20 },
+      ),
+    );
   },
 };

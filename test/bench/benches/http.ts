@@ -19,37 +19,30 @@ export const http: Bench = {
     await using postgres = await startTemporaryPostgres('http');
     using games = await startGameServers(20);
     const { token, player } = await fillDatabase(postgres.url, games.addresses);
-    const children: Child[] = [];
-    const start = async (command: string[], env?: Record<string, string>) => {
-      const child = await startChild(command, env);
-      children.push(child);
-      return child;
-    };
     const startBare = (mode: string, argument: string) =>
-      start([process.execPath, pathOf('test/bench/support/bare-server.ts'), mode, argument]);
-    try {
-      const ours = await start(START_COMMAND, {
-        ...serviceEnv(postgres.url, postgres.folder),
-        ROLES: 'api,poller',
-      });
-      const bare = await startBare('answer', JSON.stringify(await readResponse(ours.origin + SERVERS_PATH)));
-      const byHand = await startBare('penalties', postgres.url);
-      say(`${WARM_UP_REQUESTS} requests`);
-      for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
-        sent += (await runWrk(ours.origin + SERVERS_PATH, { seconds: 2 })).requests;
-      }
-      say('GET /servers');
-      const list = await loadInTurn(ours, bare, SERVERS_PATH);
-      say('GET /penalties');
-      const headers = { Authorization: `Bearer ${token}` };
-      const cold = await loadInTurn(ours, byHand, `/api/v1/penalties?steamid=${player}`, headers);
-      return [
-        ...toRows('GET /servers', list, { name: 'bare Bun.serve', atLeast: 0.75, p99AtMost: 1.5 }),
-        ...toRows('GET /penalties of a player', cold, { name: 'SQL by hand', atLeast: 0.85 }),
-      ];
-    } finally {
-      await Promise.all(children.map((child) => child.stop()));
+      startChild([process.execPath, pathOf('test/bench/support/bare-server.ts'), mode, argument]);
+    await using ours = await startChild(START_COMMAND, {
+      ...serviceEnv(postgres.url, postgres.folder),
+      ROLES: 'api,poller',
+    });
+    await using bare = await startBare(
+      'answer',
+      JSON.stringify(await readResponse(ours.origin + SERVERS_PATH)),
+    );
+    await using byHand = await startBare('penalties', postgres.url);
+    say(`${WARM_UP_REQUESTS} requests`);
+    for (let sent = 0; sent < WARM_UP_REQUESTS; ) {
+      sent += (await runWrk(ours.origin + SERVERS_PATH, { seconds: 2 })).requests;
     }
+    say('GET /servers');
+    const list = await loadInTurn(ours, bare, SERVERS_PATH);
+    say('GET /penalties');
+    const headers = { Authorization: `Bearer ${token}` };
+    const cold = await loadInTurn(ours, byHand, `/api/v1/penalties?steamid=${player}`, headers);
+    return [
+      ...toRows('GET /servers', list, { name: 'bare Bun.serve', atLeast: 0.75, p99AtMost: 1.5 }),
+      ...toRows('GET /penalties of a player', cold, { name: 'SQL by hand', atLeast: 0.85 }),
+    ];
   },
 };
 

@@ -1,10 +1,10 @@
-import { type Database, openDatabase } from '../../../src/db/database.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { loadPlayerRecord } from '../../../src/queries/penalties/player-record.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { findUser } from '../../../src/queries/users/users.ts';
 import { type Bench, compare, median } from '../bench.ts';
-import { DATASET_END, withDatasets } from '../support/penalty-dataset.ts';
+import { type OpenDatabase, open } from '../support/database-time.ts';
+import { DATASET_END, openDatasets } from '../support/penalty-dataset.ts';
 
 const CALLS = 5000;
 
@@ -19,21 +19,17 @@ const USER_BY_HAND = `
 export const lookups: Bench = {
   name: 'lookups',
   title: 'a user and whether they are banned; the record of a player',
-  run: (options) =>
-    withDatasets(options, async ({ large }) => {
-      const database = openDatabase(large, { max: 1 });
-      try {
-        const player = await findPlayer(database);
-        await saveUser(database.db, player, { actor: 'operator' });
-        return await measureLookups(database, player);
-      } finally {
-        await database.close();
-      }
-    }),
+  run: async (options) => {
+    await using datasets = await openDatasets(options);
+    await using database = open(datasets.large);
+    const player = await findPlayer(database);
+    await saveUser(database.db, player, { actor: 'operator' });
+    return await measureLookups(database, player);
+  },
 };
 
 /** One of those with the most penalties. */
-async function findPlayer({ connection }: Database): Promise<SteamId64> {
+async function findPlayer({ connection }: OpenDatabase): Promise<SteamId64> {
   const [row] = await connection<{ player: SteamId64 }[]>`
     select player_steamid::text as player from penalties
     where player_steamid between 76561197960265729 and 76561197960265829
@@ -42,7 +38,7 @@ async function findPlayer({ connection }: Database): Promise<SteamId64> {
   return row.player;
 }
 
-async function measureLookups({ db, connection }: Database, player: SteamId64) {
+async function measureLookups({ db, connection }: OpenDatabase, player: SteamId64) {
   const now = DATASET_END;
   const user = await timeInTurn(
     () => findUser(db, { steamId64: player }, now),

@@ -15,32 +15,24 @@ export const pages: Bench = {
     requireTool('wrk');
     await using postgres = await startTemporaryPostgres('pages');
     const { player } = await fillDatabase(postgres.url);
-    const service = await startChild(START_COMMAND, {
+    await using service = await startChild(START_COMMAND, {
       ...serviceEnv(postgres.url, postgres.folder),
       PUBLIC_PENALTIES: '1',
     });
     const limitsMs = { '/': 3, '/servers/s9': 8, '/penalties': 3, [`/penalties?q=${player}`]: 3 };
-    try {
-      const rows: Row[] = [];
-      for (const [page, atMost] of Object.entries(limitsMs)) {
-        say(page);
-        const before = await readProcessorMs(service.pid);
-        const { requests } = await runWrk(service.origin + page, {
-          seconds: SECONDS,
-          connections: CONNECTIONS,
-          headers: { 'Accept-Encoding': 'gzip' },
-        });
-        rows.push(
-          limitFigure(
-            page,
-            { value: ((await readProcessorMs(service.pid)) - before) / requests },
-            { atMost },
-          ),
-        );
-      }
-      return rows;
-    } finally {
-      await service.stop();
+    const rows: Row[] = [];
+    for (const [page, atMost] of Object.entries(limitsMs)) {
+      say(page);
+      const before = await readProcessorMs(service.pid);
+      const { requests } = await runWrk(service.origin + page, {
+        seconds: SECONDS,
+        connections: CONNECTIONS,
+        headers: { 'Accept-Encoding': 'gzip' },
+      });
+      rows.push(
+        limitFigure(page, { value: ((await readProcessorMs(service.pid)) - before) / requests }, { atMost }),
+      );
     }
+    return rows;
   },
 };

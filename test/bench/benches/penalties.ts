@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../../src/db/client.ts';
-import { openDatabase } from '../../../src/db/database.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import type { PenaltyFilter } from '../../../src/queries/penalties/filter.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { type Bench, compare, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
 import { type Watched, watch } from '../support/database-time.ts';
-import { DATASET_END, withDatasets } from '../support/penalty-dataset.ts';
+import { DATASET_END, openDatasets } from '../support/penalty-dataset.ts';
 
 const PER_PAGE = 50;
 const WHY_STEEP =
@@ -24,26 +23,18 @@ const NOW = new Date(DATASET_END.getTime() + 3_600_000);
 export const penalties: Bench = {
   name: 'penalties',
   title: 'lists with exact total and counts, compared with ten thousand rows',
-  run: (options) =>
-    withDatasets(options, async (datasets) => {
-      const small = openDatabase(datasets.small, { max: 1 });
-      const large = openDatabase(datasets.large, { max: 1 });
-      try {
-        const handles: Handles = {
-          small: await watch(small),
-          large: await watch(large),
-          subjects: { small: await findSubjects(small.db), large: await findSubjects(large.db) },
-        };
-        const rows: Row[] = [];
-        for (const [name, pick] of requests()) {
-          options.say(name);
-          rows.push(...(await measureRequest(name, pick, handles)));
-        }
-        return rows;
-      } finally {
-        await Promise.all([small.close(), large.close()]);
-      }
-    }),
+  run: async (options) => {
+    await using datasets = await openDatasets(options);
+    await using small = await watch(datasets.small);
+    await using large = await watch(datasets.large);
+    const subjects = { small: await findSubjects(small.db), large: await findSubjects(large.db) };
+    const rows: Row[] = [];
+    for (const [name, pick] of requests()) {
+      options.say(name);
+      rows.push(...(await measureRequest(name, pick, { small, large, subjects })));
+    }
+    return rows;
+  },
 };
 
 /** The subjects that a dataset has most and fewest rows of: filters by them are the most expensive and the sparsest. */

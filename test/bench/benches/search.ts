@@ -1,8 +1,7 @@
-import { openDatabase } from '../../../src/db/database.ts';
 import { searchPlayers } from '../../../src/queries/player-search.ts';
 import { type Bench, compare, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
 import { type Watched, watch } from '../support/database-time.ts';
-import { DATASET_END, withDatasets } from '../support/penalty-dataset.ts';
+import { DATASET_END, openDatasets } from '../support/penalty-dataset.ts';
 
 const CALLS = 120;
 const WARM_UP_CALLS = 10;
@@ -19,21 +18,16 @@ const TEXTS = {
 export const search: Bench = {
   name: 'search',
   title: 'players by part of a name, compared with ten thousand rows',
-  run: (options) =>
-    withDatasets(options, async (datasets) => {
-      const small = openDatabase(datasets.small, { max: 1 });
-      const large = openDatabase(datasets.large, { max: 1 });
-      try {
-        const watched = { small: await watch(small), large: await watch(large) };
-        const rows: Row[] = [];
-        for (const [what, text] of Object.entries(TEXTS)) {
-          rows.push(...(await measureText(`${what} (${text})`, text, watched)));
-        }
-        return rows;
-      } finally {
-        await Promise.all([small.close(), large.close()]);
-      }
-    }),
+  run: async (options) => {
+    await using datasets = await openDatasets(options);
+    await using small = await watch(datasets.small);
+    await using large = await watch(datasets.large);
+    const rows: Row[] = [];
+    for (const [what, text] of Object.entries(TEXTS)) {
+      rows.push(...(await measureText(`${what} (${text})`, text, { small, large })));
+    }
+    return rows;
+  },
 };
 
 async function measureText(

@@ -1,14 +1,13 @@
-import { mkdtempSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
 import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
-import { type Bench, NotMeasured, type Row } from '../bench.ts';
+import { type Bench, limitFigure, type Row, requireLinux } from '../bench.ts';
 import { listFamily, readProcessorMs, startChild } from '../support/child.ts';
+import { open } from '../support/database-time.ts';
 import { START_COMMAND, serviceEnv } from '../support/service.ts';
+import { createTemporaryFolder } from '../support/temporary-postgres.ts';
 
 const SERVERS = 10;
 const DAY_SECONDS = 86_400;
@@ -17,9 +16,11 @@ export const small: Bench = {
   name: 'small',
   title: `the whole service on one core: all roles, embedded database, bot connected, ${SERVERS} servers polled`,
   run: async ({ minutes, say }) => {
-    if (process.platform !== 'linux') throw new NotMeasured('processes are read from /proc, which is Linux');
-    const folder = mkdtempSync(join(tmpdir(), 'community-api-small-'));
+    requireLinux();
+    await using stack = new AsyncDisposableStack();
+    const { path: folder } = stack.use(await createTemporaryFolder('small'));
     const discord = await startFakeDiscord();
+    stack.defer(discord.stop);
     const players = Array.from({ length: 12 }, (_, i) => ({
       name: `Gracz ${i}`,
       score: i,
@@ -28,48 +29,50 @@ export const small: Bench = {
     const games = await Promise.all(
       Array.from({ length: SERVERS }, () => startSimulatedGameServer({ game: { players } })),
     );
+    for (const { stop } of games) stack.defer(stop);
     const startedAt = performance.now();
-    const child = await startChild([...oneCore(), ...START_COMMAND], {
-      ...serviceEnv(undefined, folder),
-      ROLES: 'api,bot,poller,media,sync',
-      DISCORD_TOKEN: discord.token,
-      DISCORD_API_URL: discord.apiUrl,
-    });
-    try {
-      await fetch(`${child.origin}/api/v1/servers`);
-      const firstSeconds = (performance.now() - startedAt) / 1000;
-      const { url, postmaster } = await findEmbedded(folder);
-      const { db, close } = openDatabase(url, { max: 1 });
-      for (const { address } of games) await insertServer(db, { address });
-      await close();
-      say(`waits ${minutes} minutes, then measures for as long`);
-      await Bun.sleep(minutes * 60_000);
-      const before = await look(url, [child.pid, postmaster]);
-      await Bun.sleep(minutes * 60_000);
-      const after = await look(url, [child.pid, postmaster]);
-      const online = (await (await fetch(`${child.origin}/api/v1/servers`)).text()).split('"is_online":true');
-      if (online.length !== SERVERS + 1) throw new Error('not every game server is online');
-      if (!discord.gateway.isReady) throw new Error('the bot is not connected');
-      const used = (key: keyof Process) => growth(before.processes, after.processes, key) / (minutes * 60);
-      const memoryMb = [...after.processes.values()].reduce((sum, process) => sum + process.memoryMb, 0);
-      const commits = (after.commits - before.commits) / (minutes * 60);
-      const walMb = ((after.walMb - before.walMb) / (minutes * 60)) * DAY_SECONDS;
-      return [
-        aRow('memory of all processes (PSS)', memoryMb, 160, 'MB'),
-        aRow('processor time', used('processorMs') / 10, 2, '% of a core'),
-        aRow('wake-ups', used('wakeUps'), 40, 'a second'),
-        aRow('commits', commits, 2, 'a second'),
-        aRow('write-ahead log', walMb, 200, 'MB a day'),
-        aRow('start to the first 200, on a new data folder', firstSeconds, 4, 's'),
-      ];
-    } finally {
-      await child.stop();
-      for (const game of games) await game.stop();
-      await discord.stop();
-      await rm(folder, { recursive: true, force: true });
-    }
+    const child = stack.use(
+      await startChild([...oneCore(), ...START_COMMAND], {
+        ...serviceEnv(undefined, folder),
+        ROLES: 'api,bot,poller,media,sync',
+        DISCORD_TOKEN: discord.token,
+        DISCORD_API_URL: discord.apiUrl,
+      }),
+    );
+    await fetch(`${child.origin}/api/v1/servers`);
+    const firstSeconds = (performance.now() - startedAt) / 1000;
+    const { url, postmaster } = await findEmbedded(folder);
+    await addServers(
+      url,
+      games.map(({ address }) => address),
+    );
+    say(`waits ${minutes} minutes, then measures for as long`);
+    await Bun.sleep(minutes * 60_000);
+    const before = await look(url, [child.pid, postmaster]);
+    await Bun.sleep(minutes * 60_000);
+    const after = await look(url, [child.pid, postmaster]);
+    const online = (await (await fetch(`${child.origin}/api/v1/servers`)).text()).split('"is_online":true');
+    if (online.length !== SERVERS + 1) throw new Error('not every game server is online');
+    if (!discord.gateway.isReady) throw new Error('the bot is not connected');
+    const used = (key: keyof Process) => growth(before.processes, after.processes, key) / (minutes * 60);
+    const memoryMb = [...after.processes.values()].reduce((sum, process) => sum + process.memoryMb, 0);
+    const commits = (after.commits - before.commits) / (minutes * 60);
+    const walMb = ((after.walMb - before.walMb) / (minutes * 60)) * DAY_SECONDS;
+    return [
+      aRow('memory of all processes (PSS)', memoryMb, 160, 'MB'),
+      aRow('processor time', used('processorMs') / 10, 2, '% of a core'),
+      aRow('wake-ups', used('wakeUps'), 40, 'a second'),
+      aRow('commits', commits, 2, 'a second'),
+      aRow('write-ahead log', walMb, 200, 'MB a day'),
+      aRow('start to the first 200, on a new data folder', firstSeconds, 4, 's'),
+    ];
   },
 };
+
+async function addServers(url: string, addresses: readonly string[]): Promise<void> {
+  await using database = open(url);
+  for (const address of addresses) await insertServer(database.db, { address });
+}
 
 function oneCore(): string[] {
   return Bun.which('taskset') ? ['taskset', '-c', '0'] : [];
@@ -89,11 +92,10 @@ type Process = { memoryMb: number; processorMs: number; wakeUps: number };
 
 /** The processes, and the counters of the database. */
 async function look(url: string, roots: readonly number[]) {
-  const { connection, close } = openDatabase(url, { max: 1 });
-  const [row] = await connection`
+  await using database = open(url);
+  const [row] = await database.connection`
     select sum(xact_commit)::float as commits, (pg_current_wal_lsn() - '0/0')::float / 1e6 as "walMb"
     from pg_stat_database`;
-  await close();
   const processes = new Map<number, Process>();
   for (const pid of await listFamily(roots)) {
     const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
@@ -113,14 +115,7 @@ function growth(before: Map<number, Process>, after: Map<number, Process>, key: 
   return [...after].reduce((sum, [pid, process]) => sum + process[key] - (before.get(pid)?.[key] ?? 0), 0);
 }
 
-function aRow(what: string, value: number, target: number, unit: string): Row {
-  const digits = value < 10 ? 1 : 0;
-  return {
-    what,
-    ours: `${value.toFixed(digits)} ${unit}`,
-    floor: '–',
-    ratio: '–',
-    target: `≤ ${target} ${unit}`,
-    isReached: value <= target,
-  };
+function aRow(what: string, value: number, atMost: number, unit: string): Row {
+  const format = (figure: number) => `${figure.toFixed(figure < 10 ? 1 : 0)} ${unit}`;
+  return limitFigure(what, { value, format }, { atMost });
 }

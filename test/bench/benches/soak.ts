@@ -6,7 +6,7 @@ import { startLoad } from '../../support/http/steady-load.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
 import { type Browser, openBrowser, signIn } from '../../support/web/browser.ts';
-import { type Bench, compare, NotMeasured } from '../bench.ts';
+import { type Bench, compare, requireLinux } from '../bench.ts';
 import { readResidentMb, startChild } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
@@ -24,15 +24,18 @@ export const soak: Bench = {
   name: 'soak',
   title: 'everything at once: memory after an hour (--minutes 60), compared with the second minute',
   run: async ({ minutes, say }) => {
-    if (process.platform !== 'linux') throw new NotMeasured('memory is read from /proc, which is Linux');
+    requireLinux();
     await using postgres = await startTemporaryPostgres('soak');
     using games = await startGameServers(20);
+    await using stack = new AsyncDisposableStack();
     const discord = await startFakeDiscord({ forgets: true });
+    stack.defer(discord.stop);
     const steam = startSteamOpenIdProvider();
+    stack.defer(steam.stop);
     steam.approvesAtOnce = true;
     const { token, player } = await fillDatabase(postgres.url, games.addresses);
     const port = findFreePort();
-    const service = await startChild(START_COMMAND, {
+    await using service = await startChild(START_COMMAND, {
       ...serviceEnv(postgres.url, postgres.folder),
       PORT: String(port),
       PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -72,8 +75,6 @@ export const soak: Bench = {
     } finally {
       timers.forEach(clearInterval);
       await load.stop();
-      await service.stop();
-      await Promise.all([discord.stop(), steam.stop()]);
     }
   },
 };

@@ -1,13 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A server in a separate process. */
-export type Child = {
+/** A server in a separate process, which ends with the block that uses it. */
+export type Child = AsyncDisposable & {
   origin: string;
   pid: number;
   /** The first 100 kB of its stdout, so far. */
   log: () => string;
-  stop: () => Promise<void>;
 };
 
 /** The path of a file of the repository, from its root. */
@@ -30,7 +29,7 @@ export async function startChild(command: string[], env: Record<string, string> 
     origin: `http://127.0.0.1:${number}`,
     pid: child.pid,
     log,
-    stop: async () => {
+    [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
       await child.exited;
     },

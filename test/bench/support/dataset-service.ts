@@ -1,14 +1,13 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
+import { readFile } from 'node:fs/promises';
 import type { BenchOptions } from '../bench.ts';
 import { type Child, startChild } from './child.ts';
-import { withDatasets } from './penalty-dataset.ts';
+import { open } from './database-time.ts';
+import { openDatasets } from './penalty-dataset.ts';
 import { createOwnerToken, START_COMMAND, serviceEnv } from './service.ts';
+import { createTemporaryFolder } from './temporary-postgres.ts';
 
 export type TokenHeaders = { Authorization: string };
-type DatasetService = {
+type DatasetService = AsyncDisposable & {
   child: Child;
   headers: TokenHeaders;
   databaseUrl: string;
@@ -16,25 +15,27 @@ type DatasetService = {
   postmaster: number;
 };
 
-/** Runs the service on the generated penalties while work goes on. */
-export function withDatasetService<T>(
+/** Starts the service on the generated penalties; it stops at the end of the block that uses it. */
+export async function startDatasetService(
   options: BenchOptions,
-  work: (service: DatasetService) => Promise<T>,
   env: Record<string, string> = {},
-): Promise<T> {
-  return withDatasets(options, async ({ large: databaseUrl }) => {
-    const folder = await mkdtemp(join(tmpdir(), 'community-api-bench-service-'));
-    const { db, connection, close } = openDatabase(databaseUrl);
-    const headers = { Authorization: `Bearer ${await createOwnerToken(db)}` };
-    const [settings] = await connection`select current_setting('data_directory') as folder`;
-    await close();
-    const postmaster = Number.parseInt(await readFile(`${settings?.folder}/postmaster.pid`, 'utf8'), 10);
-    const child = await startChild(START_COMMAND, { ...serviceEnv(databaseUrl, folder), ...env });
-    try {
-      return await work({ child, headers, databaseUrl, postmaster });
-    } finally {
-      await child.stop();
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+): Promise<DatasetService> {
+  await using stack = new AsyncDisposableStack();
+  const { large: databaseUrl } = stack.use(await openDatasets(options));
+  const folder = stack.use(await createTemporaryFolder('service'));
+  await using database = open(databaseUrl);
+  const headers = { Authorization: `Bearer ${await createOwnerToken(database.db)}` };
+  const [settings] = await database.connection`select current_setting('data_directory') as folder`;
+  const postmaster = Number.parseInt(await readFile(`${settings?.folder}/postmaster.pid`, 'utf8'), 10);
+  const child = stack.use(
+    await startChild(START_COMMAND, { ...serviceEnv(databaseUrl, folder.path), ...env }),
+  );
+  const started = stack.move();
+  return {
+    child,
+    headers,
+    databaseUrl,
+    postmaster,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
 }

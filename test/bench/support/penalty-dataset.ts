@@ -23,27 +23,24 @@ const GENERATOR_VERSION = 4;
 type IndexDefinition = { name: string; definition: string };
 
 /** The addresses of two databases: with ten thousand penalties, and with as many as were asked for. */
-export type Datasets = { small: string; large: string };
+export type Datasets = AsyncDisposable & { small: string; large: string };
 
 /**
  * Generates penalties of five years, once; the next run finds them, in a folder under the system's temporary folder.
  * Settings of PostgreSQL are the product's. Five penalties a player, 1 % unknown players, about 20 servers, 200 admins and
- * a busy console.
+ * a busy console. PostgreSQL stops at the end of the block that uses them.
  * @throws {NotMeasured} when the disk has too little room.
  */
-export async function withDatasets<T>(
-  { rows, say }: Pick<BenchOptions, 'rows' | 'say'>,
-  work: (datasets: Datasets) => Promise<T>,
-): Promise<T> {
+export async function openDatasets({ rows, say }: Pick<BenchOptions, 'rows' | 'say'>): Promise<Datasets> {
   const dataDir = datasetFolder();
   await mkdir(dataDir, { recursive: true });
-  const server = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
-  try {
-    const small = await ensureDataset(server.url, SMALL_ROWS, say);
-    return await work({ small, large: await ensureDataset(server.url, rows, say) });
-  } finally {
-    await server.stop();
-  }
+  await using stack = new AsyncDisposableStack();
+  const { url, stop } = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  stack.defer(stop);
+  const small = await ensureDataset(url, SMALL_ROWS, say);
+  const large = await ensureDataset(url, rows, say);
+  const opened = stack.move();
+  return { small, large, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 /** @returns the address of the database with so many penalties. */

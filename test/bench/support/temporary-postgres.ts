@@ -9,14 +9,20 @@ export type TemporaryPostgres = AsyncDisposable & { url: string; folder: string 
 
 /** Starts a PostgreSQL in a new folder; `await using` stops it and removes the folder at the end of its block. */
 export async function startTemporaryPostgres(bench: string): Promise<TemporaryPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), `community-api-bench-${bench}-`));
-  const { url, stop } = await startEmbeddedPostgres({ dataDir: folder, log: pino({ level: 'silent' }) });
+  const folder = await createTemporaryFolder(bench);
+  const { url, stop } = await startEmbeddedPostgres({ dataDir: folder.path, log: pino({ level: 'silent' }) });
   return {
     url,
-    folder,
+    folder: folder.path,
     [Symbol.asyncDispose]: async () => {
       await stop();
-      await rm(folder, { recursive: true, force: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A new folder, which is removed at the end of the block that uses it. */
+export async function createTemporaryFolder(bench: string): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), `community-api-bench-${bench}-`));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
