@@ -31,7 +31,7 @@ describe('the demo’s community', async () => {
       .select({
         recent: sql<number>`count(*) filter (where created_at > ${now.toISOString()}::timestamptz - interval '1 day')::int`,
         old: sql<number>`count(*) filter (where created_at < ${now.toISOString()}::timestamptz - interval '2 years')::int`,
-        soon: sql<number>`count(*) filter (where status = 'ACTIVE' and ends_at < ${now.toISOString()}::timestamptz + interval '30 minutes')::int`,
+        soon: sql<number>`count(*) filter (where status = 'ACTIVE' and ends_at <= ${now.toISOString()}::timestamptz + interval '30 minutes')::int`,
         later: sql<number>`count(*) filter (where created_at > ${now.toISOString()}::timestamptz)::int`,
         unlike: sql<number>`count(*) filter (where (duration_minutes = 0) <> (ends_at is null))::int`,
       })
