@@ -57,7 +57,7 @@ const OUTAGE_MS = 5000;
  * still takes for alive is ended here: it may hold the locks.
  */
 const BEGIN_SESSION = `set idle_session_timeout = '10s';
-  select pg_terminate_backend(pid, 1000) from pg_stat_activity
+  select pg_terminate_backend(pid, 3000) from pg_stat_activity
   where application_name = current_setting('application_name') and usename = current_user and pid <> pg_backend_pid()`;
 /** Without parts it is the heartbeat. A standby would grant the locks too. */
 const TRY_LOCKS = `select part, case when pg_is_in_recovery() then null
