@@ -98,7 +98,7 @@ const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.j
 
 /** What axe finds against WCAG 2.2 A and AA and its own best practices; a rule and the first element each. */
 export async function listBarriers(page: Page): Promise<unknown> {
-  await page.evaluate(AXE);
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(AXE);
   return page.evaluate(`axe.run().then(({ violations, passes }) =>
     (passes.length > 10 ? violations.map(({ id, nodes }) => [id, nodes[0].html]) : 'axe did not run'))`);
 }

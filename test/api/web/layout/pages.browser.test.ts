@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
@@ -37,6 +37,11 @@ const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, label, legend
 /** Ordinary names, by which words are judged, and the widest and longest that are allowed. */
 const [ORDINARY, WIDEST, ORNATE] = ['Żółw Ninja', 'W'.repeat(128), 'ﷺ'.repeat(64)];
 
+const LOOKS = [
+  { width: 320, colorScheme: 'light' },
+  { width: 1280, colorScheme: 'dark' },
+] as const;
+
 const steam = startSteamOpenIdProvider();
 const label = 'w'.repeat(63);
 /** Gives the styles; its own name is as long as may be. */
@@ -57,86 +62,75 @@ describeInChromium('on every page in Chromium', () => {
     await steam.stop();
   });
 
-  /** A narrow and a wide window. */
-  async function openWindows() {
-    const looks = [
-      { width: 320, colorScheme: 'light' },
-      { width: 1280, colorScheme: 'dark' },
-    ] as const;
-    return Promise.all(
-      looks.map(async ({ width, colorScheme }) => {
-        const context = await browser.newContext({
-          viewport: { width, height: 900 },
-          colorScheme,
-          reducedMotion: 'reduce',
-        });
-        const window = await context.newPage();
-        let html = '';
-        await window.route('**', (route) => {
-          const { pathname } = new URL(route.request().url());
-          if (pathname === '/shown')
-            return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
-          return pathname.endsWith('.css') ? route.continue() : route.abort();
-        });
-        /** Shows a page as it was sent, with its styles, and without pictures and scripts, which load later. */
-        const show = async (text: string) => {
-          html = text;
-          await window.goto(`${site.origin}/shown`);
-        };
-        return { window, width, show };
-      }),
-    );
+  /** A window, and what shows a page in it as it was sent, with its styles, without pictures and scripts, which load later. */
+  async function openWindow() {
+    const context = await browser.newContext();
+    const window = await context.newPage();
+    let html = '';
+    await window.route('**', (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (pathname === '/shown')
+        return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
+      return pathname.endsWith('.css') ? route.continue() : route.abort();
+    });
+    const show = async (text: string) => {
+      html = text;
+      await window.goto(`${site.origin}/shown`);
+    };
+    return { window, show, close: () => context.close() };
+  }
+
+  /** Judges the page of a window when it is narrow and light, and when it is wide and dark. */
+  async function inEachLook(window: Page, judge: (width: number) => Promise<void>): Promise<void> {
+    for (const { width, colorScheme } of LOOKS) {
+      await window.setViewportSize({ width, height: 900 });
+      await window.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await judge(width);
+    }
   }
 
   describe.each(['en', 'pl'])('in %s', (language) => {
     test.each([ORDINARY, WIDEST, ORNATE])(
-      'nothing spills and no word breaks, with names like %s',
+      'nothing spills with names like %s; with ordinary ones no word breaks and axe finds nothing',
       async (text) => {
         const { db } = await createTestDatabase({ max: 3 });
         await seedEveryPage(db, text);
         // No action has a name of somebody's choice.
         await db.delete(auditLog).where(eq(auditLog.action, text));
         const pages = await openEveryPage(db, text, { language });
-        for (const { window, width, show } of await openWindows()) {
-          for (const { name, page } of pages) {
-            await show(page.text);
-            await window.evaluate(
-              "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
-            );
+        const { window, show, close } = await openWindow();
+        for (const { name, page } of pages) {
+          await show(page.text);
+          await window.evaluate(
+            "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
+          );
+          await inEachLook(window, async (width) => {
             await savePicture(window, `${name}-${language}-${width}-${text.slice(0, 1)}`, { fullPage: true });
+            const ordinary = text === ORDINARY && {
+              broken: await window.evaluate(LIST_BROKEN_WORDS),
+              barriers: await listBarriers(window),
+            };
             expect({
               name,
               width,
               spill: await measureSpill(window),
               spills: await window.evaluate(LIST_SPILLS),
-              ...(text === ORDINARY && { broken: await window.evaluate(LIST_BROKEN_WORDS) }),
-            }).toEqual({ name, width, spill: 0, spills: [], ...(text === ORDINARY && { broken: [] }) });
-          }
-          await window.context().close();
+              ...ordinary,
+            }).toEqual({ name, width, spill: 0, spills: [], ...(ordinary && { broken: [], barriers: [] }) });
+          });
         }
+        await close();
       },
     );
-
-    test('axe finds nothing', async () => {
-      const { db } = await createTestDatabase({ max: 3 });
-      await seedEveryPage(db, ORDINARY);
-      const pages = await openEveryPage(db, ORDINARY, { language });
-      for (const { window, show } of await openWindows()) {
-        for (const { name, page } of pages) {
-          await show(page.text);
-          expect([name, await listBarriers(window)]).toEqual([name, []]);
-        }
-        await window.context().close();
-      }
-    });
   });
 
   test('nothing spills where the site itself has a long name', async () => {
     const { text } = await openBrowser(site.origin).get('/account');
-    for (const { window, show } of await openWindows()) {
-      await show(text);
+    const { window, show, close } = await openWindow();
+    await show(text);
+    await inEachLook(window, async () => {
       expect([await measureSpill(window), await window.evaluate(LIST_SPILLS)]).toEqual([0, []]);
-      await window.context().close();
-    }
+    });
+    await close();
   });
 });
