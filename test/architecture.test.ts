@@ -240,6 +240,15 @@ test('nothing cancels a statement or reserves a connection, which the driver doe
   expect(users).toEqual([]);
 });
 
+test('only queries write entries of the audit log, so that no caller can forget one', async () => {
+  const strangers: string[] = [];
+  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+    if (file.startsWith('src/queries/')) continue;
+    if (/recordAudit|insert\(auditLog\)/.test(await Bun.file(file).text())) strangers.push(file);
+  }
+  expect(strangers).toEqual([]);
+});
+
 test('only the configuration reads the environment', async () => {
   const readers: string[] = [];
   for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {

@@ -171,6 +171,7 @@ test('the audit log keeps nothing of what a rule refused', async () => {
     expect((await cli('users', 'erase', aSteamId(9999), '--yes')).code).toBe(1);
     const scopes = ['tokens', 'create', '--steamid64', id, '--name', 'x', '--scopes', 'all'];
     expect((await cli(...scopes)).code).toBe(1);
+    expect((await cli('tokens', 'revoke', '999999')).code).toBe(1);
   });
   expect(refused).toEqual([]);
 });
