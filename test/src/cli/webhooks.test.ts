@@ -100,7 +100,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(entries)).not.toMatch(/whsec_|\/hook/);
   });
 
-  test('a webhook with chosen types gets only those', async () => {
+  test('webhooks add takes each of the chosen types once', async () => {
     const added = await json(
       'add',
       '--url',

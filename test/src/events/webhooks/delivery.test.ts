@@ -183,15 +183,6 @@ describe('one endpoint', () => {
     expect(ids()).toEqual([1, 1, 2, 3]);
   });
 
-  test('switches off an endpoint that responds 410 at once', async () => {
-    receiver.respond = () => new Response(null, { status: 410 });
-    const started = startQueue();
-    newestId = 2;
-    await started.ended;
-    expect(saved).toMatchObject([{ deliveredUpTo: 0, switchedOff: { at: START, reason: 'gone' } }]);
-    expect(ids()).toEqual([1]);
-  });
-
   test('receives every event once although the database is unreachable', async () => {
     let isUnreachable = true;
     const save: QueueDeps['save'] = async (...progress) => {
