@@ -57,7 +57,7 @@ export const APPEAL_REFUSALS = [
   'decided',
   'too-many-messages',
 ] as const;
-type AppealRefusal = (typeof APPEAL_REFUSALS)[number];
+export type AppealRefusal = (typeof APPEAL_REFUSALS)[number];
 
 /** What was asked of an appeal is not possible in the state it is in. */
 export class AppealRefused extends Conflict {

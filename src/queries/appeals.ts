@@ -6,6 +6,7 @@ import { penalties } from '../db/schema/penalties.ts';
 import {
   APPEAL_LENGTH,
   type AppealNews,
+  type AppealRefusal,
   AppealRefused,
   type AppealState,
   MAX_PLAYER_MESSAGES,
@@ -70,8 +71,7 @@ export async function openAppeal(
   const user = await lockActingUser(tx, userId, { mayAct: () => true, isAlone: true });
   const details = await findPenalty(tx, penaltyId, now);
   if (details?.penalty.playerSteamId !== user.steamId64) throw new NotFound('no such penalty of this player');
-  if (details.penalty.status !== 'ACTIVE' || details.isRemoved) throw new AppealRefused('not-in-force');
-  const refusal = whyNoAppeal(penaltyId, await listAppealsOf(tx, user.steamId64), { againDays, now });
+  const refusal = await findAppealRefusal(tx, details, { againDays, now });
   if (refusal) throw new AppealRefused(refusal);
   const [appeal] = await tx
     .insert(appeals)
@@ -81,6 +81,16 @@ export async function openAppeal(
   await addMessage(tx, appeal, { kind: 'opened', text: words, userId, now });
   await recordEvent(tx, 'appeal.opened', presentAppeal(appeal));
   return appeal.id;
+}
+
+/** Why the player of a penalty cannot appeal against it; undefined: they can. */
+export async function findAppealRefusal(
+  db: Db,
+  { penalty, isRemoved }: PenaltyDetails,
+  options: { againDays: number; now: Date },
+): Promise<AppealRefusal | undefined> {
+  if (penalty.status !== 'ACTIVE' || isRemoved) return 'not-in-force';
+  return whyNoAppeal(penalty.id, await listAppealsOf(db, penalty.playerSteamId), options);
 }
 
 /**

@@ -3,7 +3,13 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { APPEAL_LENGTH, MESSAGE_LENGTH, whyNoAppeal } from '../../../src/domain/appeal.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
-import { type Appeal, answerAppeal, findAppeal, openAppeal } from '../../../src/queries/appeals.ts';
+import {
+  type Appeal,
+  answerAppeal,
+  findAppeal,
+  findAppealRefusal,
+  openAppeal,
+} from '../../../src/queries/appeals.ts';
 import { findPenalty, type PenaltyDetails } from '../../../src/queries/penalties/row.ts';
 import { Conversation, MessageField, stateOf, submitAppealForm } from '../appeals/conversation.tsx';
 import { Card } from '../layout/card.tsx';
@@ -80,7 +86,13 @@ export function appealRoutes(deps: AccountDeps): MemberRoute[] {
     {
       method: 'GET',
       path: formPath,
-      handle: async (visit, params) => respondWithPage(await showForm(visit, params)),
+      handle: async (visit, { id }) => {
+        const details = await findOwnPenalty(deps, visit, id);
+        const refusal = await findAppealRefusal(db, details, { ...settings, now: visit.now });
+        // Before they write what would be refused.
+        if (refusal) return deps.redirect(visit, PENALTIES, `appeal-${refusal}`);
+        return respondWithPage(NewAppealPage({ deps, details, visit }));
+      },
     },
     {
       method: 'POST',

@@ -121,8 +121,11 @@ describe('a player', () => {
     const gone = await aBannedPlayer({ goneAt: NOW });
     const over = await aBannedPlayer({ durationMinutes: 1, endsAt: new Date(NOW.getTime() - 60_000) });
     for (const { browser, penaltyId } of [lifted, gone, over]) {
-      const page = await browser.follow(await appeal(browser, penaltyId));
-      expect(textOf(page.text)).toContain(notices['appeal-not-in-force']);
+      const open = () => browser.get(`/account/penalties/${penaltyId}/appeal`);
+      for (const attempt of [open, () => appeal(browser, penaltyId)]) {
+        const page = await browser.follow(await attempt());
+        expect(textOf(page.text)).toContain(notices['appeal-not-in-force']);
+      }
     }
   });
 
