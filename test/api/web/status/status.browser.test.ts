@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { fileURLToPath } from 'node:url';
 import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
@@ -10,15 +9,16 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { waitFor } from '../../../support/wait.ts';
 import {
   type BrowserSite,
+  collectComplaints,
+  listBarriers,
   measureSpill,
   savePicture,
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
-import { CHROMIUM_PATH } from '../../../support/web/chromium.ts';
+import { describeInChromium } from '../../../support/web/chromium.ts';
 
 const { en, pl } = PAGE_TEXTS;
 
-const AXE = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text();
 const MAX_BYTES = 100_000;
 /** The files that Chromium waits for before it paints: each is a round trip more on a phone. */
 const LIST_BLOCKING = `performance.getEntriesByType('resource')
@@ -39,9 +39,6 @@ const MEASURE = `[...document.querySelectorAll('.plot')].map((plot) => {
 })`;
 type Label = { text: string; left: number; right: number; height: number };
 
-const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
-if (!isPossible) console.warn('SKIPPED: the status page in a real browser, since there is no Chromium here');
-
 const NAMES = [
   'Mirage 24/7',
   'Retake',
@@ -59,7 +56,7 @@ const PLAYERS = ['kox_99', 'אלוף העולם', 'W'.repeat(32), '~*~Ala~*~', '
 
 const { db, url } = await createTestDatabase();
 
-describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
+describeInChromium('the pages about servers in Chromium', () => {
   let site: BrowserSite;
   let first: { id: number };
   beforeAll(async () => {
@@ -76,23 +73,11 @@ describe.skipIf(!isPossible)('the pages about servers in Chromium', () => {
     const context = await site.openContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const foreign: string[] = [];
-    const complaints: string[] = [];
+    const complaints = collectComplaints(page);
     page.on('request', (request) => {
       if (!request.url().startsWith(site.origin)) foreign.push(request.url());
     });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
     return { page, foreign, complaints };
-  }
-
-  async function listBarriers(page: Page): Promise<unknown> {
-    await page.evaluate(AXE);
-    const found = 'violations.map(({ id, nodes }) => [id, nodes[0].html])';
-    return page.evaluate(
-      `axe.run().then(({ violations, passes }) => (passes.length > 15 ? ${found} : 'axe did not run'))`,
-    );
   }
 
   async function look(page: Page, name: string): Promise<void> {
