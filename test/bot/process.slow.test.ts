@@ -60,7 +60,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test('registers four slash commands and one menu entry at the first start', () => {
+test('registers five slash commands and one menu entry at the first start', () => {
   const commands = fake.commands.get('global') ?? [];
   expect(commands.map(({ type, name }) => [type, name])).toEqual([
     [1, 'server'],
