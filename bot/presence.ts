@@ -1,7 +1,8 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
-import type { Language } from '../src/domain/language.ts';
+import { LANGUAGES, type Language } from '../src/domain/language.ts';
 import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import type { Localization } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 
 /**
@@ -27,10 +28,10 @@ export function createPresence(
     const online = views.filter(({ isOnline }) => isOnline);
     const players = online.reduce((sum, { playersCount }) => sum + playersCount, 0);
     const uncheckedMs = Math.max(...views.map(({ uncheckedSince }) => uncheckedSince?.getTime() ?? 0));
-    const { texts, intl } = localizeGuild(locale ?? 'en-US');
+    const { texts, ...format } = localizeGuild(locale ?? 'en-US');
     const text =
       online.length === 0 && uncheckedMs > 0
-        ? texts.server.uncheckedSince(formatTime(uncheckedMs, { intl, timeZone }))
+        ? texts.server.uncheckedSince(formatTime(uncheckedMs, { ...format, timeZone }))
         : texts.server.presence(players, online.length);
     if (text !== latest && show(text)) latest = text;
   }
@@ -51,9 +52,11 @@ export function createPresence(
   };
 }
 
+type TimeFormat = Omit<Localization, 'texts'> & { timeZone: string };
+
 /** `21 Nov, 10:42 UTC`. */
-function formatTime(atMs: number, { intl, timeZone }: { intl: string; timeZone: string }): string {
-  const date = { day: 'numeric', month: 'short' } as const;
+function formatTime(atMs: number, { language, intl, timeZone }: TimeFormat): string {
+  const date = { day: 'numeric', month: LANGUAGES[language].months } as const;
   const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const;
   return new Intl.DateTimeFormat(intl, { ...date, ...clock, timeZone }).format(atMs);
 }

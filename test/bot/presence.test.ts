@@ -31,3 +31,22 @@ test.each([
     expect(fake.gateway.statuses).toEqual([first, second]);
   },
 );
+
+test('names the month in full in Polish when nobody has checked', async () => {
+  const polledAt = new Date('2026-11-21T10:00:00Z');
+  const { fake, db, poll, refreshServers, connect } = await startTestBot({
+    bot: {
+      language: 'pl',
+      showsPresence: true,
+      timings: { presenceIntervalMs: 20 },
+      now: () => new Date('2026-11-21T11:00:00Z'),
+    },
+    staleAfterMs: 60_000,
+  });
+  const { id } = await insertServer(db);
+  await poll(id, { playersCount: 3 }, polledAt);
+  await refreshServers();
+  await connect();
+  await waitFor(() => fake.gateway.statuses.length === 1);
+  expect(fake.gateway.statuses).toEqual(['Brak danych od 21 listopada 10:00 UTC']);
+});
