@@ -91,7 +91,7 @@ describeInChromium('the account page in Chromium', () => {
     await page.keyboard.press('Enter');
     await page.click('dialog[open] button[type="submit"]');
     await page.waitForSelector('.notice');
-    expect(await page.textContent('.notice')).toContain('Token revoked');
+    expect(await page.textContent('.notice')).toContain(en.notices['token-revoked']);
     expect(await callApi(token)).toBe(401);
 
     await page.click('#sessions form[action="/account/sign-out"] button');
@@ -128,7 +128,7 @@ describeInChromium('the account page in Chromium', () => {
     await page.click('form.create button');
     const problem = page.locator('form.create [role="alert"]');
     await problem.waitFor();
-    expect(await problem.textContent()).toContain('Tick at least one');
+    expect(await problem.textContent()).toContain(en.errors['token-scopes']);
     expect(await page.inputValue('#token-name')).toBe('Stats');
     const box = await problem.boundingBox();
     expect(box?.y).toBeWithin(0, 800);

@@ -127,7 +127,9 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     expect(await page.textContent('.sound-title')).toBe('Zwycięstwo <na> "Dust II"');
     expect(await page.textContent('.sound-facts')).toContain('6.0 s');
     expect(await page.textContent('.sound-facts')).toContain(en.roundSound.facts.before);
-    expect(await page.textContent('.sound-facts')).toMatch(/far too quiet \(−3\d\.\d LUFS\)/);
+    expect(await page.textContent('.sound-facts')).toMatch(
+      new RegExp(`${en.roundSound.loudnessWords.muchTooQuiet} \\(−3\\d\\.\\d LUFS\\)`),
+    );
     // Before it plays.
     await waitFor(() => page.evaluate<boolean>(`document.querySelector('.sound audio').readyState > 0`));
     expect(await page.evaluate(`document.querySelector('.sound audio').duration`)).toBeCloseTo(6, 1);
@@ -199,7 +201,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await Bun.write(steps, toWav(sequence(before, tone), 's16'));
     expect(await page.isVisible('#sound-start')).toBe(false);
     await page.setInputFiles('#sound-file', music);
-    const marker = page.getByRole('slider', { name: 'Start of the cut' });
+    const marker = page.getByRole('slider', { name: en.roundSound.startMarker });
     await marker.waitFor();
     await page.fill('#sound-start', '0:01.5');
     expect([await marker.inputValue(), await marker.getAttribute('aria-valuetext')]).toEqual([
@@ -225,8 +227,8 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await page.fill('#sound-start', '0:07');
     await page.click(`text=${en.roundSound.play}`);
     // Plays to the end without another click.
-    await page.getByRole('button', { name: 'Stop' }).waitFor();
-    await page.getByRole('button', { name: 'Play from here' }).waitFor();
+    await page.getByRole('button', { name: en.roundSound.stop }).waitFor();
+    await page.getByRole('button', { name: en.roundSound.play }).waitFor();
     await page.click('.sound-upload [type="submit"]');
     await page.waitForSelector('.sound audio');
     // From the start of the file, whose first 2 s are silent.

@@ -146,7 +146,7 @@ describeInChromium('the notice of an action in Chromium', () => {
     test('the notice of a player blocked and unblocked is in its card', async () => {
       await goTo(`/moderation/users/${other.steamId64}`);
       await page.click('#block form[action$="/block#block"] button');
-      await expectNotice(page, 'block', 'User blocked.');
+      await expectNotice(page, 'block', en.notices['user-blocked']);
       await page.click('#block form[action$="/unblock"] button');
       await expectNotice(page, 'block', en.notices['user-unblocked']);
     });

@@ -277,7 +277,7 @@ describeInChromium('the pages about servers in Chromium', () => {
       await db.update(servers).set({ isHidden: true }).where(eq(servers.id, gone.id));
       await waitFor(async () => (await fetch(address)).status === 404);
       await page.clock.fastForward(15_000);
-      await page.getByRole('heading', { name: 'Server not found' }).waitFor();
+      await page.getByRole('heading', { name: en.errors.titles.noServer }).waitFor();
       await page.context().close();
     });
 
