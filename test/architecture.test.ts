@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { dirname, join, normalize } from 'node:path';
 import { Glob } from 'bun';
+import { PAGE_TEXTS } from '../api/web/locales/texts.ts';
+import { BOT_TEXTS } from '../bot/locales/localization.ts';
 import packageJson from '../package.json';
 
 /** The programs and the folders that put the parts together. They see everything; nobody imports them but one another. */
@@ -296,6 +298,21 @@ test('names of tests stand alone: each begins with its subject or with what the 
   }
   expect(count).toBeGreaterThan(2000);
   expect(fragments).toEqual([]);
+});
+
+test('tests take sentences from the tables of texts, so that mending one touches its table alone', async () => {
+  const textsIn = (value: unknown): string[] => {
+    if (typeof value === 'string') return / .* .*[.?]$/s.test(value) ? [value] : [];
+    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  };
+  const sentences = [...new Set([PAGE_TEXTS, BOT_TEXTS].flatMap(textsIn))];
+  const quotes: string[] = [];
+  for (const file of new Glob('test/**/*.{ts,tsx}').scanSync('.')) {
+    const code = await Bun.file(file).text();
+    for (const text of sentences) if (code.includes(text)) quotes.push(`${file} quotes “${text}”`);
+  }
+  expect(sentences.length).toBeGreaterThan(300);
+  expect(quotes).toEqual([]);
 });
 
 test('only the store of sounds knows where their files lie', async () => {

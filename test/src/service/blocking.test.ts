@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { saveConfiguredFlags, saveUser } from '../../../src/queries/users/user-changes.ts';
@@ -101,7 +102,9 @@ describe('blocking', () => {
   test('only admins block, and neither owners nor themselves', async () => {
     await insertUser(db, number, { isOwner: true });
     await admin.get('/account/moderation');
-    expect((await admin.get(`/account/moderation/users/${id}`)).text).toContain('Owners cannot be blocked.');
+    expect((await admin.get(`/account/moderation/users/${id}`)).text).toContain(
+      PAGE_TEXTS.en.moderation.block.owner,
+    );
     expect((await blockByPage()).status).toBe(403);
     expect(await cli('users', 'block', id)).toEqual({
       code: 1,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
@@ -50,7 +51,7 @@ describe('a hidden Discord account', () => {
     const browser = await signInAs(1);
     expect((await browser.get('/account')).text).toContain('Hide the link');
     const hidden = await browser.follow(await browser.post('/account/discord/visibility', { hidden: 'yes' }));
-    expect(hidden.text).toContain('Your Discord account is hidden from others now.');
+    expect(hidden.text).toContain(PAGE_TEXTS.en.notices['discord-hidden']);
     expect(hidden.text).toContain('Show the link');
 
     expect(await see(OTHER)).toEqual(HIDDEN);
