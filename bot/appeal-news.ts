@@ -35,13 +35,13 @@ export function createAppealNews(parts: BotParts): AppealNews {
 
   /** Sends one message; after a crash the next leader sends it again under the same nonce. */
   async function tell(untold: UntoldAppeal): Promise<void> {
-    const { id, news, discordId, locale } = untold;
+    const { id, news, messageId, discordId, locale } = untold;
     try {
       if (discordId !== null) {
         const { texts } = localizationIn(locale);
         await postMessage(messenger, await openDirectChannel(messenger, discordId), {
           message: noticeMessage(texts.appeal.news[news](pages.appeal(id, 'player'))),
-          nonce: toNonce('appeal', id, news),
+          nonce: toNonce('appeal', id, messageId ?? news),
         });
       }
       attempts.succeeded(id);

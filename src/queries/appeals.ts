@@ -248,6 +248,8 @@ async function settle(tx: Db, appeal: Appeal, now: Date): Promise<void> {
 export type UntoldAppeal = {
   id: number;
   news: AppealNews;
+  /** The message that is the news; null when the appeal was closed. */
+  messageId: number | null;
   locale: Language;
   /** Null: the player has no linked account any more. */
   discordId: string | null;
@@ -255,8 +257,17 @@ export type UntoldAppeal = {
 
 /** The appeals with news that is still to be sent on Discord. */
 export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
+  const isNews = and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.untold));
   const rows = await db
-    .select({ id: appeals.id, news: appeals.untold, locale: appeals.locale, discordId: users.discordId })
+    .select({
+      id: appeals.id,
+      news: appeals.untold,
+      messageId: sql<
+        number | null
+      >`(select max(${appealMessages.id}) from ${appealMessages} where ${isNews})`,
+      locale: appeals.locale,
+      discordId: users.discordId,
+    })
     .from(appeals)
     .leftJoin(users, eq(users.steamId64, appeals.playerSteamId))
     .where(isNotNull(appeals.untold))

@@ -50,6 +50,16 @@ test('a player who wants messages is told of questions and decisions, in the lan
   expect(polish.told()).toEqual([BOT_TEXTS.pl.appeal.news.closed(polish.link)]);
 });
 
+test('a player is told of each question, also of a second one within minutes', async () => {
+  const appeal = await open();
+  await appeal.act('asked');
+  await waitFor(async () => (await appeal.row())?.untold === null);
+  await appeal.act('asked');
+  await waitFor(async () => (await appeal.row())?.untold === null);
+  const asked = BOT_TEXTS.en.appeal.news.asked(appeal.link);
+  expect(appeal.told()).toEqual([asked, asked]);
+});
+
 test('a player who did not tick the box gets no message about an appeal', async () => {
   const [silent, told] = [await open({ wantsMessages: false }), await open()];
   await silent.act('denied');
