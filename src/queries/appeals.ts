@@ -1,4 +1,18 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import type { Db } from '../db/client.ts';
 import { users } from '../db/schema/accounts.ts';
 import { appealMessages, appeals } from '../db/schema/appeals.ts';
@@ -200,13 +214,20 @@ function presentAppeal({ id, state, carriedOutAt, penaltyId, playerSteamId }: Ap
  */
 export async function settleAppeals(db: Db, now: Date): Promise<number> {
   const isGone = or(isNull(penalties.id), isNotNull(penalties.goneAt));
-  const status = statusSql(sql`${now.toISOString()}::timestamptz`);
+  const at = sql`${now.toISOString()}::timestamptz`;
+  const status = statusSql(at);
+  // CS2-SimpleAdmin has no status for a lifted warning: it expires before its end.
+  const isLiftedWarning = and(
+    eq(penalties.type, 'warn'),
+    eq(penalties.status, 'EXPIRED'),
+    or(isNull(penalties.endsAt), gt(penalties.endsAt, at)),
+  );
   const isDue = or(
     and(eq(appeals.state, 'undecided'), or(isGone, ne(status, 'ACTIVE'))),
     and(
       eq(appeals.state, 'accepted'),
       isNull(appeals.carriedOutAt),
-      or(isGone, eq(penalties.status, 'UNBANNED')),
+      or(isGone, eq(penalties.status, 'UNBANNED'), isLiftedWarning),
     ),
   );
   const selectDue = (source: Db, where?: SQL) =>

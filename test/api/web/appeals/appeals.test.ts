@@ -392,6 +392,20 @@ describe('a penalty that changes', () => {
     const page = textOf((await moderator.get(`${QUEUE}/${ids[0]}`)).text);
     expect(page).toContain(`${t.states.accepted}, ${t.carriedOut}`);
   });
+
+  test('an accepted appeal against a warning is carried out when the warning expires before its end', async () => {
+    const endsAt = new Date(NOW.getTime() + DAY_MS);
+    const warn = { type: 'warn', createdAt: NOW, durationMinutes: 1440, endsAt } as const;
+    const lifted = await aBannedPlayer(warn);
+    const ended = await aBannedPlayer(warn);
+    const ids = [await openedBy(lifted), await openedBy(ended)];
+    for (const id of ids) await decide(moderator, id, 'accepted');
+    await change(lifted.penaltyId, { status: 'EXPIRED' });
+    await settleAppeals(db, new Date());
+    await settleAppeals(db, new Date(endsAt.getTime() + 1));
+    const carriedOut = await Promise.all(ids.map(async (id) => (await stateOf(id))?.carriedOutAt));
+    expect(carriedOut).toEqual([expect.any(Date), null]);
+  });
 });
 
 describe('personal data', () => {
