@@ -48,12 +48,9 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       return json(200, { id, type: 1, recipients: [{ id: userId }] });
     },
     useCommands: (call: RestCall, application: string, guildId: string | undefined): Response => {
-      if (application !== applicationId) {
-        return restError(404, RESTJSONErrorCodes.UnknownApplication, 'Unknown Application');
-      }
-      if (guildId !== undefined && (!guildIds.includes(guildId) || !state.guildAccess)) {
-        return restError(403, RESTJSONErrorCodes.MissingAccess, 'Missing Access');
-      }
+      if (application !== applicationId) return restError(404, RESTJSONErrorCodes.UnknownApplication);
+      if (guildId !== undefined && (!guildIds.includes(guildId) || !state.guildAccess))
+        return restError(403, RESTJSONErrorCodes.MissingAccess);
       const scope = guildId ?? 'global';
       if (call.method === 'PUT') {
         const list: FakeCommand[] = Array.isArray(call.body) ? call.body : [];
@@ -78,9 +75,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       return json(200, { id: channelId });
     },
     useChannel: (call: RestCall, channelId: string, messageId: string | undefined): Response => {
-      if (goneChannels.has(channelId)) {
-        return restError(404, RESTJSONErrorCodes.UnknownChannel, 'Unknown Channel');
-      }
+      if (goneChannels.has(channelId)) return restError(404, RESTJSONErrorCodes.UnknownChannel);
       if (call.method === 'POST') {
         const complaint = checkMessage(call.body, call.files);
         if (complaint) return json(400, complaint);
@@ -88,9 +83,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         const earlier = isEnforced && nonce !== undefined ? remembered.get(nonce) : undefined;
         if (earlier !== undefined) {
           const message = messages.all.get(earlier);
-          return message
-            ? json(200, message)
-            : restError(404, RESTJSONErrorCodes.UnknownMessage, 'Unknown Message');
+          return message ? json(200, message) : restError(404, RESTJSONErrorCodes.UnknownMessage);
         }
         const message = messages.create(channelId, call.body, call.files);
         if (nonce !== undefined) remembered.set(nonce, message.id);
@@ -98,17 +91,15 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         return json(200, message);
       }
       const message = messages.all.get(messageId ?? '');
-      if (!message || message.channel_id !== channelId || goneMessages.has(message.id)) {
-        return restError(404, RESTJSONErrorCodes.UnknownMessage, 'Unknown Message');
-      }
+      if (!message || message.channel_id !== channelId || goneMessages.has(message.id))
+        return restError(404, RESTJSONErrorCodes.UnknownMessage);
       if (call.method === 'GET') return json(200, message);
       if (call.method === 'DELETE') {
         messages.all.delete(message.id);
         return new Response(null, { status: 204 });
       }
-      if (archivedThreads.has(channelId)) {
-        return restError(400, RESTJSONErrorCodes.InvalidActionOnArchivedThread, 'Thread is archived');
-      }
+      if (archivedThreads.has(channelId))
+        return restError(400, RESTJSONErrorCodes.InvalidActionOnArchivedThread);
       const complaint = checkMessage(call.body, call.files, { isEdit: true });
       return complaint ? json(400, complaint) : json(200, messages.edit(message, call.body, call.files));
     },

@@ -128,7 +128,7 @@ export async function startFakeDiscord({
     }
     const [, guildId = ''] = path.match(/^\/guilds\/(\d+)/) ?? [];
     if (guildIds.includes(guildId)) {
-      if (!state.guildAccess) return restError(403, RESTJSONErrorCodes.MissingAccess, 'Missing Access');
+      if (!state.guildAccess) return restError(403, RESTJSONErrorCodes.MissingAccess);
       return guild.respond(call) ?? json(200, { id: guildId, preferred_locale: guildLocale });
     }
     const scope = path.match(/^\/applications\/(\d+)(?:\/guilds\/(\d+))?\/commands$/);
@@ -146,13 +146,9 @@ export async function startFakeDiscord({
     applicationId,
     gateway,
     guild,
-    commands: application.commands,
-    commandId: application.commandId,
+    ...application,
     messages: messages.all,
     requests,
-    goneChannels: application.goneChannels,
-    goneMessages: application.goneMessages,
-    archivedThreads: application.archivedThreads,
     /** The messages of a channel, the oldest first. */
     messagesIn: (channelId: string) =>
       [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId),

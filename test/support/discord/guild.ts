@@ -41,11 +41,10 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
     const mayManage = own.some(
       ({ permissions }) => (BigInt(permissions) & PermissionFlagsBits.ManageRoles) !== 0n,
     );
-    if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember, 'Unknown Member');
-    if (!role) return restError(404, RESTJSONErrorCodes.UnknownRole, 'Unknown Role');
-    if (!mayManage || role.position >= highest || role.managed || roleId === guildId) {
-      return restError(403, RESTJSONErrorCodes.MissingPermissions, 'Missing Permissions');
-    }
+    if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember);
+    if (!role) return restError(404, RESTJSONErrorCodes.UnknownRole);
+    if (!mayManage || role.position >= highest || role.managed || roleId === guildId)
+      return restError(403, RESTJSONErrorCodes.MissingPermissions);
     member.roles = member.roles.filter((id) => id !== roleId);
     if (method === 'PUT') member.roles.push(roleId);
     return new Response(null, { status: 204 });
@@ -84,7 +83,7 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
         });
       }
       const member = members.get(userId);
-      if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember, 'Unknown Member');
+      if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember);
       return json(200, { user: { id: userId }, ...member });
     },
   };

@@ -45,7 +45,7 @@ type Options = {
 export function createInteractionRoutes({ exchanges, messages, state, onAcknowledged }: Options) {
   function acknowledge(call: RestCall, id: string, token: string): Response {
     const exchange = exchanges.get(token);
-    if (!exchange || exchange.id !== id) return unknownInteraction();
+    if (!exchange || exchange.id !== id) return restError(404, RESTJSONErrorCodes.UnknownInteraction);
     const refusal = checkCallback(exchange, call);
     if (refusal) {
       exchange.refusals.push(refusal);
@@ -106,20 +106,15 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
   /** The response and the follow-ups of an interaction. @param messageId `@original` or undefined: the response. */
   function useWebhook(call: RestCall, token: string, messageId: string | undefined): Response {
     const exchange = exchanges.get(token);
-    if (!exchange || Date.now() - exchange.sentAt > TOKEN_LIVES_MS) {
-      return restError(401, RESTJSONErrorCodes.InvalidWebhookToken, 'Invalid Webhook Token');
-    }
-    if (exchange.callback === undefined) {
-      return restError(404, RESTJSONErrorCodes.UnknownWebhook, 'Unknown Webhook');
-    }
+    if (!exchange || Date.now() - exchange.sentAt > TOKEN_LIVES_MS)
+      return restError(401, RESTJSONErrorCodes.InvalidWebhookToken);
+    if (exchange.callback === undefined) return restError(404, RESTJSONErrorCodes.UnknownWebhook);
     if (call.method === 'POST') return followUp(call, exchange);
     const target =
       messageId === undefined || messageId === '@original'
         ? exchange.message
         : [...exchange.followUps, exchange.message].find((message) => message?.id === messageId);
-    if (!target || exchange.isDeleted) {
-      return restError(404, RESTJSONErrorCodes.UnknownMessage, 'Unknown Message');
-    }
+    if (!target || exchange.isDeleted) return restError(404, RESTJSONErrorCodes.UnknownMessage);
     if (call.method === 'GET') return json(200, target);
     if (call.method === 'DELETE') {
       exchange.isDeleted = true;
@@ -145,10 +140,6 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
   }
 
   return { acknowledge, useWebhook };
-}
-
-function unknownInteraction(): Response {
-  return restError(404, RESTJSONErrorCodes.UnknownInteraction, 'Unknown interaction');
 }
 
 function hasMessage(type: number): boolean {

@@ -68,6 +68,13 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
     return promise;
   }
 
+  /** Presses a button of a message. @param forged the custom id need not be one of the message's. */
+  function press(message: FakeMessage, customId: string, actor: Actor, { forged = false } = {}) {
+    if (!forged) requireComponent(message, customId);
+    const data = { component_type: ComponentType.Button, custom_id: customId };
+    return interact(InteractionType.MessageComponent, data, actor, message);
+  }
+
   return {
     interact,
     onAcknowledged: (exchange: Exchange): void => {
@@ -93,18 +100,12 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
       const data = { id: nextSnowflake(), type: ApplicationCommandType.ChatInput, ...nest(name, options) };
       return interact(InteractionType.ApplicationCommandAutocomplete, data, actor);
     },
-    /** Presses a button of a message. @param forged the custom id need not be one of the message's. */
-    press: (message: FakeMessage, customId: string, actor: Actor, { forged = false } = {}) => {
-      if (!forged) requireComponent(message, customId);
-      const data = { component_type: ComponentType.Button, custom_id: customId };
-      return interact(InteractionType.MessageComponent, data, actor, message);
-    },
+    press,
     /** Presses the button with a label. */
-    click: (message: FakeMessage | undefined, label: string, actor: Actor) => {
-      const button = findButton(message, label);
-      if (!message || !button?.custom_id || button.disabled) throw new Error(`there is no button ${label}`);
-      const data = { component_type: ComponentType.Button, custom_id: button.custom_id };
-      return interact(InteractionType.MessageComponent, data, actor, message);
+    click: async (message: FakeMessage | undefined, label: string, actor: Actor) => {
+      const id = findButton(message, label)?.custom_id;
+      if (!message || id === undefined) throw new Error(`there is no button ${label}`);
+      return press(message, id, actor);
     },
     /** Chooses in a menu of a message. @param forged neither custom id nor values need be those of the message. */
     select: (

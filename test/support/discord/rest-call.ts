@@ -1,3 +1,4 @@
+import { RESTJSONErrorCodes } from 'discord.js';
 import type { MessageForm, UploadedFile } from './message-form.ts';
 
 /** A request to Discord's REST API. */
@@ -51,7 +52,11 @@ export function json(status: number, body: unknown): Response {
   return Response.json(body, { status });
 }
 
-/** Discord's form of an error. @param code 0: a general one. */
-export function restError(status: number, code: number, message: string): Response {
+/** Discord's form of an error. @param code 0: a general one. @param message by default the name of the code in words. */
+export function restError(
+  status: number,
+  code: number,
+  message = RESTJSONErrorCodes[code]?.replace(/\B[A-Z]/g, ' $&'),
+): Response {
   return json(status, { message, code });
 }
