@@ -1,4 +1,4 @@
-import { and, asc, eq, ne, or, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, sql } from 'drizzle-orm';
 import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
 import { penaltyTallies, serverAliases, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { removedServers, serverSnapshots, servers } from '../../db/schema/servers.ts';
@@ -43,12 +43,12 @@ export async function listServers(db: Db): Promise<Server[]> {
   return (await db.select().from(servers).orderBy(asc(servers.id))).map(withShownName);
 }
 
-/** A server by either of its addresses, as configured. */
+/** A server by either of its addresses, as configured; letter case is ignored, as in host names. */
 export async function findServerByAddress(db: Db, address: string): Promise<Server | undefined> {
   const [server] = await db
     .select()
     .from(servers)
-    .where(or(eq(servers.address, address), eq(servers.publicAddress, address)));
+    .where(sql`lower(${address}) in (lower(${servers.address}), lower(${servers.publicAddress}))`);
   return server;
 }
 
@@ -73,7 +73,7 @@ async function checkAddresses(
   }: { id?: number; address?: string | undefined; publicAddress?: string | null | undefined },
 ): Promise<void> {
   for (const each of [address, publicAddress]) {
-    if (!each) continue;
+    if (each === undefined || each === null) continue;
     parseServerAddress(each);
     const holder = await findServerByAddress(db, each);
     if (holder && holder.id !== id) {

@@ -164,8 +164,25 @@ describe('servers', () => {
       '',
       expect.stringContaining('address "a b" isn\'t valid'),
     ]);
+    for (const option of ['--address', '--public-address']) {
+      expect(await fail('servers', 'set', 'two', option, '')).toEqual([
+        1,
+        '',
+        expect.stringContaining('address "" isn\'t valid'),
+      ]);
+    }
     // Both addresses of one server may be the same.
     await succeed('servers', 'set', 'one', '--public-address', one.address);
+  });
+
+  test('letter case does not tell addresses of servers apart', async () => {
+    const one = { slug: 'one', address: 'Play.example.org:27015', publicAddress: 'cs.example.org:27015' };
+    await insertServer(db, one);
+    for (const address of ['play.example.org:27015', 'CS.Example.Org:27015']) {
+      expect(
+        await fail('servers', 'add', '--name', 'Two', '--address', '10.0.0.8', '--public-address', address),
+      ).toEqual([1, '', `The address ${address} already belongs to one\n`]);
+    }
   });
 
   test('list tells status, players and when each was last seen', async () => {
