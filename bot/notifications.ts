@@ -49,7 +49,7 @@ export function createNotifications(parts: BotParts): Notifications {
 
   /** Sends one message; after a crash the next leader sends it again under the same nonce. Never rejects. */
   async function notify(notification: DiscordNotification): Promise<void> {
-    const { discordId, serverId, notifiedAt, locale } = notification;
+    const { discordId, serverId, notifiedAt, createdAt, locale } = notification;
     const status = servers.findById(serverId);
     if (!status) return;
     const { texts } = localizationOf(locale);
@@ -58,7 +58,7 @@ export function createNotifications(parts: BotParts): Notifications {
     const message: MessageView = { ...reached, components: [...reached.components, row(off)] };
     try {
       const channelId = await openDirectChannel(messenger, discordId);
-      const nonce = toNonce('notify', discordId, serverId, notifiedAt?.getTime() ?? 0);
+      const nonce = toNonce('notify', discordId, serverId, (notifiedAt ?? createdAt).getTime());
       await postMessage(messenger, channelId, { message, nonce });
       attempts.succeeded(discordId);
       await finishNotification(db, notification, now());

@@ -110,6 +110,18 @@ test('a person gets one message an hour of a server, and the next one once it is
   await waitFor(() => sentTo(person).length === 3);
 });
 
+test('a person who ended their notification and asks again gets another message within minutes', async () => {
+  const person = anActor();
+  for (const messages of [1, 2]) {
+    await run(person, 'on', wanted(10));
+    await setPlayers(10);
+    await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+    expect(sentTo(person)).toHaveLength(messages);
+    await run(person, 'off');
+    await setPlayers(3);
+  }
+});
+
 test('a person asks again with another number, and of ten servers at most, also at the same time', async () => {
   const person = anActor();
   await run(person, 'on', wanted(10));
