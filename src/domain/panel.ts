@@ -44,6 +44,9 @@ export function listPanels(
   return Object.values(sources).flatMap(({ source, panel }) => panel.map((each) => ({ ...each, source })));
 }
 
+/** The id that a penalty keeps after its source gave its row's id to another penalty. */
+const REPLACED_ID = / \(penalty [0-9]+\)$/;
+
 /** Where a penalty is shown in the panel of its source; undefined when there is no address for its table. */
 export function findPanelUrl(
   panels: readonly Panel[],
@@ -53,6 +56,7 @@ export function findPanelUrl(
   const panel = panels.find((each) => each.source === source && each.table === sourceTable);
   if (!panel || sourceId === null) return undefined;
   const { address } = panel;
+  if (address.includes('{id}') && REPLACED_ID.test(sourceId)) return undefined;
   if (address.includes('{steamid64}') && playerSteamId === UNKNOWN_STEAM_ID) return undefined;
   return address.replaceAll('{id}', encodeURIComponent(sourceId)).replaceAll('{steamid64}', playerSteamId);
 }

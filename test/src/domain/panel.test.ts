@@ -35,6 +35,11 @@ describe('the panel of a source', () => {
     }
   });
 
+  test('has no page of a penalty whose row in the source is another one now', () => {
+    expect(urlOf('iks-2', 'iks_bans', '7 (penalty 12)')).toBeUndefined();
+    expect(urlOf('iks-2', 'iks_comms', '7 (penalty 12)')).toBe('https://a.example/list');
+  });
+
   test('encodes ids, and has no page of an unknown player', () => {
     expect(urlOf('iks-2', 'iks_bans', 'a/b?"<')).toBe('https://a.example/a%2Fb%3F%22%3C/a%2Fb%3F%22%3C');
     expect(urlOf('constructor', 'bans', '7', UNKNOWN_STEAM_ID)).toBeUndefined();
