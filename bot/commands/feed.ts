@@ -89,6 +89,7 @@ export const feedCommand: Command = {
       const subject = FEED_SUBJECTS.find((each) => each === options.what);
       if (subject === undefined) throw new Refusal(({ refusals }) => refusals.outdated);
       if (options.subcommand === 'stop') return stop(deps, manager, subject);
+      if (subject === 'appeals' && !deps.takesAppeals) throw new Refusal(({ feed }) => feed.appealsAreOff);
       if (options.subcommand === 'test') return postExample(deps, manager, subject);
       return start(deps, manager, subject, options);
     },
@@ -149,7 +150,6 @@ async function start(
 ): Promise<MessageView> {
   const { guildId, channelId, discordId, botLacks } = manager;
   if (subject === 'appeals') {
-    if (!deps.takesAppeals) throw new Refusal(({ feed }) => feed.appealsAreOff);
     const isAnySet = [types, server, players, after, role].some((option) => option !== undefined);
     if (isAnySet) throw new Refusal(({ feed }) => feed.appealsHaveNoOptions);
   }

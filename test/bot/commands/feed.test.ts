@@ -252,6 +252,16 @@ describe('/feed test', () => {
     expect(await rowsIn(manager)).toEqual([]);
   });
 
+  test('posts no example of an appeal where nobody can appeal', async () => {
+    const other = await startTestBot({ bot: { takesAppeals: false } });
+    await other.connect();
+    const manager = aManager();
+    const response = messageOf(await other.fake.command('feed test', { what: 'appeals' }, manager));
+    expect(response.embeds[0]?.description).toContain(en.feed.appealsAreOff);
+    const posted = other.fake.messagesIn(manager.channelId);
+    expect(posted.filter(({ interaction_metadata: it }) => !it)).toEqual([]);
+  });
+
   test('/feed test is refused to members without Manage Server, and says where the bot may not post', async () => {
     const member = anActor({ channelId: aManager().channelId });
     expect(await run(member, 'test', { what: 'penalties' })).toContain(en.feed.manageGuildRequired);
