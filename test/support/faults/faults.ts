@@ -57,7 +57,7 @@ function withoutTracing(): string | undefined {
   return Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).success ? undefined : 'right to trace';
 }
 
-const ofPostgres: Fault[] = [
+export const POSTGRES_FAULTS: readonly Fault[] = [
   {
     name: 'PostgreSQL is killed',
     happen: async ({ postgres }, hold) => {
@@ -160,7 +160,7 @@ const ofPostgres: Fault[] = [
 type Redis = NonNullable<Stage['redis']>;
 type OnRedis = (redis: Redis) => unknown;
 
-const ofRedis = (
+export const REDIS_FAULTS: readonly Fault[] = (
   [
     ['killed', (redis) => redis.signal('SIGKILL'), (redis) => redis.start()],
     ['paused', (redis) => redis.signal('SIGSTOP'), (redis) => redis.signal('SIGCONT')],
@@ -223,7 +223,7 @@ const failing = (names: string): Fault['happen'] => {
   };
 };
 
-const ofTheMachine: Fault[] = [
+export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: 'every second fsync fails',
     isWritable: true,
@@ -276,5 +276,3 @@ const ofTheMachine: Fault[] = [
     },
   },
 ];
-
-export const FAULTS: readonly Fault[] = [...ofPostgres, ...ofRedis, ...ofTheMachine];
