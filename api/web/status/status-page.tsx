@@ -37,6 +37,9 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
   const { status: t, penalties } = textsOf(visit.locale);
   const online = servers.filter(({ server }) => server.isOnline);
   const playing = online.reduce((sum, { server }) => sum + server.playersCount, 0);
+  const summary = servers.every(({ server }) => server.uncheckedSince)
+    ? t.unchecked
+    : t.summary(online.length, servers.length, playing);
   const [busiest] = servers.toSorted((a, b) => b.server.playersCount - a.server.playersCount);
   return (
     <Layout
@@ -44,7 +47,7 @@ export function StatusPage({ site, visit, servers }: StatusPageProps): JSX.Eleme
       visit={visit}
       title=""
       preview={{
-        description: servers.length === 0 ? t.none : t.summary(online.length, servers.length, playing),
+        description: servers.length === 0 ? t.none : summary,
         ...(busiest && { imagePath: bannerPathOf(busiest.server) }),
       }}
       scripts={['status.js']}

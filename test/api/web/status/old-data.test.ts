@@ -37,6 +37,9 @@ test('what was not checked for three intervals is shown as such, and fields of t
     await waitFor(async () => Bun.deepEquals(await readState(path), [false, true, true]));
   }
   expect((await textOf('/')).includes(t.allUncheckedSince)).toBe(true);
+  for (const path of PATHS) {
+    expect(await textOf(path)).toContain(`<meta property="og:description" content="${t.unchecked}"/>`);
+  }
   expect((await textOf('/servers/mirage')).includes('Rzeźnik')).toBe(false);
   for (const [index, size] of SIZES.entries()) {
     await waitFor(async () => (await readBanner(size)) !== banners[index]);
