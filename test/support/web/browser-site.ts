@@ -103,6 +103,19 @@ export async function listBarriers(page: Page): Promise<unknown> {
     (passes.length > 10 ? violations.map(({ id, nodes }) => [id, nodes[0].html]) : 'axe did not run'))`);
 }
 
+/** The visible buttons and links of a page whose centre another element covers. */
+export function listCovered(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('a[href], button, summary, input[type=submit]')].filter((element) => {
+    const box = element.getBoundingClientRect();
+    const isShown = element.checkVisibility({ visibilityProperty: true }) && box.width > 1 && box.height > 1;
+    if (!isShown || element.matches('.skip')) return false;
+    element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+    // A link that wraps is clicked on its first line.
+    const { left, top, width, height } = element.getClientRects()[0];
+    return !element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+  }).map((element) => element.outerHTML.slice(0, 160))`);
+}
+
 /** Collects the errors of a page, and what its scripts or its policy write to the console. */
 export function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];

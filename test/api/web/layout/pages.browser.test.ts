@@ -6,7 +6,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
 import { startAccountSite } from '../../../support/web/account.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-import { listBarriers, measureSpill, savePicture } from '../../../support/web/browser-site.ts';
+import { listBarriers, listCovered, measureSpill, savePicture } from '../../../support/web/browser-site.ts';
 import { describeInChromium, launchChromium } from '../../../support/web/chromium.ts';
 import { openEveryPage, seedEveryPage } from '../../../support/web/every-page.ts';
 
@@ -91,7 +91,7 @@ describeInChromium('on every page in Chromium', () => {
 
   describe.each(['en', 'pl'])('in %s', (language) => {
     test.each([ORDINARY, WIDEST, ORNATE])(
-      'nothing spills with names like %s; with ordinary ones no word breaks and axe finds nothing',
+      'nothing spills with names like %s; with ordinary ones no word breaks, axe finds nothing, and all can be clicked',
       async (text) => {
         const { db } = await createTestDatabase({ max: 3 });
         await seedEveryPage(db, text);
@@ -109,6 +109,7 @@ describeInChromium('on every page in Chromium', () => {
             const ordinary = text === ORDINARY && {
               broken: await window.evaluate(LIST_BROKEN_WORDS),
               barriers: await listBarriers(window),
+              covered: await listCovered(window),
             };
             expect({
               name,
@@ -116,7 +117,13 @@ describeInChromium('on every page in Chromium', () => {
               spill: await measureSpill(window),
               spills: await window.evaluate(LIST_SPILLS),
               ...ordinary,
-            }).toEqual({ name, width, spill: 0, spills: [], ...(ordinary && { broken: [], barriers: [] }) });
+            }).toEqual({
+              name,
+              width,
+              spill: 0,
+              spills: [],
+              ...(ordinary && { broken: [], barriers: [], covered: [] }),
+            });
           });
         }
         await close();
