@@ -35,7 +35,7 @@ describe('the panel of a source', () => {
     }
   });
 
-  test('has no page of a penalty whose row in the source is another one now', () => {
+  test('a penalty whose row in the source is another one now has no page', () => {
     expect(urlOf('iks-2', 'iks_bans', '7 (penalty 12)')).toBeUndefined();
     expect(urlOf('iks-2', 'iks_comms', '7 (penalty 12)')).toBe('https://a.example/list');
   });
