@@ -118,6 +118,10 @@ async function resolveForMember(deps: CommandDeps, invoker: Invoker, text: strin
   if ('accountOf' in reference) return reference.accountOf;
   const own = await findUserByDiscordId(deps.db, invoker.discordId);
   if (own && 'discordId' in reference && reference.discordId === own.discordId) return own.steamId64;
+  if (own && 'discordName' in reference) {
+    const isOwn = reference.discordName.toLowerCase() === own.discordUsername?.toLowerCase();
+    if (isOwn) return own.steamId64;
+  }
   if (own && 'vanityName' in reference) {
     const { vanityName } = reference;
     const isOwn = await deps.vanityNames.isNameOf(vanityName, own.steamId64).catch(refuseUnavailable);

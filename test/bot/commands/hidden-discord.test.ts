@@ -48,8 +48,9 @@ test('a hidden Discord account is in no message that everyone in the channel see
       );
       expect(theirs?.message?.embeds).toEqual(nobodys?.message?.embeds ?? []);
     }
-    const own = await fake.command(name, { steamid: `<@${hider.user.id}>` }, hider);
-    expect(textOf(own)).toContain('Rzeźnik');
+    for (const steamid of [`<@${hider.user.id}>`, '@Secret_Name']) {
+      expect(textOf(await fake.command(name, { steamid }, hider))).toContain('Rzeźnik');
+    }
   }
 });
 
