@@ -19,6 +19,8 @@ import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
+/** As within a sentence. */
+const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
 const { fake, db, bot } = harness;
@@ -57,7 +59,7 @@ describe('a feed of penalties', () => {
     const at = createdAt.getTime() / 1000;
     expect(feed.messages()).toMatchObject([
       {
-        content: '⛔ \\@everyone \\*x\\* · banned for 1 hour, 30 minutes',
+        content: `⛔ \\@everyone \\*x\\* · ${lower(en.record.inForce.ban.during(en.record.durationInWords(90)))}`,
         mention_roles: [],
         allowedMentions: { parse: [] },
         components: [
@@ -81,7 +83,7 @@ describe('a feed of penalties', () => {
         description: `**${en.record.reason}:** \\\`wall\\\` \\<\\@&1\\>`,
         fields: [
           { name: en.feed.player, value: `\\@everyone \\*x\\*\n\`${aSteamId(1)}\``, inline: true },
-          { name: en.record.duration, value: '1 hour, 30 minutes', inline: true },
+          { name: en.record.duration, value: en.record.durationInWords(90), inline: true },
           { name: en.record.issued, value: `<t:${at}:f> (<t:${at}:R>)`, inline: true },
           { name: en.record.ends, value: `<t:${at + 5400}:f> (<t:${at + 5400}:R>)`, inline: true },
           { name: en.record.admin, value: 'Ala', inline: true },
@@ -183,7 +185,6 @@ describe('a message is edited', () => {
       titleOfBan(deleted, 'REMOVED'),
     ]);
     const { types, inForce, durationInWords, statusOf } = en.record;
-    const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
     expect(feed.messages().map(({ content }) => content)).toEqual([
       `⛔ Rzeźnik · ${lower(inForce.ban.during(durationInWords(60)))}`,
       `🟢 Rzeźnik · ${lower(types.ban)} ${statusOf('ban', 'UNBANNED')}`,
@@ -314,7 +315,7 @@ describe('many at once', () => {
     await settle();
     expect(feed.titles()).toEqual([
       expect.stringContaining(`${en.record.types.ban} #`),
-      '🔴 30 new penalties',
+      `🔴 ${en.feed.summaryTitle(30)}`,
     ]);
   });
 });

@@ -62,7 +62,7 @@ test('a summary whose response was lost stays the same summary, whatever came me
   await insertMany(db, 30);
   await start();
   await settle();
-  expect(feed.titles()).toEqual(['🔴 25 new penalties', '🔴 30 new penalties']);
+  expect(feed.titles()).toEqual([`🔴 ${en.feed.summaryTitle(25)}`, `🔴 ${en.feed.summaryTitle(30)}`]);
 });
 
 test('a message that was deleted before its response arrived is not posted again', async () => {
@@ -112,7 +112,7 @@ test('two processes at once, as while the leader changes, post what happens to a
     await Promise.all([bot.wakeFeeds(), twin.wakeFeeds()]);
   }
   await twin.stop();
-  expect(feed.titles()).toEqual([down('Arena'), up('Arena'), '👥 9 players on Arena']);
+  expect(feed.titles()).toEqual([down('Arena'), up('Arena'), `👥 ${en.feed.one.players('Arena', 9)}`]);
 });
 
 test('posts the events still stored after an outage of more than 30 days as one summary', async () => {
@@ -124,7 +124,7 @@ test('posts the events still stored after an outage of more than 30 days as one 
   await insertMany(db, 21);
   await start();
   await settle();
-  expect(feed.titles()).toEqual(['🔴 21 new penalties']);
+  expect(feed.titles()).toEqual([`🔴 ${en.feed.summaryTitle(21)}`]);
 });
 
 test('a cursor of another database is replaced by the current one, and the log says so', async () => {

@@ -207,7 +207,7 @@ describe('after an outage of Discord', () => {
 
   test('players are called while they are wanted', async () => {
     const feed = await missNews(10, 12);
-    expect(feed.titles()).toEqual(['👥 12 players on Retake']);
+    expect(feed.titles()).toEqual([`👥 ${en.feed.one.players('Retake', 12)}`]);
   });
 
   test('a server that is back by then is not posted as offline', async () => {
@@ -222,7 +222,7 @@ describe('players', () => {
     await pollAs(id, 9, 10);
     expect(feed.messages()).toMatchObject([
       {
-        content: '<@&950000000000000001> 👥 10 players on Retake',
+        content: `<@&950000000000000001> 👥 ${en.feed.one.players('Retake', 10)}`,
         allowedMentions: { parse: [], roles: ['950000000000000001'] },
         mention_roles: ['950000000000000001'],
         embeds: [{ description: 'de\\_mirage · 10/32' }],
