@@ -59,6 +59,12 @@ export type AppealPayload = {
   player_steamid: SteamId64;
 };
 
+/** Joins appeals with their penalties, but not one that its source has given to another player since. */
+export const IS_APPEALED = and(
+  eq(penalties.id, appeals.penaltyId),
+  eq(penalties.playerSteamId, appeals.playerSteamId),
+);
+
 type Writing = { text: string; userId: number; now: Date };
 
 /**
@@ -208,8 +214,8 @@ function presentAppeal({ id, state, carriedOutAt, penaltyId, playerSteamId }: Ap
 }
 
 /**
- * Closes undecided appeals whose penalty ended, was lifted or was removed, and marks accepted ones as carried out whose
- * penalty was lifted or removed. Several processes may do it at once.
+ * Closes undecided appeals whose penalty ended, was lifted, was removed or is now of another player, and marks accepted ones
+ * as carried out whose penalty is in force no more for a reason other than its end. Several processes may do it at once.
  * @returns how many appeals changed.
  */
 export async function settleAppeals(db: Db, now: Date): Promise<number> {
@@ -234,7 +240,7 @@ export async function settleAppeals(db: Db, now: Date): Promise<number> {
     source
       .select({ appeal: appeals })
       .from(appeals)
-      .leftJoin(penalties, eq(penalties.id, appeals.penaltyId))
+      .leftJoin(penalties, IS_APPEALED)
       .where(and(isDue, where))
       .orderBy(asc(appeals.id));
   const due = await selectDue(db);
@@ -313,7 +319,7 @@ export function listAppealsOf(db: Db, steamId64: SteamId64): Promise<Appeal[]> {
   return db.select().from(appeals).where(eq(appeals.playerSteamId, steamId64)).orderBy(desc(appeals.id));
 }
 
-/** An appeal of the staff's list. The penalty is null when it is no longer stored. */
+/** An appeal of the staff's list. The penalty is null when it is no longer stored, or now of another player. */
 export type ListedAppeal = {
   appeal: Appeal;
   messages: number;
@@ -330,9 +336,8 @@ export async function listAppeals(
 ): Promise<{ rows: ListedAppeal[]; total: number }> {
   const where = and(state && eq(appeals.state, state), type && eq(penalties.type, type));
   const { type: penaltyType, playerName, reason } = penalties;
-  const withPenalty = eq(penalties.id, appeals.penaltyId);
   const [counted, rows] = await Promise.all([
-    db.select({ total: count() }).from(appeals).leftJoin(penalties, withPenalty).where(where),
+    db.select({ total: count() }).from(appeals).leftJoin(penalties, IS_APPEALED).where(where),
     db
       .select({
         appeal: appeals,
@@ -340,7 +345,7 @@ export async function listAppeals(
         penalty: { type: penaltyType, playerName, reason },
       })
       .from(appeals)
-      .leftJoin(penalties, withPenalty)
+      .leftJoin(penalties, IS_APPEALED)
       .where(where)
       .orderBy(
         sql`${appeals.decidedAt} is not null`,
@@ -358,7 +363,7 @@ export type AppealDetails = {
   appeal: Appeal;
   /** Oldest first. */
   messages: AppealMessage[];
-  /** Undefined when it is no longer stored. */
+  /** Undefined when it is no longer stored, or now of another player. */
   penalty: PenaltyDetails | undefined;
 };
 
@@ -366,7 +371,7 @@ export type AppealDetails = {
 export async function findAppeal(db: Db, id: number, now: Date): Promise<AppealDetails | undefined> {
   const [appeal] = await db.select().from(appeals).where(eq(appeals.id, id));
   if (!appeal) return undefined;
-  const [messages, penalty] = await Promise.all([
+  const [messages, details] = await Promise.all([
     db
       .select({
         id: appealMessages.id,
@@ -381,5 +386,6 @@ export async function findAppeal(db: Db, id: number, now: Date): Promise<AppealD
       .orderBy(asc(appealMessages.id)),
     findPenalty(db, appeal.penaltyId, now),
   ]);
-  return { appeal, messages, penalty };
+  const isTheirs = details?.penalty.playerSteamId === appeal.playerSteamId;
+  return { appeal, messages, penalty: isTheirs ? details : undefined };
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
 import { discordAppealPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
-import type { Appeal } from '../appeals.ts';
+import { type Appeal, IS_APPEALED } from '../appeals.ts';
 import type { DiscordFeed } from './feeds.ts';
 
 /** What a feed shows of an appeal. The penalty is null when it is no longer stored. */
@@ -44,7 +44,7 @@ export async function findNextAppeal(
     .select({ ...COLUMNS, eventId: penaltyEvents.id })
     .from(penaltyEvents)
     .innerJoin(appeals, sql`${appeals.id} = (${penaltyEvents.data} -> 'appeal' ->> 'id')::integer`)
-    .leftJoin(penalties, eq(penalties.id, appeals.penaltyId))
+    .leftJoin(penalties, IS_APPEALED)
     .where(
       and(
         gt(penaltyEvents.id, feed.cursor),
@@ -84,7 +84,7 @@ export async function findOutdatedPost(
     .select({ post: discordAppealPosts, ...COLUMNS })
     .from(discordAppealPosts)
     .leftJoin(appeals, eq(appeals.id, discordAppealPosts.appealId))
-    .leftJoin(penalties, eq(penalties.id, appeals.penaltyId))
+    .leftJoin(penalties, IS_APPEALED)
     .where(
       and(
         eq(discordAppealPosts.feedId, feedId),

@@ -368,6 +368,18 @@ describe('a penalty that changes', () => {
     expect(page).toContain(t.closedLead);
   });
 
+  test('closes an appeal whose penalty is now of another player, who may appeal themselves', async () => {
+    const [player, other] = [await aBannedPlayer(), await aBannedPlayer()];
+    const id = await openedBy(player);
+    await change(player.penaltyId, { playerSteamId: other.steamId64, reason: 'Reason of another' });
+    await settleAppeals(db, new Date());
+    expect((await stateOf(id))?.state).toBe('closed');
+    expect((await player.browser.get(`/account/appeals/${id}`)).text).not.toContain('Reason of another');
+    expect((await moderator.get(`${QUEUE}/${id}`)).text).not.toContain('Reason of another');
+    const theirs = await openedBy({ ...other, penaltyId: player.penaltyId });
+    expect(await stateOf(theirs)).toMatchObject({ state: 'undecided', playerSteamId: other.steamId64 });
+  });
+
   test('a ban that its source brings again under another id can be appealed against again', async () => {
     const player = await aBannedPlayer();
     const id = await openedBy(player);
