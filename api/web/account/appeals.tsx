@@ -38,13 +38,13 @@ export function appealLinkOf(
   { appeals: settings }: Pick<AccountDeps, 'appeals'>,
   earlier: readonly Appeal[],
   { now, locale }: MemberVisit,
-): (penalty: { id: number }) => { href: string; label: string } | undefined {
+): (penalty: { id: number; goneAt: Date | null }) => { href: string; label: string } | undefined {
   const t = textsOf(locale).appeals;
-  return ({ id }) => {
+  return ({ id, goneAt }) => {
     if (!settings) return undefined;
     const [newest] = earlier.filter(({ penaltyId }) => penaltyId === id);
-    const refusal = whyNoAppeal(id, earlier, { ...settings, now });
-    if (refusal === undefined) return { href: `/account/penalties/${id}/appeal`, label: t.appeal };
+    const isPossible = goneAt === null && whyNoAppeal(id, earlier, { ...settings, now }) === undefined;
+    if (isPossible) return { href: `/account/penalties/${id}/appeal`, label: t.appeal };
     return newest && { href: pathOfAppeal(newest.id), label: t.yours };
   };
 }

@@ -20,7 +20,9 @@ import { AdminName, EndOfPenalty, lengthOf, numberedType, ReasonText, withoutEnd
 /** The path of a penalty's page. */
 type PathOfPenalty = (penalty: { id: number }) => string;
 
-type LinkOfPenalty = (penalty: { id: number }) => { href: string; label: string } | undefined;
+type LinkOfPenalty = (
+  penalty: Pick<RecordedPenalty, 'id' | 'goneAt'>,
+) => { href: string; label: string } | undefined;
 
 /** The query parameter with the page number of a record. */
 const RECORD_PAGE_PARAMETER = 'record';

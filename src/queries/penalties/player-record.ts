@@ -10,7 +10,9 @@ import { type PenaltyCounts, statusSql } from './filter.ts';
 import type { Penalty } from './row.ts';
 
 /** A penalty with the name of its server; null: it applies to all servers, or the server is unknown. */
-export type RecordedPenalty = Penalty & PenaltyOrigin & { serverName: string | null };
+export type RecordedPenalty = Penalty &
+  PenaltyOrigin &
+  Pick<typeof penalties.$inferSelect, 'goneAt'> & { serverName: string | null };
 
 export type PlayerRecord = {
   /** One page: active penalties first, then the others, each newest first. With their status at `now`. */

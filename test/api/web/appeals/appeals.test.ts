@@ -368,6 +368,13 @@ describe('a penalty that changes', () => {
     expect(page).toContain(t.closedLead);
   });
 
+  test('a penalty that is gone at its source offers no appeal', async () => {
+    const player = await aBannedPlayer({ goneAt: NOW });
+    const form = `/account/penalties/${player.penaltyId}/appeal`;
+    expect((await player.browser.get('/account')).text).not.toContain(form);
+    expect((await player.browser.get(form)).location).toContain('/account');
+  });
+
   test('closes an appeal whose penalty is now of another player, who may appeal themselves', async () => {
     const [player, other] = [await aBannedPlayer(), await aBannedPlayer()];
     const id = await openedBy(player);
