@@ -89,8 +89,11 @@ export function createMirror(
     const identity = { name: sourceName, kind, address: database.address, prefix: system.prefix };
     const source = JSON.stringify(identity);
     const heldRemovals = await listHeldRemovals(db, kind);
-    const isAccepted = heldRemovals.some((removal) => removal.isAccepted);
-    const isHolding = heldRemovals.some((removal) => removal.kind === 'penalties');
+    // Each kind apart: accepted losses of flags stay so while flags cannot be read, and penalties are guarded meanwhile.
+    const heldPenalties = heldRemovals.filter((removal) => removal.kind === 'penalties');
+    const heldFlags = heldRemovals.filter((removal) => removal.kind === 'flags');
+    const isAccepted = heldPenalties.some((removal) => removal.isAccepted);
+    const isHolding = heldPenalties.length > 0;
     const state = await loadMirrorState(db, kind, source, () =>
       log.warn(`the saved state of the mirror of ${name} cannot be read: all rows are read again`),
     );
@@ -133,7 +136,8 @@ export function createMirror(
     if (next) await saveMirrorState(db, kind, next);
     if (isSweep) await keepHeldRemovals(db, { system: kind, kind: 'penalties' }, held);
     report(summary, isSweep);
-    if (flags) await mirrorFlags(database, flags, { isAccepted, signal });
+    const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
+    if (flags) await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
   }
 
   /** Saves what rights in the game give here. Unless all of them were read, everybody keeps what they have. */

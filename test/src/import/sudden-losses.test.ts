@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { heldRemovals } from '../../../src/db/schema/held-removals.ts';
 import { acceptHeldRemovals, listHeldRemovals } from '../../../src/queries/held-removals.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
@@ -140,6 +141,23 @@ describe('a mirror whose source suddenly has much less', () => {
     await nextRound(mirror);
     expect(await countGone()).toBe(60);
     expect(await stored()).toHaveLength(120);
+  });
+
+  test('keeps penalties when an operator accepted losses of flags, which cannot be read since', async () => {
+    const source = createFile();
+    source.run(bans(1, 60));
+    source.run('drop table sa_admins');
+    const flags = [{ flag: 'has_svip', permissions: ['@css/vip'] }] as const;
+    const { mirror } = startMirror(source.url, { flags });
+    await waitFor(() => mirror.health().isUp);
+    const held = { system: 'simpleadmin', kind: 'flags', subject: 'has_svip', removals: 30 } as const;
+    await db.insert(heldRemovals).values({ ...held, since: clock.now });
+    await acceptHeldRemovals(db, 'simpleadmin', 'operator');
+    source.run('delete from sa_bans');
+    hours(24);
+    await nextRound(mirror);
+    expect(await countGone()).toBe(0);
+    expect(mirror.health().held).toEqual({ has_svip: 30, penalties: 60 });
   });
 
   test('imports a penalty with the id of a deleted one in the round that finds it', async () => {
