@@ -121,7 +121,7 @@ function report(context: Context, { cause, ...delivery }: Sent): void {
 const WEBHOOK_COLUMNS: Columns<Webhook> = {
   ID: ({ id }) => id,
   URL: ({ url }) => url,
-  EVENTS: ({ types }) => types?.join(',') ?? 'all',
+  EVENTS: ({ types }) => types?.join(',') ?? 'penalty.*',
   ADDED: ({ createdAt }) => describeDay(createdAt),
   STATE: describeState,
 };

@@ -40,7 +40,7 @@ describe('webhooks', () => {
     expect(added.stdout).toMatch(/^Added webhook 1\. Its secret, shown only now:\nwhsec_[A-Za-z0-9+/]{43}=$/);
     const [, secret = ''] = added.stdout.split('\n');
     const list = await cli('list');
-    expect(list.stdout).toMatch(/\n1 +http:\/\/127\.0\.0\.1:[0-9]+\/hook +all +[0-9-]{10} +on$/);
+    expect(list.stdout).toMatch(/\n1 +http:\/\/127\.0\.0\.1:[0-9]+\/hook +penalty\.\* +[0-9-]{10} +on$/);
     expect(list.stdout).not.toInclude('whsec_');
     expect(JSON.stringify(await json('list'))).not.toInclude('whsec_');
 
