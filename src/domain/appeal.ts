@@ -10,6 +10,11 @@ export type AppealState = (typeof APPEAL_STATES)[number];
 /** What somebody wrote in an appeal: the player opens it and answers, staff ask and decide. */
 export const MESSAGE_KINDS = ['opened', 'answered', 'asked', 'accepted', 'denied'] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
+export const PLAYER_MESSAGE_KINDS = ['opened', 'answered'] as const satisfies readonly MessageKind[];
+/** Whether the player wrote it, and not staff. */
+export function isOfPlayer(kind: MessageKind): boolean {
+  return PLAYER_MESSAGE_KINDS.some((each) => each === kind);
+}
 /** What a message of staff does to an appeal. */
 export const STAFF_ACTIONS = ['asked', 'accepted', 'denied'] as const satisfies readonly MessageKind[];
 export type StaffAction = (typeof STAFF_ACTIONS)[number];

@@ -23,10 +23,12 @@ import {
   type AppealRefusal,
   AppealRefused,
   type AppealState,
+  isOfPlayer,
   MAX_PLAYER_MESSAGES,
   MESSAGE_LENGTH,
   type MessageKind,
   mayHandleAppeal,
+  PLAYER_MESSAGE_KINDS,
   parseAppealText,
   type StaffAction,
   whyNoAppeal,
@@ -126,7 +128,7 @@ export async function answerAppeal(tx: Db, appealId: number, { text, userId, now
   if (appeal.state !== 'undecided') throw new AppealRefused('decided');
   const isTheirs = and(
     eq(appealMessages.appealId, appealId),
-    inArray(appealMessages.kind, ['opened', 'answered']),
+    inArray(appealMessages.kind, PLAYER_MESSAGE_KINDS),
   );
   if ((await tx.$count(appealMessages, isTheirs)) >= MAX_PLAYER_MESSAGES) {
     throw new AppealRefused('too-many-messages');
@@ -171,12 +173,11 @@ async function addMessage(
   appeal: Appeal,
   { kind, text, userId, now }: Writing & { kind: MessageKind },
 ): Promise<void> {
-  const isOfPlayer = kind === 'opened' || kind === 'answered';
   await tx.insert(appealMessages).values({
     appealId: appeal.id,
     kind,
     text,
-    authorUserId: isOfPlayer ? null : userId,
+    authorUserId: isOfPlayer(kind) ? null : userId,
     createdAt: now,
   });
   await recordAudit(tx, {

@@ -1,7 +1,13 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import { APPEAL_LENGTH, MESSAGE_LENGTH, whyNoAppeal } from '../../../src/domain/appeal.ts';
+import {
+  APPEAL_LENGTH,
+  isOfPlayer,
+  MAX_PLAYER_MESSAGES,
+  MESSAGE_LENGTH,
+  whyNoAppeal,
+} from '../../../src/domain/appeal.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import {
   type Appeal,
@@ -194,12 +200,15 @@ async function AppealPage({
   if (found?.appeal.playerSteamId !== visit.user.steamId64)
     throw new NotFound('no such appeal of this player');
   const { appeal, messages, penalty } = found;
-  const t = textsOf(visit.locale).appeals;
+  const { appeals: t, notices } = textsOf(visit.locale);
+  const isUndecided = appeal.state === 'undecided';
+  const mayAnswer = messages.filter(({ kind }) => isOfPlayer(kind)).length < MAX_PLAYER_MESSAGES;
   return (
     <OwnPage deps={deps} visit={visit} title={t.yours} aside={stateOf(appeal, visit)}>
       {penalty && <PenaltyFacts details={penalty} visit={visit} />}
       <Conversation appeal={appeal} messages={messages} isForStaff={false} visit={visit} />
-      {appeal.state === 'undecided' && (
+      {isUndecided && !mayAnswer && <p>{notices['appeal-too-many-messages']}</p>}
+      {isUndecided && mayAnswer && (
         <PostForm visit={visit} action={pathOfAppeal(appeal.id)} isSentOnce class="create create-stacked">
           <MessageField label={t.answer} limits={MESSAGE_LENGTH} visit={visit} />
           <button class="button button-primary" type="submit">

@@ -1,6 +1,12 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { Db } from '../../../src/db/client.ts';
-import { APPEAL_LENGTH, AppealRefused, MESSAGE_LENGTH, WrongLength } from '../../../src/domain/appeal.ts';
+import {
+  APPEAL_LENGTH,
+  AppealRefused,
+  isOfPlayer,
+  MESSAGE_LENGTH,
+  WrongLength,
+} from '../../../src/domain/appeal.ts';
 import type { Appeal, AppealMessage } from '../../../src/queries/appeals.ts';
 import { FullMoment } from '../layout/moment.tsx';
 import { textsOf } from '../locales/texts.ts';
@@ -22,7 +28,7 @@ type ConversationProps = {
 export function Conversation({ appeal, messages, isForStaff, visit }: ConversationProps): JSX.Element {
   const t = textsOf(visit.locale).appeals;
   const authorOf = ({ kind, author }: AppealMessage) => {
-    if (kind === 'opened' || kind === 'answered') return isForStaff ? t.player : t.you;
+    if (isOfPlayer(kind)) return isForStaff ? t.player : t.you;
     return isForStaff && author ? <PlayerLink {...author} visit={visit} /> : t.staff;
   };
   return (

@@ -173,6 +173,7 @@ describe('a player', () => {
       expect((await answer()).location).toBe(`/account/appeals/${id}`);
     const page = await player.browser.follow(await answer());
     expect(textOf(page.text)).toContain(notices['appeal-too-many-messages']);
+    expect(page.text).not.toContain('<textarea');
     expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(20);
     expect((await eventsOf(id)).filter(({ type }) => type === 'appeal.answered')).toHaveLength(19);
     await decide(moderator, id, 'denied');
