@@ -106,8 +106,8 @@ export function createMemberRoles(
   let comparesAll = true;
   let sweep: Sweep | undefined;
   let problems: Record<string, number> = {};
-  /** Members in a row without a usable response. */
-  let unusable: string[] = [];
+  /** Members in a row without a usable response, each once. */
+  const unusable = new Set<string>();
   /** Failed rounds since a member was last updated. */
   let pauses = 0;
   let pause: { error: unknown; until: Date } | undefined;
@@ -217,7 +217,7 @@ export function createMemberRoles(
     if (!member) return false;
     try {
       await update(member, signal);
-      unusable = [];
+      unusable.clear();
       pauses = 0;
     } catch (error) {
       if (error instanceof MemberProblem) await postpone(member, error);
@@ -245,10 +245,10 @@ export function createMemberRoles(
     const nextAt = new Date(now().getTime() + backoffMs(failures, MEMBER_BACKOFF));
     await postponeMember(db, member, { failures, problem: problem.message, nextAt });
     if (problem.isRefusal) return;
-    unusable.push(member.discordId);
-    if (unusable.length < MAX_UNUSABLE) return;
-    await forgiveMembers(db, unusable);
-    unusable = [];
+    unusable.add(member.discordId);
+    if (unusable.size < MAX_UNUSABLE) return;
+    await forgiveMembers(db, [...unusable]);
+    unusable.clear();
     throw new Unavailable(`Discord gave no usable response for ${MAX_UNUSABLE} members in a row`, {
       cause: problem,
     });

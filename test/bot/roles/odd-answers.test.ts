@@ -84,6 +84,16 @@ describe('a member whose roles are read', () => {
   });
 });
 
+test('a member for whom Discord keeps failing postpones only themselves, also when nobody else is due', async () => {
+  const broken = await aMember([SVIP]);
+  fake.fail({ matches: requestsOf('GET', broken.discordId), response: refuse(500), times: 1000 });
+  for (const failures of [1, 2, 3, 4]) {
+    await waitFor(async () => (await storedRow(broken.discordId))?.failures === failures);
+    clock.aheadMs += 10_000 * 2 ** (failures - 1) + 1;
+  }
+  expect(lines.filter(({ msg }) => msg === 'mirroring Discord roles failed: retrying')).toEqual([]);
+});
+
 describe('a member who is given a role', () => {
   test.each([
     ['403', refuse(403, 50013), '403 (50013)'],
