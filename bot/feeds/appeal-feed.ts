@@ -34,7 +34,8 @@ export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFe
   const next = await findNextAppeal(db, feed, newestId);
   if (!next) {
     await passAppealEvents(db, feed, { upTo: newestId });
-    return true;
+    // In the same step: a step that succeeds ends a row of refusals, and nothing was sent yet.
+    return editOne(deps, feed);
   }
   const { texts } = deps.localizeGuild(feed.locale);
   const messageId = await postMessage(deps, feed.channelId, {

@@ -54,7 +54,8 @@ export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordF
   const { first, amount } = await countWaitingPenalties(db, feed, newestId);
   if (!first) {
     await passFeedEvents(db, feed, { upTo: newestId });
-    return true;
+    // In the same step: a step that succeeds ends a row of refusals, and nothing was sent yet.
+    return editOne(deps, feed);
   }
   // Claimed first: after a crash, the next step posts the same message again under the same nonce.
   await claimFeedPost(db, feed, amount > SHOWN_ONE_BY_ONE ? newestId : first.id);

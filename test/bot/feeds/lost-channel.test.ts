@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
+import { actOnAppeal, openAppeal } from '../../../src/queries/appeals.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
@@ -19,6 +20,18 @@ beforeEach(async () => {
   fake.clearFaults();
   lines.length = 0;
 });
+
+/** Opens an appeal against a new ban. @returns denies it. */
+async function anAppeal(): Promise<() => Promise<unknown>> {
+  const player = await insertUser(db, 77);
+  const staff = await insertUser(db, 78, { isModerator: true });
+  const [ban] = await insertPenalties(db, [{ playerSteamId: player.steamId64 }]);
+  const text = 'It was my brother, whom I have taken the mouse from.';
+  const now = new Date();
+  const appeal = { penaltyId: ban?.id ?? 0, text, userId: player.id, now, wantsMessages: false } as const;
+  const id = await db.transaction((tx) => openAppeal(tx, { ...appeal, locale: 'en', againDays: 30 }));
+  return () => db.transaction((tx) => actOnAppeal(tx, id, { action: 'denied', text, userId: staff.id, now }));
+}
 
 test('a deleted channel switches its feed off, and the person who started it is told', async () => {
   const lost = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
@@ -86,6 +99,31 @@ test.each([
       titleOfBan(second?.id, 'ACTIVE'),
     ]);
     expect(fake.directMessagesTo(feed.manager.user.id)).toHaveLength(1);
+  },
+);
+
+test.each(['penalties', 'appeals'] as const)(
+  'refused edits pause a feed of %s while changes go on that it does not post',
+  async (what) => {
+    const feed = await startFeed(what === 'penalties' ? { what, types: 'ban' } : { what });
+    let change: () => Promise<unknown>;
+    if (what === 'penalties') {
+      const [ban] = await insertPenalties(db, [{}]);
+      change = () => changePenalty(db, ban, { status: 'UNBANNED' });
+    } else change = await anAppeal();
+    await waitFor(() => feed.messages().length === 1);
+    feed.fail(
+      'PATCH',
+      async () => {
+        await insertPenalties(db, [{ type: 'mute' }]);
+        return refuse(403, 50_001)();
+      },
+      20,
+    );
+    await change();
+    await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
+    expect(feed.requests('PATCH')).toHaveLength(5);
+    expect(lines.filter(({ msg }) => msg.includes('could not be brought up to date'))).toHaveLength(1);
   },
 );
 
