@@ -39,7 +39,8 @@ export function createNotifications(parts: BotParts): Notifications {
   async function check(): Promise<void> {
     const counts = servers
       .listViews()
-      .filter(({ updatedAt, uncheckedSince }) => updatedAt && !uncheckedSince)
+      // Whether one that is offline or unchecked has fallen under a number is not known.
+      .filter(({ isOnline }) => isOnline)
       .map(({ id, playersCount }) => ({ serverId: id, players: playersCount }));
     const due = (await listDueNotifications(db, counts, now())).filter(
       ({ discordId }) => !attempts.isBackingOff(discordId),

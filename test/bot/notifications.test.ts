@@ -89,6 +89,21 @@ test('a server that has them already is posted only after it fell under the numb
   await waitFor(() => sentTo(person).length === 1);
 });
 
+test('a server that goes offline for a moment has not fallen under the number', async () => {
+  const person = anActor();
+  await run(person, 'on', wanted(10));
+  await setPlayers(12);
+  await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+  now = new Date(START.getTime() + 3_600_000);
+  for (const _ of ['first', 'second']) await poll(serverId, undefined);
+  await refreshServers();
+  await settle();
+  expect(await rowsOf(person)).toMatchObject([{ isArmed: false }]);
+  await setPlayers(12);
+  await settle();
+  expect(sentTo(person)).toHaveLength(1);
+});
+
 test('a person gets one message an hour of a server, and the next one once it is over', async () => {
   const person = anActor();
   await run(person, 'on', wanted(10));
