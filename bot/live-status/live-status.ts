@@ -74,24 +74,23 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       isLoaded = true;
     }
     const nowMs = performance.now();
-    let existing: Set<number> | undefined;
     for (const message of tracked.values()) {
       const { messageId } = message.row;
       const isTooSoon = nowMs - message.editedAtMs < intervalMs || attempts.isBackingOff(messageId);
       if (editing.has(messageId) || isTooSoon) continue;
-      const { serverId } = message.row;
       const current = serversOf(message.row);
-      if (current === undefined && serverId !== null) {
-        existing ??= new Set((await listServers(db)).map(({ id }) => id));
-        // A hidden server is not listed, but may be again.
-        if (existing.has(serverId)) continue;
-      }
       const fingerprint = fingerprintOf(message.row, current);
       const isStale = nowMs - message.editedAtMs >= refreshMs;
       if (fingerprint === message.fingerprint && !isStale) continue;
       const work = edit(message, current, fingerprint).finally(() => editing.delete(messageId));
       editing.set(messageId, work);
     }
+  }
+
+  /** Whether a server that is not listed is only hidden; true as well while the database does not say. */
+  async function mayReturn({ serverId }: Pick<Row, 'serverId'>): Promise<boolean> {
+    const stored = await listServers(db).catch(() => undefined);
+    return stored?.some(({ id }) => id === serverId) ?? true;
   }
 
   /** The servers that a message shows; undefined when it shows one server, and that is no longer listed. */
@@ -130,6 +129,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   ): Promise<void> {
     const { row } = message;
     try {
+      if (current === undefined && (await mayReturn(row))) return;
       await editMessage(messenger, row, render(row, current));
       if (current === undefined) return await forget(row, 'its server is no longer listed');
       attempts.succeeded(row.messageId);

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { openDatabase } from '../../src/db/database.ts';
 import { createServerList } from '../../src/live/server-list.ts';
+import { saveLiveStatusMessage } from '../../src/queries/live-status-messages.ts';
+import { setServerHidden } from '../../src/queries/servers/servers.ts';
 import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer } from '../support/database/builders.ts';
 import { startDatabaseProxy } from '../support/database/database-proxy.ts';
@@ -46,6 +48,35 @@ test('the bot without its database lists servers from memory, says so of records
   expect(late.message?.embeds[0]?.description).toContain('can’t be read right now');
   proxy.restore();
   await waitFor(isBanned, { everyMs: 200 });
+  await bot.stop();
+  servers.stop();
+  await database.close({ timeoutSeconds: 1 });
+  await proxy.stop();
+});
+
+test('a hidden server does not keep other live status messages from being edited without the database', async () => {
+  const { id } = await insertServer(db, { name: 'Hidden', slug: 'hidden' });
+  const { id: shownId } = await insertServer(db, { name: 'Shown', slug: 'shown' });
+  const place = { channelId: '940000000000000001', guildId: null, locale: 'en-US' };
+  const [hidden, shown] = ['940000000000000002', '940000000000000003'] as const;
+  const actor = 'operator';
+  await saveLiveStatusMessage(db, { ...place, messageId: hidden, serverId: id }, { actor });
+  await saveLiveStatusMessage(db, { ...place, messageId: shown, serverId: shownId }, { actor });
+  await setServerHidden(db, 'hidden', { isHidden: true, actor });
+  fake.fail({ matches: /^PATCH /, response: () => Response.json({ id: shown }), times: 1_000_000 });
+  const proxy = await startDatabaseProxy(url);
+  const database = openDatabase(proxy.url);
+  const servers = await createServerList(database.db, deps.log);
+  const edits = () => fake.requests.filter(({ path }) => path.endsWith(`/messages/${shown}`)).length;
+  const timings = { liveIntervalMs: 50, liveRefreshMs: 100 };
+  const bot = await startNext({ database, servers, timings });
+  await waitFor(edits);
+  for (const takeAway of [proxy.cut, proxy.freeze]) {
+    takeAway();
+    const before = edits();
+    await waitFor(() => edits() > before + 2);
+    proxy.restore();
+  }
   await bot.stop();
   servers.stop();
   await database.close({ timeoutSeconds: 1 });
