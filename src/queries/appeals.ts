@@ -283,16 +283,17 @@ export type UntoldAppeal = {
   discordId: string | null;
 };
 
+/** The message that is the news of an appeal; null when the appeal was closed. */
+const NEWS_MESSAGE = sql<number | null>`(select max(${appealMessages.id}) from ${appealMessages}
+  where ${and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.untold))})`;
+
 /** The appeals with news that is still to be sent on Discord. */
 export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
-  const isNews = and(eq(appealMessages.appealId, appeals.id), eq(appealMessages.kind, appeals.untold));
   const rows = await db
     .select({
       id: appeals.id,
       news: appeals.untold,
-      messageId: sql<
-        number | null
-      >`(select max(${appealMessages.id}) from ${appealMessages} where ${isNews})`,
+      messageId: NEWS_MESSAGE,
       locale: appeals.locale,
       discordId: users.discordId,
     })
@@ -303,16 +304,17 @@ export async function listUntoldAppeals(db: Db): Promise<UntoldAppeal[]> {
   return rows.flatMap(({ news, ...row }) => (news === null ? [] : [{ ...row, news }]));
 }
 
-/** Records that the news was sent, unless there is other news meanwhile. */
+/** Records that the news was sent, unless there is other news meanwhile, such as another question. */
 export async function finishAppealNews(
   db: Db,
-  { id, news }: UntoldAppeal,
+  { id, news, messageId }: UntoldAppeal,
   changes: Partial<Pick<Appeal, 'wantsMessages'>> = {},
 ): Promise<void> {
+  const isSameMessage = sql`${NEWS_MESSAGE} is not distinct from ${messageId}::integer`;
   await db
     .update(appeals)
     .set({ untold: null, ...changes })
-    .where(and(eq(appeals.id, id), eq(appeals.untold, news)));
+    .where(and(eq(appeals.id, id), eq(appeals.untold, news), isSameMessage));
 }
 
 /** All appeals of a player, the newest first. */

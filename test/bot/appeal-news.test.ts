@@ -60,6 +60,20 @@ test('a player is told of each question, also of a second one within minutes', a
   expect(appeal.told()).toEqual([asked, asked]);
 });
 
+test('a player is told of a question that is asked while an earlier one is being sent', async () => {
+  const appeal = await open();
+  const opened = () => fake.requests.filter(({ path }) => path === '/users/@me/channels').length;
+  const before = opened();
+  fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: 'hang' });
+  await appeal.act('asked');
+  await waitFor(() => opened() > before);
+  await appeal.act('asked');
+  fake.clearFaults();
+  const asked = BOT_TEXTS.en.appeal.news.asked(appeal.link);
+  await waitFor(() => appeal.told().length === 2);
+  expect(appeal.told()).toEqual([asked, asked]);
+});
+
 test('a player who did not tick the box gets no message about an appeal', async () => {
   const [silent, told] = [await open({ wantsMessages: false }), await open()];
   await silent.act('denied');
