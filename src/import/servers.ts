@@ -82,6 +82,8 @@ export async function matchSourceServers(
     const cleanName = cleanText(name, MAX_NAME_LENGTH);
     const label = hasVisibleCharacter(cleanName) ? cleanName : normal;
     const formerId = removed.get(normal);
+    // It was brought back under another of its addresses.
+    if (formerId !== undefined && ours.values().some((id) => id === formerId)) return formerId;
     const { id, isAdded } = isDryRun
       ? { id: formerId ?? MADE_BY_DRY_RUN, isAdded: true }
       : await addOrFindServer(db, { name: label, address: normal, formerId, actor });

@@ -122,8 +122,9 @@ export async function addServer(
     for (let number = 1; ; number++) {
       const suffix = number === 1 ? '' : `-${number}`;
       const removed = await listRemovedServers(tx);
-      const id =
-        formerId ?? removed.find((each) => each.address === address || each.address === publicAddress)?.id;
+      const id = removed.find((each) =>
+        formerId === undefined ? [address, publicAddress].includes(each.address) : each.id === formerId,
+      )?.id;
       const [row] = await tx
         .insert(servers)
         .overridingSystemValue()

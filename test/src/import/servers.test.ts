@@ -69,6 +69,25 @@ test('brings a server back under the id that it had when it was removed, hidden,
   ]);
 });
 
+test('brings a server back once that the source lists by both of its addresses', async () => {
+  const url = createSource(iks, [1, 8], [1, 8]);
+  await insertServer(db, { address: '10.0.0.8:27015', publicAddress: ADDRESS, slug: 'mirage' });
+  await iks.run(deps, { url });
+  const before = await storedPenalties(db);
+  await removeServer(db, 'mirage', { actor: 'operator' });
+  const announced = await iks.run(deps, { url, isDryRun: true });
+  const done = await iks.run(deps, { url });
+  expect(done).toMatchObject({ changed: 0, unchanged: 2, serversAdded: ['Mirage'] });
+  expect(announced).toEqual({ ...done, isDryRun: true });
+  expect(await storedPenalties(db)).toEqual(before);
+});
+
+test('adds a server under a new id when its former one has been given back meanwhile', async () => {
+  const { id } = await insertServer(db, { address: ADDRESS, slug: 'mirage' });
+  const other = { name: 'Mirage', address: '10.0.0.8:27015', formerId: id, actor: 'operator' } as const;
+  expect((await addServer(db, other)).id).toBeGreaterThan(id);
+});
+
 test('adds a removed server again under its id by any of its addresses, and another one under a new id', async () => {
   const { id } = await insertServer(db, {
     address: 'localhost:27015',
