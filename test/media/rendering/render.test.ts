@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { type RenderedSound, renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
-import { anAudio, joinBytes, silence, sine, toWav } from '../../support/audio/audio.ts';
+import { type Audio, anAudio, joinBytes, silence, sine, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import {
   encode,
@@ -148,6 +148,23 @@ test(
   },
   MINUTES,
 );
+
+test('a cut sound fades out over 0.8 s, and one that ends by itself over 10 ms', async () => {
+  const tone = anAudio({ seconds: 3, shape: sine(440, 0.3) });
+  const middleOfFade = async (maxSeconds: number): Promise<number> => {
+    const { directory } = await render(ffmpeg, toWav(tone), { maxSeconds, targetLufs: TARGET_LUFS });
+    const sound = await decodeMp3(directory, SOUND_NAME);
+    return peakAt(sound, 1.6) / peakAt(sound, 1);
+  };
+  expect(await middleOfFade(2)).toBeWithin(0.4, 0.6);
+  expect(await middleOfFade(10)).toBeWithin(0.95, 1.05);
+});
+
+/** The peak of a tenth of a second. */
+function peakAt({ sampleRate, channels }: Audio, seconds: number): number {
+  const samples = channels[0]?.subarray((seconds - 0.05) * sampleRate, (seconds + 0.05) * sampleRate);
+  return (samples ?? new Float32Array()).reduce((peak, sample) => Math.max(peak, Math.abs(sample)), 0);
+}
 
 async function render(
   ffmpeg: Ffmpeg,
