@@ -177,7 +177,7 @@ export function createMemberRoles(
     comparesAll = false;
     try {
       if (isAll) await markMisfits(db, grants());
-      else if (players.length > 0) await markPlayers(db, players);
+      else if (players.length > 0) await markPlayers(db, players, grants());
     } catch (error) {
       comparesAll = true;
       throw error;

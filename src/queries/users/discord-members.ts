@@ -139,17 +139,24 @@ export async function addLinkedMembers(db: Db): Promise<void> {
 /** Before everybody who is due, as the trigger of `users` writes it. */
 const NEXT = sql`clock_timestamp() - interval '1 year'`;
 
-/** Makes players due at once, as far as they are linked. */
-export async function markPlayers(db: Db, players: readonly SteamId64[]): Promise<void> {
+/**
+ * Makes players due at once, as far as they are linked, when their bans have changed; and everybody with the role of a ban
+ * whose roles no longer fit, since the ban may have been theirs before.
+ */
+export async function markPlayers(db: Db, players: readonly SteamId64[], grants: Grants): Promise<void> {
   const isPlayer = sql`discord_id in (select discord_id from users where steamid64 = any(${arrayLiteral(players)}::bigint[]))`;
   await markMembers(db, isPlayer, NEXT);
+  await markListed(db, await selectFrom(db)('misfit_banned_members', buildBannedMisfits, toValues(grants)));
 }
 
 /** Makes everybody due at once whose roles, of those that can be given, no longer fit. Compares all members. */
 export async function markMisfits(db: Db, grants: Grants): Promise<void> {
-  const ids = await selectFrom(db)('misfit_discord_members', buildMisfits, toValues(grants));
-  const isMisfit = sql`discord_id = any(${arrayLiteral(ids.map(([id]) => String(id)))}::bigint[])`;
-  if (ids.length > 0) await markMembers(db, isMisfit, NEXT);
+  await markListed(db, await selectFrom(db)('misfit_discord_members', buildMisfits, toValues(grants)));
+}
+
+async function markListed(db: Db, ids: readonly (readonly unknown[])[]): Promise<void> {
+  const isListed = sql`discord_id = any(${arrayLiteral(ids.map(([id]) => String(id)))}::bigint[])`;
+  if (ids.length > 0) await markMembers(db, isListed, NEXT);
 }
 
 function buildMisfits(): SQL {
@@ -157,6 +164,13 @@ function buildMisfits(): SQL {
     from ${discordMembers} left join ${users} on ${users.discordId} = ${discordMembers.discordId}
     where ${wantedRoles()} <> array(select unnest(${discordMembers.roles})
       intersect select unnest(${sql.placeholder('roles')}::bigint[]) order by 1)`;
+}
+
+function buildBannedMisfits(): SQL {
+  // Those with failures have pauses.
+  return sql`${buildMisfits()} and ${discordMembers.failures} = 0 and ${discordMembers.roles} && array(select role_id
+    from unnest(${sql.placeholder('facts')}::text[], ${sql.placeholder('roles')}::bigint[]) as gives (fact, role_id)
+    where fact = 'is_banned')`;
 }
 
 /** Makes everybody due. */

@@ -147,6 +147,16 @@ describe('roles that are given', () => {
     await hasRoles(member.discordId, LINKED, VIP);
   });
 
+  test('the role of a ban moves when the source corrects whom it is against', async () => {
+    const [wrong, right] = [await aMember(), await aMember()];
+    const ban = await aBan(wrong);
+    await hasRoles(wrong.discordId, LINKED, BANNED);
+    await db.update(penalties).set({ playerSteamId: right.user.steamId64 }).where(eq(penalties.id, ban));
+    wakeRoles([right.user.steamId64]);
+    await hasRoles(right.discordId, LINKED, BANNED);
+    await hasRoles(wrong.discordId, LINKED);
+  });
+
   test('people who were never linked keep their roles', async () => {
     const stranger = nextSnowflake();
     guild.setMember(stranger, [LINKED, BANNED]);
