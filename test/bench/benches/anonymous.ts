@@ -33,7 +33,7 @@ export const anonymous: Bench = {
     requireLinux();
     await using service = await startDatasetService(options, { PUBLIC_PENALTIES: '1' });
     const { child, databaseUrl, postmaster } = service;
-    await using database = open(databaseUrl);
+    await using database = await open(databaseUrl);
     const removeServer = () => database.db.delete(servers).where(eq(servers.slug, SLUG));
     await removeServer();
     await insertServerWithHistory(database.db, { now: new Date(), slug: SLUG, name: 'Anonymous', days: 364 });

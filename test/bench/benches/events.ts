@@ -50,7 +50,7 @@ export const events: Bench = {
 };
 
 async function createTokens(url: string): Promise<string[]> {
-  await using database = open(url);
+  await using database = await open(url);
   const tokens: string[] = [];
   for (let number = 0; number < STREAMS / STREAMS_AN_OWNER; number++) {
     tokens.push(await createOwnerToken(database.db, 10_000 + number));

@@ -28,7 +28,7 @@ export const fairness: Bench = {
     const env = { STORAGE_DIR: storage.path, PUBLIC_PENALTIES: '1' };
     await using service = await startDatasetService(options, env);
     const { child, headers, databaseUrl } = service;
-    await using database = open(databaseUrl);
+    await using database = await open(databaseUrl);
     const other = { Authorization: `Bearer ${await createOwnerToken(database.db, 901)}` };
     const watchFor = (ms: number) => watchOthers(child.origin, other, ms);
     options.say('nobody else');

@@ -21,7 +21,7 @@ export const lookups: Bench = {
   title: 'a user and whether they are banned; the record of a player',
   run: async (options) => {
     await using datasets = await openDatasets(options);
-    await using database = open(datasets.large);
+    await using database = await open(datasets.large);
     const player = await findPlayer(database);
     await saveUser(database.db, player, { actor: 'operator' });
     return await measureLookups(database, player);

@@ -70,7 +70,7 @@ export const small: Bench = {
 };
 
 async function addServers(url: string, addresses: readonly string[]): Promise<void> {
-  await using database = open(url);
+  await using database = await open(url);
   for (const address of addresses) await insertServer(database.db, { address });
 }
 
@@ -92,7 +92,7 @@ type Process = { memoryMb: number; processorMs: number; wakeUps: number };
 
 /** The processes, and the counters of the database. */
 async function look(url: string, roots: readonly number[]) {
-  await using database = open(url);
+  await using database = await open(url);
   const [row] = await database.connection`
     select sum(xact_commit)::float as commits, (pg_current_wal_lsn() - '0/0')::float / 1e6 as "walMb"
     from pg_stat_database`;

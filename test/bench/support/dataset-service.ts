@@ -23,7 +23,7 @@ export async function startDatasetService(
   await using stack = new AsyncDisposableStack();
   const { large: databaseUrl } = stack.use(await openDatasets(options));
   const folder = stack.use(await createTemporaryFolder('service'));
-  await using database = open(databaseUrl);
+  await using database = await open(databaseUrl);
   const headers = { Authorization: `Bearer ${await createOwnerToken(database.db)}` };
   const [settings] = await database.connection`select current_setting('data_directory') as folder`;
   const postmaster = Number.parseInt(await readFile(`${settings?.folder}/postmaster.pid`, 'utf8'), 10);
