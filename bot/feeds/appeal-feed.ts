@@ -7,20 +7,14 @@ import {
   saveShownAppeal,
 } from '../../src/queries/discord-feeds/appeal-posts.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import {
-  editMessage,
-  isMessageGone,
-  isMessageRefused,
-  type Messenger,
-  postMessage,
-  toNonce,
-} from '../channel-messages.ts';
+import { type Messenger, toNonce } from '../channel-messages.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../embeds/message-view.ts';
 import type { Texts } from '../locales/en.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText } from '../text.ts';
 import { followEventLog } from './event-log.ts';
+import { editInFeed, postToFeed } from './feed-messages.ts';
 
 /**
  * Posts or edits one message of a feed of appeals: new appeals come first, then outdated messages.
@@ -38,17 +32,11 @@ export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFe
     return editOne(deps, feed);
   }
   const { texts } = deps.localizeGuild(feed.locale);
-  const messageId = await postMessage(deps, feed.channelId, {
+  const content = {
     message: appealMessage(next, { texts, pages }),
     nonce: toNonce(feed.epoch, feed.id, next.eventId),
-  }).catch((error) => {
-    if (!isMessageRefused(error)) throw error;
-    deps.log.error(
-      { err: error, feed: feed.id, appeal: next.appeal.id },
-      'Discord refused a message of a feed',
-    );
-    return undefined;
-  });
+  };
+  const messageId = await postToFeed(deps, feed, content, { appeal: next.appeal.id });
   await passAppealEvents(db, feed, {
     upTo: next.eventId,
     ...(messageId !== undefined && { posted: { appealId: next.appeal.id, messageId, shown: next.shown } }),
@@ -57,20 +45,13 @@ export async function stepAppealFeed(deps: BotParts & Messenger, feed: DiscordFe
 }
 
 async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, pages, log } = deps;
+  const { db, pages } = deps;
   const post = await findOutdatedPost(db, feed.id);
   if (!post) return false;
   const { appealId, messageId, current } = post;
   const { texts } = deps.localizeGuild(feed.locale);
   const view = current ? appealMessage(current, { texts, pages }) : deletedMessage(texts);
-  let isThere = true;
-  try {
-    await editMessage(deps, { channelId: feed.channelId, messageId }, view);
-  } catch (error) {
-    if (isMessageGone(error)) isThere = false;
-    else if (!isMessageRefused(error)) throw error;
-    else log.error({ err: error, feed: feed.id, appeal: appealId }, 'Discord refused an edit of a feed');
-  }
+  const isThere = await editInFeed(deps, feed, { messageId, view }, { appeal: appealId });
   await saveShownAppeal(db, feed.id, { appealId, shown: isThere ? current?.shown : undefined });
   return true;
 }

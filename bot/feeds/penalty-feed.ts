@@ -12,14 +12,7 @@ import {
   passFeedEvents,
 } from '../../src/queries/discord-feeds/penalty-posts.ts';
 import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
-import {
-  editMessage,
-  isMessageGone,
-  isMessageRefused,
-  type Messenger,
-  postMessage,
-  toNonce,
-} from '../channel-messages.ts';
+import { type Messenger, toNonce } from '../channel-messages.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import {
   durationOf,
@@ -34,6 +27,7 @@ import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { code, escapeText, relativeTime } from '../text.ts';
 import { followEventLog } from './event-log.ts';
+import { editInFeed, postToFeed } from './feed-messages.ts';
 
 /** More new penalties than this become one message. */
 const SHOWN_ONE_BY_ONE = 20;
@@ -64,47 +58,30 @@ export async function stepPenaltyFeed(deps: BotParts & Messenger, feed: DiscordF
 
 /** Posts the penalties between a feed's cursor and an event in one message, and moves the cursor to that event. */
 async function post(deps: BotParts & Messenger, feed: DiscordFeed, upTo: number): Promise<void> {
-  const { db, pages, log, now } = deps;
+  const { db, pages, now } = deps;
   const { amount, counts, first } = await countWaitingPenalties(db, feed, upTo);
   const { texts } = deps.localizeGuild(feed.locale);
   const event = amount === 1 ? await findWaitingPenalty(db, feed, upTo) : undefined;
   const message = event
     ? feedPenalty(event, { texts, pages, now: now() })
     : first && feedSummary({ amount, counts, since: first.occurredAt }, texts);
-  let messageId: string | undefined;
-  try {
-    const nonce = toNonce(feed.epoch, feed.id, upTo);
-    messageId = message && (await postMessage(deps, feed.channelId, { message, nonce }));
-  } catch (error) {
-    if (!isMessageRefused(error)) throw error;
-    log.error(
-      { err: error, feed: feed.id, penalty: event?.penalty.id },
-      'Discord refused a message of a feed',
-    );
-  }
+  const nonce = toNonce(feed.epoch, feed.id, upTo);
+  const messageId =
+    message && (await postToFeed(deps, feed, { message, nonce }, { penalty: event?.penalty.id }));
   const posted = event && messageId !== undefined ? { penaltyId: event.penalty.id, messageId } : undefined;
   await passFeedEvents(db, feed, { upTo, posted });
 }
 
 async function editOne(deps: BotParts & Messenger, feed: DiscordFeed): Promise<boolean> {
-  const { db, pages, log, now } = deps;
+  const { db, pages, now } = deps;
   const edit = await findDueEdit(db, feed.id);
   if (!edit) return false;
   const { texts } = deps.localizeGuild(feed.locale);
-  let isThere = true;
-  try {
-    // The event has been deleted by retention, so there is nothing to show.
-    if (edit.event) {
-      const view = feedPenalty(edit.event, { texts, pages, now: now() });
-      await editMessage(deps, { channelId: feed.channelId, messageId: edit.messageId }, view);
-    }
-  } catch (error) {
-    if (isMessageGone(error)) isThere = false;
-    else if (!isMessageRefused(error)) throw error;
-    else
-      log.error({ err: error, feed: feed.id, penalty: edit.penaltyId }, 'Discord refused an edit of a feed');
-  }
-  if (isThere && !edit.event?.isDeleted) await finishEdit(db, feed.id, edit);
+  const { event, messageId, penaltyId } = edit;
+  const view = event && feedPenalty(event, { texts, pages, now: now() });
+  // The event has been deleted by retention, so there is nothing to show.
+  const isThere = !view || (await editInFeed(deps, feed, { messageId, view }, { penalty: penaltyId }));
+  if (isThere && !event?.isDeleted) await finishEdit(db, feed.id, edit);
   else await forgetFeedPost(db, feed.id, edit);
   return true;
 }

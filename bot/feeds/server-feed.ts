@@ -7,13 +7,7 @@ import {
   saveFeedServers,
 } from '../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import {
-  type ChannelMessage,
-  isMessageRefused,
-  type Messenger,
-  postMessage,
-  toNonce,
-} from '../channel-messages.ts';
+import { type ChannelMessage, type Messenger, toNonce } from '../channel-messages.ts';
 import { Refusal } from '../command.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../embeds/message-view.ts';
@@ -22,6 +16,7 @@ import type { Texts } from '../locales/en.ts';
 import type { BotParts } from '../parts.ts';
 import type { SitePages } from '../site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../text.ts';
+import { postToFeed } from './feed-messages.ts';
 
 /** The least time between two `players` messages of a server. */
 const COOLDOWN_MS = 60 * 60_000;
@@ -85,7 +80,7 @@ async function post(
   change: FeedChange,
   states: readonly FeedServer[],
 ): Promise<void> {
-  const { db, servers, pages, log } = deps;
+  const { db, servers, pages } = deps;
   const changedServers = states.filter(({ pending }) => pending === change);
   // Leaves out servers that have been hidden or removed meanwhile, and servers whose change is no longer true.
   const views = changedServers.flatMap(({ serverId }) => {
@@ -95,16 +90,10 @@ async function post(
   });
   const { texts } = deps.localizeGuild(feed.locale);
   const places = changedServers.map(({ serverId, pendingSince }) => `${serverId}@${pendingSince?.getTime()}`);
-  try {
-    const [first, ...others] = views;
-    if (first) {
-      const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
-      const nonce = toNonce(feed.id, change, ...places);
-      await postMessage(deps, feed.channelId, { message, nonce });
-    }
-  } catch (error) {
-    if (!isMessageRefused(error)) throw error;
-    log.error({ err: error, feed: feed.id }, 'Discord refused a message of a feed');
+  const [first, ...others] = views;
+  if (first) {
+    const message = feedServers(change, [first, ...others], { texts, pages, roleId: feed.roleId });
+    await postToFeed(deps, feed, { message, nonce: toNonce(feed.id, change, ...places) });
   }
   await finishFeedServers(db, feed.id, { change, serverIds: changedServers.map(({ serverId }) => serverId) });
 }

@@ -13,9 +13,10 @@ export type ShownAppeal = {
   messages: number;
 };
 
+const MESSAGES = sql`(select count(*) from ${appealMessages} where ${eq(appealMessages.appealId, appeals.id)})`;
+
 /** What {@link discordAppealPosts} remembers of it. */
-const SHOWN = sql<string>`concat_ws(' ', ${appeals.state}, ${appeals.carriedOutAt} is not null,
-  (select count(*) from ${appealMessages} where ${eq(appealMessages.appealId, appeals.id)}))`;
+const SHOWN = sql<string>`concat_ws(' ', ${appeals.state}, ${appeals.carriedOutAt} is not null, ${MESSAGES})`;
 
 /** The fields of {@link ShownAppeal}, and `shown`. */
 const COLUMNS = {
@@ -27,10 +28,7 @@ const COLUMNS = {
     playerSteamId: appeals.playerSteamId,
   },
   penalty: { type: penalties.type, playerName: penalties.playerName },
-  messages:
-    sql<number>`(select count(*) from ${appealMessages} where ${eq(appealMessages.appealId, appeals.id)})`.mapWith(
-      Number,
-    ),
+  messages: MESSAGES.mapWith(Number),
   shown: SHOWN,
 };
 
