@@ -74,21 +74,18 @@ export async function listDueNotifications(
   );
   const playersOn = sql`(select current.players from (values ${values}) as current (server_id, players)
     where current.server_id = ${serverId})`;
-  await db
-    .update(discordNotifications)
-    .set({ isArmed: true })
-    .where(and(eq(isArmed, false), sql`${playersAtLeast} > ${playersOn}`));
-  return db
-    .select()
-    .from(discordNotifications)
-    .where(
-      and(
-        eq(isArmed, true),
-        sql`${playersAtLeast} <= ${playersOn}`,
-        // A message that is dated later was sent while a clock was ahead.
-        or(isNull(notifiedAt), lte(notifiedAt, new Date(now.getTime() - HOUR_MS)), gt(notifiedAt, now)),
-      ),
-    );
+  const mustArm = and(eq(isArmed, false), sql`${playersAtLeast} > ${playersOn}`);
+  const isDue = and(
+    eq(isArmed, true),
+    sql`${playersAtLeast} <= ${playersOn}`,
+    // A message that is dated later was sent while a clock was ahead.
+    or(isNull(notifiedAt), lte(notifiedAt, new Date(now.getTime() - HOUR_MS)), gt(notifiedAt, now)),
+  );
+  const rows = await db.select().from(discordNotifications).where(or(mustArm, isDue));
+  const due = rows.filter((row) => row.isArmed);
+  // Asked for after each poll: most of the time there is nothing to write.
+  if (due.length < rows.length) await db.update(discordNotifications).set({ isArmed: true }).where(mustArm);
+  return due;
 }
 
 /** Records that somebody was notified, unless they have changed what they asked for meanwhile. */
