@@ -10,7 +10,7 @@ const LIMITS = {
   /** How long a client may take to begin reading. */
   beginMs: 10_000,
   /** How often a client's speed is checked; it counts from the third check on. */
-  lookEveryMs: 30_000,
+  checkEveryMs: 30_000,
   /** Enough for ten million records at 32 Mbit/s. Limited because an open snapshot keeps PostgreSQL from vacuuming. */
   wholeMs: 15 * 60_000,
 };
@@ -71,16 +71,16 @@ export function createExports(
     /** Since the last check. */
     let readBytes = 0;
     let waitedMs = 0;
-    let looks = 0;
+    let checks = 0;
     // Not withTimeLimit: every limit has to abort the response.
-    const lookTimer = setInterval(look, limits.lookEveryMs);
+    const checkTimer = setInterval(check, limits.checkEveryMs);
 
-    function look(): void {
+    function check(): void {
       const nowMs = performance.now();
       if (unread) waitedMs += nowMs - unread.sinceMs;
       if (unread) unread.sinceMs = nowMs;
-      looks += 1;
-      const isSlow = looks > 2 && readBytes < (waitedMs / 1000) * SLOWEST_BYTES_PER_SECOND;
+      checks += 1;
+      const isSlow = checks > 2 && readBytes < (waitedMs / 1000) * SLOWEST_BYTES_PER_SECOND;
       if (isSlow) abort('the client reads too slowly');
       if (nowMs - beganAtMs >= limits.wholeMs) abort('the export took too long');
       readBytes = 0;
@@ -91,7 +91,7 @@ export function createExports(
       if (!running.delete(abort)) return;
       owners.delete(owner.id);
       clearTimeout(readTimer);
-      clearInterval(lookTimer);
+      clearInterval(checkTimer);
       close().catch(() => undefined);
     }
 
@@ -134,7 +134,7 @@ export function createExports(
   }
 
   /** Whether there is a slot for an owner, who is already in {@link owners}. */
-  function hasPlace({ isPreferred }: Owner): boolean {
+  function hasSlot({ isPreferred }: Owner): boolean {
     const others = [...owners.values()].filter((one) => !one.isPreferred);
     return owners.size <= MAX_AT_ONCE && (isPreferred || others.length < MAX_AT_ONCE);
   }
@@ -145,7 +145,7 @@ export function createExports(
       owners.set(owner.id, owner);
       try {
         await check?.();
-        if (!hasPlace(owner)) throw errors.tooMany();
+        if (!hasSlot(owner)) throw errors.tooMany();
         return send(await open(), owner);
       } catch (error) {
         owners.delete(owner.id);

@@ -38,7 +38,7 @@ test('reads only one piece ahead of the client', async () => {
 });
 
 test('an export that nobody begins to read is closed, and frees its owner', async () => {
-  const { begin } = createExports(errors, { beginMs: 20, lookEveryMs: 60_000, wholeMs: 60_000 });
+  const { begin } = createExports(errors, { beginMs: 20, checkEveryMs: 60_000, wholeMs: 60_000 });
   const body = await begin(member(1), endless(1));
   expect(begin(member(1), endless(1))).rejects.toThrow('second');
   await waitFor(() => closed.length === 1);
@@ -47,20 +47,20 @@ test('an export that nobody begins to read is closed, and frees its owner', asyn
 });
 
 test('a client that reads too slowly is disconnected, though not in the first two intervals', async () => {
-  const lookEveryMs = 100;
-  const { begin } = createExports(errors, { beginMs: 60_000, lookEveryMs, wholeMs: 60_000 });
+  const checkEveryMs = 100;
+  const { begin } = createExports(errors, { beginMs: 60_000, checkEveryMs, wholeMs: 60_000 });
   const readAll = async (id: number, bytes: number) => {
     const reader = (await begin(member(id), endless(id, bytes))).getReader();
     const sinceMs = performance.now();
     try {
-      while (performance.now() - sinceMs < 8 * lookEveryMs) {
+      while (performance.now() - sinceMs < 8 * checkEveryMs) {
         await reader.read();
         await Bun.sleep(10);
       }
       await reader.cancel();
       return 'served';
     } catch (error) {
-      expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(2.9 * lookEveryMs);
+      expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(2.9 * checkEveryMs);
       return error instanceof Error && error.message;
     }
   };
@@ -70,7 +70,7 @@ test('a client that reads too slowly is disconnected, though not in the first tw
 });
 
 test('a database that is slow is not held against the client', async () => {
-  const { begin } = createExports(errors, { beginMs: 60_000, lookEveryMs: 20, wholeMs: 60_000 });
+  const { begin } = createExports(errors, { beginMs: 60_000, checkEveryMs: 20, wholeMs: 60_000 });
   async function* produce() {
     for (let piece = 0; piece < 6; piece++) {
       await Bun.sleep(30);
