@@ -4,6 +4,7 @@ import { Glob } from 'bun';
 import { PAGE_TEXTS } from '../api/web/locales/texts.ts';
 import { BOT_TEXTS } from '../bot/locales/localization.ts';
 import packageJson from '../package.json';
+import { LOCKS } from '../src/db/locks.ts';
 
 /** The programs and the folders that put the parts together. They see everything; nobody imports them but one another. */
 const COMPOSITION = [
@@ -80,10 +81,18 @@ const TYPES_ANYWHERE = ['pino'];
 
 type Import = { file: string; target: string; isInternal: boolean; isType: boolean };
 
-async function listImports(): Promise<Import[]> {
+/** The code of files, by path. */
+async function readFiles(pattern: string): Promise<Map<string, string>> {
+  const paths = [...new Glob(pattern).scanSync('.')].sort();
+  return new Map(await Promise.all(paths.map(async (path) => [path, await Bun.file(path).text()] as const)));
+}
+
+const product = await readFiles('{src,api,bot,media}/**/*.{ts,tsx}');
+const tests = await readFiles('test/**/*.{ts,tsx}');
+
+function listImports(): Import[] {
   const imports: Import[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    const code = await Bun.file(file).text();
+  for (const [file, code] of product) {
     for (const match of code.matchAll(/^(import type )?.*?(?:from|import)\s*\(?\s*'([^']+)'/gm)) {
       const specifier = match[2] ?? '';
       const isInternal = specifier.startsWith('.');
@@ -98,7 +107,7 @@ async function listImports(): Promise<Import[]> {
   return imports;
 }
 
-const imports = await listImports();
+const imports = listImports();
 const internal = imports.filter((one) => one.isInternal);
 const isRoot = (file: string) => COMPOSITION.some((place) => file.startsWith(place));
 const show = ({ file, target }: Import) => `${file} imports ${target}`;
@@ -152,12 +161,11 @@ test('each dependency has a home', () => {
 /** Of Node and discord.js. */
 const FOREIGN_NAMES = ['monitorEventLoopDelay', 'escapeMarkdown'];
 
-test('comments name only what exists', async () => {
+test('comments name only what exists', () => {
   const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*$/gm;
   const words = new Set(FOREIGN_NAMES);
   const named: { file: string; name: string }[] = [];
-  for (const file of new Glob('{src,api,bot,media,test}/**/*.{ts,tsx}').scanSync('.')) {
-    const text = await Bun.file(file).text();
+  for (const [file, text] of [...product, ...tests]) {
     for (const [word] of text.replace(COMMENT, ' ').matchAll(/\w+/g)) words.add(word);
     for (const [comment] of text.matchAll(COMMENT)) {
       const names = comment.matchAll(/\{@link (?:\w+\.)*(\w+)\}|`([a-z]+[A-Z]\w*)(?:\(\))?`/g);
@@ -194,11 +202,10 @@ test.each([
 const SQL_HOMES = ['src/queries/', 'src/db/', 'src/backup/', 'src/demo/community.ts'];
 const LOCKS_TAKEN = ['src/import/import-run.ts', 'src/demo/demo.ts'];
 
-test('SQL is written only in its folders', async () => {
+test('SQL is written only in its folders', () => {
   const speakers: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
+  for (const [file, code] of product) {
     if (SQL_HOMES.some((home) => file.startsWith(home))) continue;
-    const code = await Bun.file(file).text();
     const statements = [
       ...code.matchAll(/\b(?:sql|connection|session|transaction|tx)(?:<[^>]*>)?`[^`]*`|\.unsafe\(/g),
     ];
@@ -216,10 +223,9 @@ const WRITERS = [
   'src/queries/personal-data/erasure.ts',
 ];
 
-test('penalties are written by `writePenalties` alone, except when the demo creates its own', async () => {
+test('penalties are written by `writePenalties` alone, except when the demo creates its own', () => {
   const writers: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    const code = await Bun.file(file).text();
+  for (const [file, code] of product) {
     const handles = [
       ...code.matchAll(/(\w+)\s*\.(?:insert|update|delete)\((?:penalties|table)\)/g),
       ...code.matchAll(
@@ -234,63 +240,61 @@ test('penalties are written by `writePenalties` alone, except when the demo crea
   expect(writers.sort()).toEqual(WRITERS);
 });
 
-test('nothing cancels a statement or reserves a connection, which the driver does wrongly', async () => {
-  const users: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    if (/(?<!reader)\.(cancel|reserve)\(/.test(await Bun.file(file).text())) users.push(file);
-  }
-  expect(users).toEqual([]);
+test.each([
+  [
+    'nothing cancels a statement or reserves a connection, which the driver does wrongly',
+    /(?<!reader)\.(cancel|reserve)\(/,
+    [],
+  ],
+  [
+    'only the locks of the database say which number a lock has',
+    /advisory_(xact_)?lock(_shared)?\((?!\$|hashtext\(\$)/,
+    [],
+  ],
+  [
+    'only queries write entries of the audit log, so that no caller can forget one',
+    /recordAudit|insert\(auditLog\)/,
+    ['src/queries/'],
+  ],
+  [
+    'only the configuration reads the environment',
+    /process\.env|Bun\.env/,
+    ['src/runtime/config.ts', ...COMPOSITION],
+  ],
+  [
+    'only the store of sounds knows where their files lie',
+    /'(?:inbox|roundsound|roundsound-orphans)'/,
+    ['media/sound-store.ts'],
+  ],
+  ['barrels do not exist: no file only re-exports', /^export \* from/m, []],
+])('%s', (_, pattern, homes) => {
+  const found = [...product].filter(([, code]) => pattern.test(code)).map(([file]) => file);
+  expect(found.filter((file) => !homes.some((home) => file.startsWith(home)))).toEqual([]);
+  expect(found.length > 0).toBe(homes.length > 0);
 });
 
-test('only queries write entries of the audit log, so that no caller can forget one', async () => {
-  const strangers: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    if (file.startsWith('src/queries/')) continue;
-    if (/recordAudit|insert\(auditLog\)/.test(await Bun.file(file).text())) strangers.push(file);
-  }
-  expect(strangers).toEqual([]);
+test('no two locks have the same number', () => {
+  const numbers = Object.values(LOCKS);
+  expect(new Set<number>(numbers).size).toBe(numbers.length);
 });
 
-test('only the configuration reads the environment', async () => {
-  const readers: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    if (file === 'src/runtime/config.ts' || isRoot(file)) continue;
-    if (/process\.env|Bun\.env/.test(await Bun.file(file).text())) readers.push(file);
-  }
-  expect(readers).toEqual([]);
-});
-
-test('programs hand the environment to the configuration and read nothing of it themselves', async () => {
-  const readers: string[] = [];
-  for (const file of new Glob('src/**/*.ts').scanSync('.')) {
-    if (!isRoot(file)) continue;
-    const code = (await Bun.file(file).text()).replaceAll(
-      /(parseConfig|findMisreadLines|JSON\.stringify)\(process\.env\b(?!\.)/g,
-      '',
-    );
-    if (/process\.env|Bun\.env/.test(code)) readers.push(file);
-  }
-  expect(readers).toEqual([]);
-});
-
-test('there are no barrels: no file only re-exports', async () => {
-  const barrels: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.ts').scanSync('.')) {
-    const code = await Bun.file(file).text();
-    if (/^export \* from/m.test(code)) barrels.push(file);
-  }
-  expect(barrels).toEqual([]);
+test('programs hand the environment to the configuration and read nothing of it themselves', () => {
+  const HANDED_ON = /(parseConfig|findMisreadLines|JSON\.stringify)\(process\.env\b(?!\.)/g;
+  const readers = [...product].filter(
+    ([file, code]) => isRoot(file) && /process\.env|Bun\.env/.test(code.replaceAll(HANDED_ON, '')),
+  );
+  expect(readers.map(([file]) => file)).toEqual([]);
 });
 
 /** Words that begin the second half of a sentence; a list of failures prints no first half. */
 const FRAGMENT =
   /^(?:is|are|was|were|has|have|had|does|do|can|cannot|may|must|will|would|and|or|but|not|of|that|who|whose|which|by|with|without|for|from|in|on|at|to|as|if|when|while|until|unless|because|so|again|too)\b(?!-)/;
 
-test('names of tests stand alone: each begins with its subject or with what the service does', async () => {
+test('names of tests stand alone: each begins with its subject or with what the service does', () => {
   const fragments: string[] = [];
   let count = 0;
-  for (const file of new Glob('test/**/*.test.ts').scanSync('.')) {
-    const code = await Bun.file(file).text();
+  for (const [file, code] of tests) {
+    if (!file.endsWith('.test.ts')) continue;
     for (const [, name = ''] of code.matchAll(/\btest(?:\.\w+\b[\s\S]*?\))?\(\s*['"`]([^\n]+)/g)) {
       count++;
       if (FRAGMENT.test(name)) fragments.push(`${file}: ${name}`);
@@ -300,26 +304,16 @@ test('names of tests stand alone: each begins with its subject or with what the 
   expect(fragments).toEqual([]);
 });
 
-test('tests take sentences from the tables of texts, so that mending one touches its table alone', async () => {
+test('tests take sentences from the tables of texts, so that mending one touches its table alone', () => {
   const textsIn = (value: unknown): string[] => {
     if (typeof value === 'string') return / .* .*[.?]$/s.test(value) ? [value] : [];
     return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
   };
   const sentences = [...new Set([PAGE_TEXTS, BOT_TEXTS].flatMap(textsIn))];
   const quotes: string[] = [];
-  for (const file of new Glob('test/**/*.{ts,tsx}').scanSync('.')) {
-    const code = await Bun.file(file).text();
+  for (const [file, code] of tests) {
     for (const text of sentences) if (code.includes(text)) quotes.push(`${file} quotes “${text}”`);
   }
   expect(sentences.length).toBeGreaterThan(300);
   expect(quotes).toEqual([]);
-});
-
-test('only the store of sounds knows where their files lie', async () => {
-  const owners: string[] = [];
-  for (const file of new Glob('{src,api,bot,media}/**/*.{ts,tsx}').scanSync('.')) {
-    const code = await Bun.file(file).text();
-    if (/'(?:inbox|roundsound|roundsound-orphans)'/.test(code)) owners.push(file);
-  }
-  expect(owners).toEqual(['media/sound-store.ts']);
 });
