@@ -3,15 +3,24 @@ import { parseConfig } from '../../src/runtime/config.ts';
 import { POOL_GAUGES, SERVER_GAUGES } from '../../src/service/metrics.ts';
 import { PAGES, readPage } from '../support/docs/pages.ts';
 
-test('docs/operating.md explains every setting, and no other', () => {
-  const read = new Set<string>();
-  parseConfig(
-    new Proxy<Record<string, string>>({}, { get: (_, name) => void read.add(String(name)) as undefined }),
-  );
-  const explained = readPage('docs/operating.md').matchAll(
-    /^\| `([A-Z][A-Z0-9_]+)` +\| \S|`([A-Z0-9_]+_FILE)`/gm,
-  );
-  expect([...explained].map(([, row, file = '']) => row ?? file).sort()).toEqual([...read].sort());
+/** Every variable that the configuration reads. */
+const settings = new Set<string>();
+parseConfig(
+  new Proxy<Record<string, string>>({}, { get: (_, name) => void settings.add(String(name)) as undefined }),
+);
+
+/** The names that a page explains, sorted. */
+const namesIn = (page: string, pattern: RegExp) =>
+  [...readPage(page).matchAll(pattern)].map(([, name, file = '']) => name ?? file).sort();
+
+test('docs/operating.md explains every setting once, and no other', () => {
+  const explained = namesIn('docs/operating.md', /^\| `([A-Z][A-Z0-9_]+)` +\| \S|`([A-Z0-9_]+_FILE)`/gm);
+  expect(explained).toEqual([...settings].sort());
+});
+
+test('.env.example lists every setting, and no other', () => {
+  const listed = namesIn('.env.example', /^#? ?([A-Z][A-Z0-9_]+)=/gm);
+  expect([...new Set(listed)]).toEqual([...settings].sort());
 });
 
 describe('the metrics', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { InvalidInput } from '../../../src/domain/errors.ts';
 import { type Config, parseConfig } from '../../../src/runtime/config.ts';
+import { ESCAPES } from '../../../src/runtime/database-address.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 
 describe('without any variable', () => {
@@ -93,41 +94,49 @@ describe('without any variable', () => {
     expect(parseConfig(blank)).toEqual(parseConfig({}));
     expect(new Set(asked).size).toBeGreaterThan(30);
   });
-
-  test('.env.example lists each, and no other', () => {
-    const asked = new Set<string>();
-    parseConfig(
-      new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) as undefined }),
-    );
-    const listed = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8').matchAll(
-      /^#? ?([A-Z][A-Z0-9_]+)=/gm,
-    );
-    expect([...new Set([...listed].map((match) => match[1] ?? ''))].sort()).toEqual([...asked].sort());
-  });
 });
 
 describe('a good value', () => {
-  test.each([
-    ['DATABASE_URL', 'postgres://user:secret@db/x', (config: Config) => config.databaseUrl],
-    ['REDIS_URL', 'redis://:secret@redis', (config: Config) => config.redisUrl],
-    ['SESSION_SECRET', 's'.repeat(32), (config: Config) => config.sessionSecret],
-    ['STEAM_API_KEY', 'KEY', (config: Config) => config.steam.apiKey],
-    ['DISCORD_TOKEN', 'token', (config: Config) => config.discord.token],
-    ['DISCORD_CLIENT_SECRET', 'secret', (config: Config) => config.discord.clientSecret],
-    ['SIMPLEADMIN_URL', 'sqlite:/srv/x.db', (config: Config) => config.sources.simpleadmin.url],
-    ['SOURCEBANS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.sourcebans.url],
-    ['IKS_URL', 'mysql://u:secret@db/x', (config: Config) => config.sources.iks.url],
-    ['VIPCORE_URL', 'mysql://u:secret@db/x', (config: Config) => config.vipcore.url],
-  ] as const)('%s is read from a file', async (name, value, read) => {
-    const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
-    await Bun.write(path, `${value}\n`);
-    const config = parseConfig({ [`${name}_FILE`]: path });
-    expect(read(config)).toBe(value);
-    await unlink(path);
-  });
-
-  /** What each setting changes in the configuration without any, by the path of the field. */
-  const rows: [settings: Record<string, string>, changes: Record<string, unknown>][] = [
+  /** Settings that a file may hold, as secrets do: the field of each, and a value, which is taken as it is. */
+  const SECRETS: [name: string, field: string, value: string][] = [
+    ['DATABASE_URL', 'databaseUrl', 'postgres://user:p%40ss@db.example:5433/community?sslmode=require'],
+    ['REDIS_URL', 'redisUrl', 'rediss://:pass@redis.example:6380'],
+    ['SESSION_SECRET', 'sessionSecret', 'x'.repeat(32)],
+    ['STEAM_API_KEY', 'steam.apiKey', 'KEY'],
+    ['DISCORD_TOKEN', 'discord.token', 'secret'],
+    ['DISCORD_CLIENT_SECRET', 'discord.clientSecret', 'secret'],
+    ['SIMPLEADMIN_URL', 'sources.simpleadmin.url', 'sqlite:/srv/x.db'],
+    ['SOURCEBANS_URL', 'sources.sourcebans.url', 'mysql://a:secret@db/b'],
+    ['IKS_URL', 'sources.iks.url', 'mariadb://reader@db/iks'],
+    ['VIPCORE_URL', 'vipcore.url', 'mysql://reader@db/vip'],
+  ];
+  /** Other settings that are taken as they are. */
+  const PLAIN: typeof SECRETS = [
+    ['SITE_LOGO_URL', 'site.logoUrl', 'https://x.example/logo.png'],
+    ['SITE_ACCENT', 'site.accent', '#3355FF'],
+    ['DISCORD_INVITE_URL', 'site.discordInviteUrl', 'https://discord.gg/abc'],
+    ['DATA_DIR', 'dataDir', '/srv/data'],
+    ['STORAGE_DIR', 'storageDir', '/srv/storage'],
+    ['DISCORD_LOCALE', 'discord.language', 'pl'],
+    ['DISCORD_GUILD_ID', 'discord.guildId', '1152921504606846977'],
+    ['DISCORD_API_URL', 'discord.apiUrl', 'http://127.0.0.1:9999/api'],
+    ['DISCORD_CLIENT_ID', 'discord.clientId', '1'],
+    ['TIME_ZONE', 'timeZone', 'Europe/Warsaw'],
+    ['STEAM_OPENID_URL', 'steam.openIdUrl', 'http://127.0.0.1/openid'],
+    ['STEAM_API_URL', 'steam.apiUrl', 'http://127.0.0.1'],
+    ['APPEAL_URL', 'appealUrl', 'https://forum.example.org/a'],
+    ['SECURITY_CONTACT', 'securityContact', 'mailto:a@play.example'],
+    ['TOKENS_FOR', 'tokensFor', 'admins'],
+    ['FFMPEG_PATH', 'ffmpegPath', '/usr/bin/ffmpeg'],
+    ['SIMPLEADMIN_SOURCE', 'sources.simpleadmin.source', 'community-2'],
+    ['SIMPLEADMIN_TIMEZONE', 'sources.simpleadmin.timezone', 'Europe/Warsaw'],
+    ['SOURCEBANS_SOURCE', 'sources.sourcebans.source', 'old-bans'],
+    ['SOURCEBANS_PREFIX', 'sources.sourcebans.prefix', 'web_'],
+    ['IKS_SOURCE', 'sources.iks.source', 'iks-2'],
+    ['LOG_LEVEL', 'logLevel', 'debug'],
+  ];
+  /** What other settings change, by the path of the field. */
+  const PARSED: [settings: Record<string, string>, changes: Record<string, unknown>][] = [
     [{ HOST: ' ::1 ' }, { host: '::1' }],
     [{ PORT: '0' }, { port: 0, publicUrl: 'http://localhost:0', 'site.name': 'localhost:0' }],
     [{ HEALTH_PORT: '8081' }, { healthPort: 8081, isHealthPortSet: true }],
@@ -135,24 +144,12 @@ describe('a good value', () => {
       { PUBLIC_URL: 'https://play.example.org/', SITE_NAME: ' Zagrywka 🎯 ' },
       { publicUrl: 'https://play.example.org', isPublicUrlSet: true, 'site.name': 'Zagrywka 🎯' },
     ],
-    [{ SITE_LOGO_URL: 'https://x.example/logo.png' }, { 'site.logoUrl': 'https://x.example/logo.png' }],
-    [{ SITE_ACCENT: '#3355FF' }, { 'site.accent': '#3355FF' }],
     [{ SITE_ACCENT: '3355FF' }, { 'site.accent': '#3355FF' }],
-    [{ DISCORD_INVITE_URL: 'https://discord.gg/abc' }, { 'site.discordInviteUrl': 'https://discord.gg/abc' }],
-    [
-      { DATABASE_URL: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require' },
-      { databaseUrl: 'postgres://user:p%40ss@db.example:5433/community?sslmode=require' },
-    ],
     [
       { DATABASE_REPLICA_URLS: 'postgres://a/x, postgresql://b/x,' },
       { databaseReplicaUrls: ['postgres://a/x', 'postgresql://b/x'] },
     ],
-    [{ DATA_DIR: '/srv/data' }, { dataDir: '/srv/data' }],
-    [{ STORAGE_DIR: '/srv/storage' }, { storageDir: '/srv/storage' }],
-    [{ DISCORD_TOKEN: 'secret' }, { 'discord.token': 'secret' }],
     [{ DISCORD_PRESENCE: '0' }, { 'discord.showsPresence': false }],
-    [{ DISCORD_LOCALE: 'pl' }, { 'discord.language': 'pl' }],
-    [{ DISCORD_GUILD_ID: '1152921504606846977' }, { 'discord.guildId': '1152921504606846977' }],
     [
       {
         DISCORD_GUILD_ID: '1',
@@ -174,23 +171,12 @@ describe('a good value', () => {
         },
       },
     ],
-    [{ DISCORD_API_URL: 'http://127.0.0.1:9999/api' }, { 'discord.apiUrl': 'http://127.0.0.1:9999/api' }],
-    [{ DISCORD_CLIENT_ID: '1' }, { 'discord.clientId': '1' }],
-    [{ DISCORD_CLIENT_SECRET: 'secret' }, { 'discord.clientSecret': 'secret' }],
-    [{ TIME_ZONE: 'Europe/Warsaw' }, { timeZone: 'Europe/Warsaw' }],
-    [{ STEAM_OPENID_URL: 'http://127.0.0.1/openid' }, { 'steam.openIdUrl': 'http://127.0.0.1/openid' }],
-    [{ STEAM_API_KEY: 'KEY' }, { 'steam.apiKey': 'KEY' }],
-    [{ STEAM_API_URL: 'http://127.0.0.1' }, { 'steam.apiUrl': 'http://127.0.0.1' }],
     [{ MODERATOR_STEAMIDS: aSteamId(4) }, { moderatorSteamIds: [aSteamId(4)] }],
     [
       { OWNER_STEAMIDS: `${aSteamId(1)}, STEAM_0:0:19867137, [U:1:39734275]` },
       { ownerSteamIds: [aSteamId(1), aSteamId(2), aSteamId(3)] },
     ],
     [{ PUBLIC_PENALTIES: '1' }, { arePenaltiesPublic: true }],
-    [{ APPEAL_URL: 'https://forum.example.org/a' }, { appealUrl: 'https://forum.example.org/a' }],
-    [{ SECURITY_CONTACT: 'mailto:a@play.example' }, { securityContact: 'mailto:a@play.example' }],
-    [{ TOKENS_FOR: 'admins' }, { tokensFor: 'admins' }],
-    [{ REDIS_URL: 'rediss://:pass@redis.example:6380' }, { redisUrl: 'rediss://:pass@redis.example:6380' }],
     [
       { TRUSTED_PROXIES: '10.0.0.0/8, 127.0.0.1, fd00::/8, ::1' },
       { trustedProxies: ['10.0.0.0/8', '127.0.0.1', 'fd00::/8', '::1'] },
@@ -204,10 +190,6 @@ describe('a good value', () => {
     [{ SOUND_MAX_UPLOAD_MB: '512' }, { 'sound.maxUploadBytes': 512 * 1024 * 1024 }],
     [{ SOUND_LOUDNESS_LUFS: '-14.5' }, { 'sound.loudnessLufs': -14.5 }],
     [{ SOUND_FOR: 'svip, admin,svip' }, { 'sound.audience': ['svip', 'admin'] }],
-    [{ FFMPEG_PATH: '/usr/bin/ffmpeg' }, { ffmpegPath: '/usr/bin/ffmpeg' }],
-    [{ SIMPLEADMIN_URL: 'sqlite:/srv/x.db' }, { 'sources.simpleadmin.url': 'sqlite:/srv/x.db' }],
-    [{ SIMPLEADMIN_SOURCE: 'community-2' }, { 'sources.simpleadmin.source': 'community-2' }],
-    [{ SIMPLEADMIN_TIMEZONE: 'Europe/Warsaw' }, { 'sources.simpleadmin.timezone': 'Europe/Warsaw' }],
     [{ SIMPLEADMIN_INTERVAL_SECONDS: '5' }, { 'sources.simpleadmin.intervalSeconds': 5 }],
     [
       { SIMPLEADMIN_PANEL_URL: ' bans = https://panel.example/bans?id={id} ; mutes=https://panel.example/;' },
@@ -227,9 +209,6 @@ describe('a good value', () => {
         ],
       },
     ],
-    [{ SOURCEBANS_URL: 'mysql://a:secret@db/b' }, { 'sources.sourcebans.url': 'mysql://a:secret@db/b' }],
-    [{ SOURCEBANS_SOURCE: 'old-bans' }, { 'sources.sourcebans.source': 'old-bans' }],
-    [{ SOURCEBANS_PREFIX: 'web_' }, { 'sources.sourcebans.prefix': 'web_' }],
     [{ SOURCEBANS_INTERVAL_SECONDS: '30' }, { 'sources.sourcebans.intervalSeconds': 30 }],
     [
       { SOURCEBANS_PANEL_URL: 'http://bans.example.org/{steamid64}?x=1;2' },
@@ -240,29 +219,39 @@ describe('a good value', () => {
         ],
       },
     ],
-    [{ IKS_URL: 'mariadb://reader@db/iks' }, { 'sources.iks.url': 'mariadb://reader@db/iks' }],
-    [{ IKS_SOURCE: 'iks-2' }, { 'sources.iks.source': 'iks-2' }],
     [{ IKS_INTERVAL_SECONDS: '86400' }, { 'sources.iks.intervalSeconds': 86_400 }],
-    [{ VIPCORE_URL: 'mysql://reader@db/vip' }, { 'vipcore.url': 'mysql://reader@db/vip' }],
     [
       { VIPCORE_FLAGS: 'is_serviceplus=PREMIUM' },
       { 'vipcore.flags': [{ flag: 'is_serviceplus', permissions: ['PREMIUM'] }] },
     ],
-    [{ SESSION_SECRET: 'x'.repeat(32) }, { sessionSecret: 'x'.repeat(32) }],
     [{ ROLES: 'api, poller' }, { roles: ['api', 'poller'] }],
     [{ DRAIN_SECONDS: '10' }, { drainSeconds: 10 }],
-    [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
   ];
 
-  for (const [settings, changes] of rows) {
+  function configWith(changes: Record<string, unknown>): Config {
+    const config = structuredClone(parseConfig({}));
+    for (const [path, value] of Object.entries(changes)) {
+      const names = path.split('.');
+      const part = names.slice(0, -1).reduce((whole, name) => Reflect.get(whole, name), config);
+      Reflect.set(part, names.at(-1) ?? '', value);
+    }
+    return config;
+  }
+
+  test.each([...SECRETS, ...PLAIN])('%s sets only %s', (name, field, value) => {
+    expect(parseConfig({ [name]: value })).toEqual(configWith({ [field]: value }));
+  });
+
+  test.each(SECRETS)('%s is read from a file', async (name, field, value) => {
+    const path = join(tmpdir(), `setting-${crypto.randomUUID()}`);
+    await Bun.write(path, `${value}\n`);
+    expect(parseConfig({ [`${name}_FILE`]: path })).toEqual(configWith({ [field]: value }));
+    await unlink(path);
+  });
+
+  for (const [settings, changes] of PARSED) {
     test(`${Object.keys(settings).join(', ')} sets only ${Object.keys(changes).join(', ')}`, () => {
-      const expected = structuredClone(parseConfig({}));
-      for (const [path, value] of Object.entries(changes)) {
-        const names = path.split('.');
-        const part = names.slice(0, -1).reduce((whole, name) => Reflect.get(whole, name), expected);
-        Reflect.set(part, names.at(-1) ?? '', value);
-      }
-      expect(parseConfig(settings)).toEqual(expected);
+      expect(parseConfig(settings)).toEqual(configWith(changes));
     });
   }
 
@@ -284,6 +273,228 @@ describe('a good value', () => {
     const config = parseConfig({ TRUSTED_PROXIES: '::1' });
     for (const part of [config, config.sound, config.roles, config.trustedProxies, config.sources.iks]) {
       expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});
+
+/** The one line with which startup fails for a bad setting. */
+function refusalOf(settings: Record<string, string>): string {
+  try {
+    parseConfig(settings);
+  } catch (error) {
+    if (error instanceof InvalidInput) return error.message;
+    throw error;
+  }
+  throw new Error(`${JSON.stringify(settings)} was taken`);
+}
+
+describe('a bad value ends with one line that names variable, value and what is allowed:', () => {
+  const port = 'a whole number from 0 to 65535';
+  const limit = 'a whole number from 1 to 1000000000';
+  const webAddress = 'an address that begins with http:// or https://';
+  const origin = 'an address such as https://play.example.org, without user, path, query or fragment';
+  const database = `postgres://user:password@host:port/database; ${ESCAPES}`;
+  const networks = 'addresses or networks such as 10.0.0.0/8, 127.0.0.1 or fd00::/8, separated by commas';
+  const roles = 'any of api, bot, poller, media, sync, separated by commas';
+  const levels = 'one of trace, debug, info, warn, error, fatal, silent';
+  const discordId = 'a Discord id of 1 to 20 digits';
+  const ofFlags = 'of the flags is_admin, is_moderator, has_svip, is_serviceplus';
+  const roleFlags = `a mapping such as has_svip=ROLE_ID,boost;is_serviceplus=ROLE_ID, ${ofFlags}`;
+  const facts = 'linked, is_banned, is_owner, is_admin, is_moderator, has_svip, is_serviceplus';
+  const flags = `a mapping such as is_admin=NAME,NAME;has_svip=NAME, ${ofFlags}`;
+  const panel =
+    'an http or https address of at most 256 characters, in which {id} and {steamid64} may stand, or bans=ADDRESS;comms=ADDRESS';
+  const panelAt = (path: string) => `https://panel.example.org/${path}`;
+
+  test.each([
+    ['PORT', ['x', '-1', '65536', '3000.5', '1e3', '0x10', '٣', '3000;', '1\n2'], port],
+    ['HEALTH_PORT', ['x', '-1', '65536'], port],
+    ['PUBLIC_URL', ['play.example.org', 'ftp://x', 'http//x', '/', 'https://a b', 'https://x:99999'], origin],
+    ['PUBLIC_URL', ['https://x/path', 'https://x/?', 'https://x?a=b', 'https://x#top'], origin],
+    ['DATABASE_URL', ['mysql://x', 'db.example', 'postgres'], database],
+    ['SITE_NAME', ['★ ★', 'x'.repeat(65), 'a\u0000b'], '1 to 64 characters with a letter or digit'],
+    ['SITE_LOGO_URL', ['logo.png', 'ftp://x/logo.png'], webAddress],
+    ['SITE_ACCENT', ['red', '#fff', '#12345g', '#123456;}'], 'a colour such as #f7b23b'],
+    ['DISCORD_INVITE_URL', ['discord.gg/abc', 'javascript:alert(1)'], 'an address that begins with https://'],
+    ['DISCORD_GUILD_ID', ['x', '1'.repeat(21), '-1'], discordId],
+    ['DISCORD_CLIENT_ID', ['x'], discordId],
+    ['DISCORD_API_URL', ['discord.com'], webAddress],
+    [
+      'DISCORD_ROLE_FLAGS',
+      ['11', 'has_svip=x', 'has_svip=11,boosts', 'is_owner=11', 'has_svip=0'],
+      roleFlags,
+    ],
+    ['DISCORD_ROLE_FLAGS', ['has_svip=11;has_svip=12'], roleFlags],
+    [
+      'DISCORD_GIVE_ROLES',
+      ['linked', 'linked=boost', 'muted=11', 'linked=11;linked=12', 'linked=11,'],
+      `a mapping such as linked=ROLE_ID;has_svip=ROLE_ID, of ${facts}`,
+    ],
+    ['DISCORD_PRESENCE', ['off', '2'], 'one of 0, 1'],
+    ['DISCORD_LOCALE', ['de', 'pl-PL', 'PL'], 'one of en, pl'],
+    ['TIME_ZONE', ['Mars/Base', '+01:00', 'Warsaw'], 'a time zone such as UTC or Europe/Warsaw'],
+    ['STEAM_OPENID_URL', ['steam'], webAddress],
+    ['STEAM_API_URL', ['steam'], webAddress],
+    ['OWNER_STEAMIDS', ['1', '0', 'BOT'], 'SteamIDs separated by commas'],
+    ['SOURCEBANS_FLAGS', [';', 'is_admin', 'is_admin=', 'is_admin=a,,b', 'is_admin=a=b'], flags],
+    ['SOURCEBANS_FLAGS', ['is_owner=z', 'x=z', 'is_admin=a;is_admin=b'], flags],
+    ['SOURCEBANS_PANEL_URL', ['panel.example.org', 'ftp://x/{id}', 'https:// example.org'], panel],
+    ['SOURCEBANS_PANEL_URL', [panelAt('{ID}'), panelAt('{id'), panelAt('{steamid}')], panel],
+    ['SOURCEBANS_PANEL_URL', [`https://x/${'y'.repeat(247)}`, ';', 'bans=', 'bans=panel'], panel],
+    ['SOURCEBANS_PANEL_URL', [`mutes=${panelAt('{id}')}`, `constructor=${panelAt('{id}')}`], panel],
+    ['SOURCEBANS_PANEL_URL', ['bans=https://x;bans=https://y', 'bans=https://x;comms'], panel],
+    ['APPEAL_URL', ['forum', 'discord://x'], webAddress],
+    ['APPEALS', ['2', 'yes'], 'one of 0, 1'],
+    ['APPEAL_AGAIN_DAYS', ['-1', '3651', 'never'], 'a whole number from 0 to 3650'],
+    ['APPEAL_URL', [`https://x/${'y'.repeat(503)}`], 'an address of at most 512 characters'],
+    ['REDIS_URL', ['http://x'], 'an address that begins with redis:// or rediss:// or valkey://'],
+    ['TRUSTED_PROXIES', ['x', '10.0.0', '1.2.3.256', '[::1]', 'fe80::1%eth0'], networks],
+    ['TRUSTED_PROXIES', ['10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.0/'], networks],
+    ['TRUSTED_PROXIES', ['010.0.0.1/8', '10.0.0.01', '0x0a.0.0.1', '::ffff:010.0.0.0/104'], networks],
+    ['METRICS_ALLOW', ['localhost'], networks],
+    ['WEBHOOK_ALLOW', ['website.internal', '10.0.0.0/33'], networks],
+    ['RATE_LIMIT_PUBLIC', ['0', '-1', 'x', '1000000001', '1.5'], limit],
+    ['RATE_LIMIT_PROTECTED', ['0', '1e9'], limit],
+    ['POLL_INTERVAL_SECONDS', ['0', '3601', 'x'], 'a whole number from 1 to 3600'],
+    ['SOUND_MAX_SECONDS', ['0', '61'], 'a whole number from 1 to 60'],
+    ['SOUND_MAX_UPLOAD_MB', ['0', '513'], 'a whole number from 1 to 512'],
+    [
+      'SOUND_FOR',
+      ['vip', 'SVIP', 'svip;admin', 'owner'],
+      'everyone, or any of svip, serviceplus, admin, separated by commas',
+    ],
+    ['SOUND_LOUDNESS_LUFS', ['-31', '-9', 'loud', '-1e1'], 'a number from -30 to -10'],
+    [
+      'SIMPLEADMIN_URL',
+      ['postgres://x', 'sqlite:', 'x'],
+      'mysql://user:password@host/database or sqlite:PATH',
+    ],
+    ['SIMPLEADMIN_SOURCE', ['a b', 'x'.repeat(65), '../x'], '1 to 64 letters, digits, . : _ -'],
+    ['SIMPLEADMIN_TIMEZONE', ['Mars/Olympus', 'CET+1x'], 'a time zone such as UTC or Europe/Warsaw'],
+    ['SIMPLEADMIN_INTERVAL_SECONDS', ['0', '86401'], 'a whole number from 1 to 86400'],
+    ['ROLES', ['web', 'API'], roles],
+    ['TOKENS_FOR', ['owners', 'Everyone', 'everyone,admins'], 'one of everyone, admins'],
+    ['LOG_LEVEL', ['verbose', 'INFO'], levels],
+  ])('%s refuses %j', (name, values, allowed) => {
+    for (const value of values) {
+      expect(refusalOf({ [name]: value })).toBe(
+        `${name}=${JSON.stringify(value)} isn't valid: use ${allowed}`,
+      );
+    }
+  });
+
+  test.each([
+    [
+      'roles on Discord that both give a flag and are given',
+      {
+        DISCORD_GUILD_ID: '1',
+        DISCORD_ROLE_FLAGS: 'has_svip=11,boost;is_admin=12',
+        DISCORD_GIVE_ROLES: 'linked=13;is_banned=12',
+      },
+      'DISCORD_ROLE_FLAGS and DISCORD_GIVE_ROLES both name the role 12: a role either gives flags or is given',
+    ],
+    [
+      'roles that give flags in no guild',
+      { DISCORD_ROLE_FLAGS: 'has_svip=11' },
+      'DISCORD_ROLE_FLAGS needs DISCORD_GUILD_ID, the guild of the roles',
+    ],
+    [
+      'roles that are given in no guild',
+      { DISCORD_GIVE_ROLES: 'linked=13' },
+      'DISCORD_GIVE_ROLES needs DISCORD_GUILD_ID, the guild of the roles',
+    ],
+    [
+      'appeals in two places',
+      { APPEALS: '1', APPEAL_URL: 'https://forum.example.org' },
+      'APPEALS=1 and APPEAL_URL are both set: players appeal in one place',
+    ],
+    [
+      'a bad replica',
+      { DATABASE_REPLICA_URLS: 'postgres://a/x, nonsense' },
+      `DATABASE_REPLICA_URLS="nonsense" isn't valid: use ${database}`,
+    ],
+    ['a bad proxy', { TRUSTED_PROXIES: '::1, x' }, `TRUSTED_PROXIES="x" isn't valid: use ${networks}`],
+    ['a bad role', { ROLES: 'api,web' }, `ROLES="web" isn't valid: use ${roles}`],
+    [
+      'a bad SteamID',
+      { OWNER_STEAMIDS: `${aSteamId(1)},BOT` },
+      'OWNER_STEAMIDS="BOT" isn\'t valid: use SteamIDs separated by commas',
+    ],
+    [
+      'a short secret, which is not shown',
+      { SESSION_SECRET: 'hunter2' },
+      'SESSION_SECRET is too short: use at least 32 characters',
+    ],
+    [
+      'a secret that is set twice, neither of which is shown',
+      { DISCORD_TOKEN: 'hunter2', DISCORD_TOKEN_FILE: '/run/secrets/token' },
+      'DISCORD_TOKEN and DISCORD_TOKEN_FILE are both set: use one of them',
+    ],
+    [
+      'a secret whose file is missing',
+      { DATABASE_URL_FILE: '/run/absent' },
+      'DATABASE_URL_FILE="/run/absent" isn\'t valid: use a file that this process may read',
+    ],
+    [
+      'a secret whose file is empty',
+      { REDIS_URL_FILE: '/dev/null' },
+      'REDIS_URL_FILE="/dev/null" isn\'t valid: use a file that is not empty',
+    ],
+    [
+      'a value of two lines in one line',
+      { HOST: 'x', LOG_LEVEL: 'a\r\nb' },
+      `LOG_LEVEL="a\\r\\nb" isn't valid: use ${levels}`,
+    ],
+  ])('refuses %s', (_, settings, line) => {
+    expect(refusalOf({ ...settings })).toBe(line);
+  });
+
+  test('a parameter of the address of a database that means nothing here, with its setting', () => {
+    const known = 'host, sslmode, sslrootcert, sslcert, sslkey, sslpassword, sslnegotiation';
+    for (const [parameter, line] of [
+      ['max=9', `the unknown parameter "max": use ${known}`],
+      ['schema=public&user=hunter2', `the unknown parameter "user": use ${known}`],
+      ['SSLMODE=require', `the unknown parameter "SSLMODE": use ${known}`],
+      ['host=db.example', 'the parameter host="db.example": use the folder of a Unix socket'],
+      [
+        'sslmode=on',
+        'the parameter sslmode="on": use one of disable, allow, prefer, require, verify-ca, verify-full',
+      ],
+      ['sslnegotiation=no', 'the parameter sslnegotiation="no": use one of postgres, direct'],
+      [
+        'sslrootcert=/none/ca.pem',
+        'the parameter sslrootcert="/none/ca.pem": use a file that this process may read',
+      ],
+    ]) {
+      for (const name of ['DATABASE_URL', 'DATABASE_REPLICA_URLS']) {
+        const url = `postgres://user:hunter2@db/x?${parameter}`;
+        expect(refusalOf({ [name]: url })).toBe(`${name} has ${line}`);
+      }
+    }
+  });
+
+  test('a password that an unescaped character cuts, which is not shown', () => {
+    for (const url of ['u:hunter#2@db/x', 'u:12/hunter2@db/x', 'u:12?hunter2@db/x', 'u:50%hunter2@db/x']) {
+      expect(refusalOf({ DATABASE_URL: `postgres://${url}` })).toBe(
+        `DATABASE_URL="postgres://…@db/x" isn't valid: use ${database}`,
+      );
+    }
+  });
+
+  test('addresses with a password, which is not shown', () => {
+    for (const [name, value] of [
+      ['DATABASE_URL', 'mysql://user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a@hunter2@host/db'],
+      ['DATABASE_URL', 'user:hunter2@host/db'],
+      ['DATABASE_URL', 'mysql://user:a/hunter2@host/db'],
+      ['PUBLIC_URL', 'https://user:hunter2@host'],
+      ['DATABASE_REPLICA_URLS', 'mysql://user:hunter2@host/db'],
+      ['REDIS_URL', 'http://:hunter2@host'],
+      ['SIMPLEADMIN_URL', 'postgres://user:hunter2@host/db'],
+    ] as const) {
+      const line = refusalOf({ [name]: value });
+      expect(line).not.toContain('hunter2');
+      expect(line).toContain('…@host');
     }
   });
 });
