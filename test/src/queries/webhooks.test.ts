@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { connect, openDrizzle } from '../../../src/db/client.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
 import { MAX_WEBHOOKS } from '../../../src/domain/webhook.ts';
-import { saveProgress } from '../../../src/queries/webhooks/webhook-deliveries.ts';
-import { createWebhook, loadWebhook } from '../../../src/queries/webhooks/webhooks.ts';
+import { listDeliveries, saveProgress } from '../../../src/queries/webhooks/webhook-deliveries.ts';
+import { createWebhook, loadWebhook, removeWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 
@@ -26,6 +26,18 @@ test('progress only advances, unless it is ahead of all events: then it comes fr
   expect(await save(first + 1)).toEqual([false, 2]);
   await save(first + 1000);
   expect(await save(first + 3)).toEqual([true, 3]);
+});
+
+test('the last 50 deliveries are kept, and go with the webhook', async () => {
+  const { id, deliveredUpTo } = await add();
+  const progress = { deliveredUpTo, failures: 0, retryAt: null };
+  const result = { type: 'penalty.created', at: new Date(), durationMs: 1, status: 204, failure: null };
+  const deliveries = Array.from({ length: 120 }, (_, n) => ({ ...result, messageId: `msg_${n}` }));
+  await saveProgress(db, id, { progress, deliveries: deliveries.slice(0, 60) });
+  await saveProgress(db, id, { progress, deliveries: deliveries.slice(60) });
+  expect(await listDeliveries(db, id)).toEqual(deliveries.slice(-50).reverse());
+  await removeWebhook(db, id, { actor: 'operator' });
+  expect(await listDeliveries(db, id)).toEqual([]);
 });
 
 test('there are never more webhooks than allowed, also when several are added at once', async () => {
