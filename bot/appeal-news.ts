@@ -1,5 +1,5 @@
 import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../src/queries/appeals.ts';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import { createAttempts } from './attempts.ts';
 import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
 import { noticeMessage } from './embeds/message-view.ts';
@@ -19,12 +19,16 @@ export type AppealNews = {
 /** Nothing is read or sent before `start`. */
 export function createAppealNews(parts: BotParts): AppealNews {
   const { db, rest, pages, log, timings } = parts;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const loop = createLoop({
+    name: 'telling players about appeals',
+    everyMs: timings.feedIntervalMs,
+    work: check,
+    log,
+  });
+  const { signal } = loop;
   const messenger = { rest, signal };
   /** By the id of the appeal. */
   const attempts = createAttempts<number>({ firstMs: 2 * timings.feedIntervalMs });
-  let loop: Loop | undefined;
 
   async function check(): Promise<void> {
     for (const untold of await listUntoldAppeals(db)) {
@@ -58,20 +62,5 @@ export function createAppealNews(parts: BotParts): AppealNews {
     }
   }
 
-  return {
-    start: () => {
-      loop ??= startLoop({
-        name: 'telling players about appeals',
-        everyMs: timings.feedIntervalMs,
-        work: check,
-        log,
-      });
-    },
-    wake: () => void loop?.wake(),
-    stop: async () => {
-      stopping.abort();
-      loop?.stop();
-      await loop?.ended;
-    },
-  };
+  return loop;
 }

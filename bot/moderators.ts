@@ -1,5 +1,5 @@
 import { PermissionFlagsBits } from 'discord.js';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { BotParts } from './parts.ts';
 import { readApplication } from './rest.ts';
@@ -42,8 +42,13 @@ const WARNINGS = {
 export function createModeratorRule({ rest, guildId, log, timings }: BotParts): ModeratorRule {
   let state: State = 'unknown';
   let reported: State | undefined;
-  let loop: Loop | undefined;
   const first = Promise.withResolvers<void>();
+  const loop = createLoop({
+    name: 'asking whether the application is public',
+    everyMs: timings.applicationCheckMs,
+    work: check,
+    log,
+  });
 
   async function check(): Promise<void> {
     let failure: unknown;
@@ -61,15 +66,9 @@ export function createModeratorRule({ rest, guildId, log, timings }: BotParts): 
 
   return {
     start: () => {
-      if (guildId !== undefined) return;
-      loop ??= startLoop({
-        name: 'asking whether the application is public',
-        everyMs: timings.applicationCheckMs,
-        work: check,
-        log,
-      });
+      if (guildId === undefined) loop.start();
     },
-    stop: () => loop?.stop(),
+    stop: loop.stop,
     settled: async () => {
       if (guildId === undefined && state === 'unknown') {
         await withTimeLimit(first.promise, SETTLED_WITHIN_MS).catch(() => undefined);

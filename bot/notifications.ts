@@ -4,7 +4,7 @@ import {
   listDueNotifications,
   removeNotifications,
 } from '../src/queries/discord-notifications.ts';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import { createAttempts } from './attempts.ts';
 import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
 import { button, type MessageView, row } from './embeds/message-view.ts';
@@ -29,12 +29,17 @@ export type Notifications = {
 /** Nothing is read or sent before `start`. */
 export function createNotifications(parts: BotParts): Notifications {
   const { db, rest, servers, pages, log, now, timings } = parts;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const loop = createLoop({
+    name: 'notifying people of servers',
+    everyMs: timings.feedIntervalMs,
+    debounceMs: DEBOUNCE_MS,
+    work: check,
+    log,
+  });
+  const { signal } = loop;
   const messenger = { rest, signal };
   /** By Discord id. */
   const attempts = createAttempts<string>({ firstMs: 2 * timings.feedIntervalMs });
-  let loop: Loop | undefined;
 
   async function check(): Promise<void> {
     const counts = servers
@@ -78,23 +83,13 @@ export function createNotifications(parts: BotParts): Notifications {
     if (isFirst) log.warn({ err: error }, 'somebody could not be notified of a server: retrying');
   }
 
-  const stopListening = servers.onChange(() => void loop?.wake());
+  const stopListening = servers.onChange(() => void loop.wake());
 
   return {
-    start: () => {
-      loop ??= startLoop({
-        name: 'notifying people of servers',
-        everyMs: timings.feedIntervalMs,
-        debounceMs: DEBOUNCE_MS,
-        work: check,
-        log,
-      });
-    },
+    start: loop.start,
     stop: async () => {
-      stopping.abort();
       stopListening();
-      loop?.stop();
-      await loop?.ended;
+      await loop.stop();
     },
   };
 }

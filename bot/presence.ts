@@ -1,7 +1,7 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
 import { LANGUAGES, type Language } from '../src/domain/language.ts';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import type { Localization } from './locales/localization.ts';
 import type { BotParts } from './parts.ts';
 
@@ -14,12 +14,17 @@ export function createPresence(
   parts: BotParts & { language: Language | undefined; timeZone: string; show: (text: string) => boolean },
 ): {
   start: () => void;
-  stop: () => void;
+  stop: () => Promise<void>;
 } {
   const { rest, guildId, language, timeZone, localizeGuild, servers, show, timings, log } = parts;
   let latest: string | undefined;
   let locale: string | undefined;
-  let loop: Loop | undefined;
+  const loop = createLoop({
+    name: 'showing the presence',
+    everyMs: timings.presenceIntervalMs,
+    work: update,
+    log,
+  });
 
   async function update(): Promise<void> {
     const needsLocale = guildId !== undefined && language === undefined;
@@ -40,15 +45,10 @@ export function createPresence(
     start: () => {
       // A new session has no presence.
       latest = undefined;
-      void loop?.wake();
-      loop ??= startLoop({
-        name: 'showing the presence',
-        everyMs: timings.presenceIntervalMs,
-        work: update,
-        log,
-      });
+      void loop.wake();
+      loop.start();
     },
-    stop: () => loop?.stop(),
+    stop: loop.stop,
   };
 }
 

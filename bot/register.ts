@@ -11,7 +11,7 @@ import {
 import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
 import { findSetting, saveSetting } from '../src/queries/settings.ts';
 import { backoffMs } from '../src/runtime/backoff.ts';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import type { CommandIds } from './command-mentions.ts';
 import { COMMANDS } from './commands/commands.ts';
 import type { BotParts } from './parts.ts';
@@ -60,7 +60,13 @@ export function createCommandRegistration(
   let refusedSince: Date | undefined;
   let failures = 0;
   let pauseMs = everyMs;
-  let loop: Loop | undefined;
+  const loop = createLoop({
+    name: 'registering the slash commands',
+    everyMs,
+    nextPauseMs: () => pauseMs,
+    work: check,
+    log,
+  });
 
   async function check(): Promise<void> {
     try {
@@ -98,19 +104,10 @@ export function createCommandRegistration(
   return {
     start: (ids) => {
       guildIds = ids;
-      void loop?.wake();
-      loop ??= startLoop({
-        name: 'registering the slash commands',
-        everyMs,
-        nextPauseMs: () => pauseMs,
-        work: check,
-        log,
-      });
+      void loop.wake();
+      loop.start();
     },
-    stop: async () => {
-      loop?.stop();
-      await loop?.ended;
-    },
+    stop: loop.stop,
     health: () => state,
   };
 }

@@ -1,6 +1,6 @@
 import { isDatabaseOutage } from '../src/db/client.ts';
 import { claimQueuedSound } from '../src/queries/round-sounds/round-sound-queue.ts';
-import { type Loop, startLoop } from '../src/runtime/loop.ts';
+import { createLoop } from '../src/runtime/loop.ts';
 import { processUpload, type RoundSoundWorkerDeps, type RoundSoundWorkerOptions } from './process-upload.ts';
 import { reconcileSounds } from './reconcile.ts';
 
@@ -8,7 +8,7 @@ export type RoundSoundWorker = {
   /** Reconciles disk and rows, then works until stopped. */
   start(): void;
   /** Checks the queue now. */
-  wake(): void;
+  wake(): Promise<void>;
   /** Stops after the current sound is finished or returned to the queue. */
   stop(): Promise<void>;
 };
@@ -26,7 +26,7 @@ export function createRoundSoundWorker(
   const { db, sounds, log } = deps;
   const { idleMs = 15_000, graceMs = 5000, leaseMs = 15_000 } = options;
   let reconciledAt = Number.NEGATIVE_INFINITY;
-  let loop: Loop | undefined;
+  const loop = createLoop({ name: 'working off the queue of sounds', everyMs: idleMs, work, log });
 
   /** Throws only when the database is unreachable: a file that cannot be moved or removed must not stop the queue. */
   async function reconcileIfDue(): Promise<void> {
@@ -50,21 +50,11 @@ export function createRoundSoundWorker(
   }
 
   return {
-    start() {
-      loop ??= startLoop({
-        name: 'working off the queue of sounds',
-        everyMs: idleMs,
-        work,
-        log,
-      });
-    },
-    wake() {
-      loop?.wake();
-    },
+    start: loop.start,
+    wake: loop.wake,
     async stop() {
-      loop?.stop();
       const timer = setTimeout(() => void deps.ffmpeg.close(), graceMs);
-      await loop?.ended;
+      await loop.stop();
       clearTimeout(timer);
       await deps.ffmpeg.close();
     },

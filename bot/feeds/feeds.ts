@@ -7,7 +7,7 @@ import {
   pauseDiscordFeed,
   stopDiscordFeed,
 } from '../../src/queries/discord-feeds/feeds.ts';
-import { type Loop, startLoop } from '../../src/runtime/loop.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
 import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
 import type { ModeratorRule } from '../moderators.ts';
@@ -45,8 +45,14 @@ export type Feeds = {
  */
 export function createFeeds(deps: FeedsDeps): Feeds {
   const { db, servers, moderators, log, timings, now } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const loop = createLoop({
+    name: 'reading the feeds',
+    everyMs: timings.feedIntervalMs,
+    debounceMs: DEBOUNCE_MS,
+    work: check,
+    log,
+  });
+  const { signal } = loop;
   const stepDeps = { ...deps, signal };
   /** Work under way, by feed. */
   const running = new Map<number, Promise<void>>();
@@ -57,7 +63,6 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   /** How many checks there have been. */
   let checks = 0;
   let hasServerFeeds = false;
-  let loop: Loop | undefined;
 
   /** Starts every idle feed. */
   async function check(): Promise<void> {
@@ -147,31 +152,22 @@ export function createFeeds(deps: FeedsDeps): Feeds {
   }
 
   const stopListening = servers.onChange(() => {
-    if (hasServerFeeds) void loop?.wake();
+    if (hasServerFeeds) void loop.wake();
   });
 
   return {
-    start: () => {
-      loop ??= startLoop({
-        name: 'reading the feeds',
-        everyMs: timings.feedIntervalMs,
-        debounceMs: DEBOUNCE_MS,
-        work: check,
-        log,
-      });
-    },
+    start: loop.start,
     onChanged: () => {
       attempts.clear();
-      void loop?.wake();
+      void loop.wake();
     },
     wake: async () => {
-      await loop?.wake();
+      await loop.wake();
       await Promise.all(running.values());
     },
     stop: async () => {
-      stopping.abort();
       stopListening();
-      loop?.stop();
+      await loop.stop();
       await Promise.allSettled(running.values());
     },
   };

@@ -8,7 +8,7 @@ import {
   saveLiveStatusMessage,
 } from '../../src/queries/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
-import { type Loop, startLoop } from '../../src/runtime/loop.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
 import { createAttempts } from '../attempts.ts';
 import {
   editMessage,
@@ -56,16 +56,20 @@ type LiveStatus = {
 export function createLiveStatus(deps: BotParts): LiveStatus {
   const { db, rest, servers, pages, localizeGuild, log } = deps;
   const { liveIntervalMs: intervalMs, liveRefreshMs: refreshMs } = deps.timings;
-  const stopping = new AbortController();
-  const messenger = { ...deps, signal: stopping.signal };
+  const loop = createLoop({
+    name: 'reading the live status messages',
+    everyMs: Math.min(intervalMs, CHECK_MS),
+    work: editWhatIsDue,
+    log,
+  });
+  const messenger = { ...deps, signal: loop.signal };
   const tracked = new Map<string, Tracked>();
   /** By message. */
   const attempts = createAttempts<string>({ firstMs: 2 * intervalMs });
   /** Edits under way, by message. */
   const editing = new Map<string, Promise<void>>();
   let isLoaded = false;
-  let loop: Loop | undefined;
-  const stopListening = servers.onChange(() => loop?.wake());
+  const stopListening = servers.onChange(() => loop.wake());
 
   /** Reads the stored messages once, and starts the edits that are due. */
   async function editWhatIsDue(): Promise<void> {
@@ -135,7 +139,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
       attempts.succeeded(row.messageId);
       Object.assign(message, { fingerprint, editedAtMs: performance.now() });
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (loop.signal.aborted) return;
       const { isFirst, isForbidden } = attempts.failed(row.messageId, error);
       if (isFirst) {
         log.warn({ err: error, messageId: row.messageId }, 'editing a live status message failed: retrying');
@@ -174,18 +178,10 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
   }
 
   return {
-    start: () => {
-      loop ??= startLoop({
-        name: 'reading the live status messages',
-        everyMs: Math.min(intervalMs, CHECK_MS),
-        work: editWhatIsDue,
-        log,
-      });
-    },
+    start: loop.start,
     stop: async () => {
-      stopping.abort();
       stopListening();
-      loop?.stop();
+      await loop.stop();
       await Promise.allSettled(editing.values());
     },
     pin: async ({ discordId, channelId, guildId, guildLocale }, { serverId, pressedMessageId }) => {
@@ -213,7 +209,7 @@ export function createLiveStatus(deps: BotParts): LiveStatus {
         });
         for (const id of replaced) await deleteMessage(channelId, id);
         track(row, fingerprintOf(row, current));
-        loop?.wake();
+        loop.wake();
       } catch (error) {
         throw isPostingForbidden(error) ? new Refusal(({ refusals }) => refusals.cannotPost) : error;
       }

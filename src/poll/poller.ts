@@ -143,9 +143,8 @@ export function createPoller({ db, leaders, log, intervalSeconds, servers }: Opt
       log,
     });
     await once(signal, 'abort');
-    downsampling.stop();
     schedule.setTargets([]);
-    await downsampling.ended;
+    await downsampling.stop();
   }
 
   return {

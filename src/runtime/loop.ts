@@ -1,13 +1,18 @@
 /** Work that repeats at an interval, and sooner when it is woken; it never runs twice at once. */
 export type Loop = {
+  /** Only the first call has an effect, and none after `stop`. */
+  start: () => void;
   /**
-   * Runs the work soon; when it is running, once more afterwards. Resolves when that run has ended, or the loop has.
+   * Runs the work soon; when it is running, once more afterwards. Resolves when that run has ended, or the loop has. Has no
+   * effect before `start`.
    */
   wake: () => Promise<void>;
-  /** Ends the loop; the signal of the work under way aborts. */
-  stop: () => void;
-  /** Settles when the loop has been stopped and the work under way has ended. */
+  /** Ends the loop; the signal of the work under way aborts. Resolves like `ended`. */
+  stop: () => Promise<void>;
+  /** Resolves when the loop has been stopped and the work under way has ended. */
   ended: Promise<void>;
+  /** Aborts when the loop is stopped. */
+  signal: AbortSignal;
 };
 
 type Options = {
@@ -26,8 +31,15 @@ type Options = {
   log: { warn: (details: object, message: string) => void };
 };
 
-/** Starts a loop. Only the first of several failures in a row is logged. */
-export function startLoop({
+/** Starts a loop that {@link createLoop} creates. */
+export function startLoop(options: Options): Loop {
+  const loop = createLoop(options);
+  loop.start();
+  return loop;
+}
+
+/** Creates a loop that waits for its start. Only the first of several failures in a row is logged. */
+export function createLoop({
   name,
   everyMs,
   pausesFirst = false,
@@ -38,6 +50,8 @@ export function startLoop({
 }: Options): Loop {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const over = Promise.withResolvers<void>();
+  let isStarted = false;
   let isWoken = false;
   /** Of the next run to begin. */
   let ending = Promise.withResolvers<void>();
@@ -83,10 +97,17 @@ export function startLoop({
       if (!isWoken && !signal.aborted) await pause(pauseMs);
     }
     ending.resolve();
+    over.resolve();
   }
 
   return {
+    start: () => {
+      if (isStarted || signal.aborted) return;
+      isStarted = true;
+      void run();
+    },
     wake: () => {
+      if (!isStarted) return Promise.resolve();
       if (debounceMs === 0) runSoon();
       else debounce ??= setTimeout(runSoon, debounceMs);
       return ending.promise;
@@ -95,7 +116,10 @@ export function startLoop({
       stopping.abort();
       clearTimeout(debounce);
       endPause?.();
+      if (!isStarted) over.resolve();
+      return over.promise;
     },
-    ended: run(),
+    ended: over.promise,
+    signal,
   };
 }

@@ -174,7 +174,6 @@ export function startRetention({
       log,
     });
     await once(signal, 'abort');
-    loop.stop();
-    await loop.ended;
+    await loop.stop();
   });
 }

@@ -105,8 +105,7 @@ export function startWebhookDelivery(deps: Deps): WebhookDelivery {
     },
     reload: loop.wake,
     stop: async () => {
-      loop.stop();
-      await loop.ended;
+      await loop.stop();
       const running = [...queues.values()];
       for (const queue of running) queue.stop();
       await Promise.all(running.map(({ ended }) => ended));
