@@ -1,10 +1,13 @@
 import { expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
-import { penalties } from '../../../src/db/schema/penalties.ts';
+import type { Db } from '../../../src/db/client.ts';
+import { lockPenalties } from '../../../src/db/locks.ts';
+import { penalties, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
 import { createExpirySweep } from '../../../src/service/sync.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { queueBehind } from '../../support/database/lock-waits.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 
 const database = await createTestDatabase();
@@ -112,4 +115,18 @@ test('marks the longest expired rows first, a limited number in one statement', 
   expect(await markExpiredPenalties(db, new Date(), 2)).toBe(2);
   expect(await markExpiredPenalties(db, new Date(), 2)).toBe(1);
   expect(await markExpiredPenalties(db, new Date(), 2)).toBe(0);
+});
+
+test('a ban that is extended while the sweep waits is not marked as expired', async () => {
+  await db.delete(penalties);
+  await insertEnding(6, -480);
+  const extend = async (tx: Db) => {
+    await lockPenalties(tx);
+    await tx.update(penalties).set({ endsAt: new Date(Date.now() + 100 * HOUR_MS) });
+  };
+  const marking = await queueBehind(db, extend, [() => markExpiredPenalties(db, new Date())]);
+  expect(marking).toEqual([0]);
+  expect(await storedStatuses()).toEqual({ '-480 min': 'ACTIVE' });
+  const types = await db.select({ type: penaltyEvents.type }).from(penaltyEvents);
+  expect(types.at(-1)).toEqual({ type: 'penalty.changed' });
 });

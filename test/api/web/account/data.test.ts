@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
-import { LOCKS } from '../../../../src/db/locks.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
+import { holdOffErasures } from '../../../../src/queries/personal-data/tombstones.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
-import { countWaiting } from '../../../support/database/lock-waits.ts';
+import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
@@ -76,18 +76,13 @@ describe('the download of own data', () => {
     async (_, isPenaltyKept) => {
       const browser = await signedIn();
       if (isPenaltyKept) await insertPenalties(db, [{ playerSteamId: player.steamId }]);
-      let erasing: Promise<unknown> = Promise.resolve();
-      let downloading: Promise<Page> | undefined;
-      await db.transaction(async (holding) => {
-        await holding.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
-        const options = { withPenalties: false, actor: 'member', removeSounds: async () => {} } as const;
-        erasing = erasePerson(db, player.steamId, options);
-        await waitFor(async () => (await countWaiting(db)) === 1);
-        downloading = browser.get('/account/data');
-        await waitFor(async () => (await countWaiting(db)) === 2);
-      });
-      await erasing;
-      const page = await downloading;
+      const options = { withPenalties: false, actor: 'member', removeSounds: async () => {} } as const;
+      const erase = () => erasePerson(db, player.steamId, options);
+      let page: Page | undefined;
+      const download = async () => {
+        page = await browser.get('/account/data');
+      };
+      await queueBehind(db, holdOffErasures, [erase, download]);
       expect([page?.status, page?.headers.get('content-disposition')]).toEqual([404, null]);
       expect(page?.text).toContain(`<h1 id="error">${en.errors.titles.notFound}</h1>`);
       expect(await countExports()).toBe(0);

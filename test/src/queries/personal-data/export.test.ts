@@ -27,16 +27,15 @@ import {
   aSteamId,
   insertPenalties,
   insertReadySound,
-  insertServer,
   insertUser,
 } from '../../../support/database/builders.ts';
 import { createTestDatabase, urlOf } from '../../../support/database/database.ts';
+import { aPerson, insertEverythingAbout } from '../../../support/database/everything-about.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { readPage } from '../../../support/docs/pages.ts';
-import { aToken } from '../../../support/service/service.ts';
 
 const { db, connection } = await createTestDatabase();
-const ID = aSteamId(1);
+const { id: ID, name: NAME } = aPerson(1);
 const now = new Date();
 
 /** The part of the file that holds each table that docs/privacy.md has a section or paragraph about. */
@@ -79,62 +78,21 @@ const LEFT_OUT = [
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
 
 await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
-await insertUser(db, 1, { discordId: '80351110224678912', isAdmin: true });
-await aToken(db, 1, { now });
-const [user] = await db.select().from(users);
-await db.insert(sessions).values({ idHash: 'hash', userId: user?.id ?? 0, expiresAt: now });
+const user = await insertEverythingAbout(db, aPerson(1));
 await insertReadySound(db, ID);
+await db.insert(discordMembers).values({ discordId: aPerson(1).discordId, roles: ['1'], readAt: now });
 await insertUser(db, 9);
-await blockUser(db, aSteamId(9), { reason: 'about them', now, actor: { userId: user?.id ?? 0 } });
+await blockUser(db, aSteamId(9), { reason: 'about them', now, actor: { userId: user.id } });
 const admin = await insertUser(db, 10, { isAdmin: true });
 await blockUser(db, ID, { reason: 'about me', now, actor: { userId: admin.id } });
-const lift = { status: 'UNBANNED', liftedAt: now } as const;
+const LIFTED = { status: 'UNBANNED', liftedAt: now } as const;
+const BY_BASIA = { ...LIFTED, liftedByName: 'Basia', liftedBySteamId: aSteamId(900) };
 await insertPenalties(db, [
   // They lifted it themselves, so the lifter's SteamID is their own and may be shown.
-  { playerSteamId: ID, ...lift, liftedByName: 'Me', liftedBySteamId: ID },
-  { playerSteamId: ID, ...lift, liftedByName: 'Basia', liftedBySteamId: aSteamId(900) },
-  {
-    playerSteamId: aSteamId(7),
-    adminSteamId: ID,
-    adminName: 'Me',
-    ...lift,
-    liftedByName: 'Basia',
-    liftedBySteamId: aSteamId(900),
-  },
-  { playerSteamId: aSteamId(8), adminName: 'Ala', ...lift, liftedByName: 'Me', liftedBySteamId: ID },
+  { playerSteamId: ID, ...LIFTED, liftedByName: NAME, liftedBySteamId: ID },
+  { playerSteamId: ID, ...BY_BASIA },
+  { playerSteamId: aSteamId(7), adminSteamId: ID, adminName: NAME, ...BY_BASIA },
 ]);
-await db.insert(steamBans).values({
-  steamId64: ID,
-  vacBans: 0,
-  gameBans: 0,
-  daysSinceLastBan: 0,
-  isCommunityBanned: false,
-  checkedAt: now,
-});
-await db.insert(discordMembers).values({ discordId: '80351110224678912', roles: ['1'], readAt: now });
-await db
-  .insert(staffNotes)
-  .values({ steamId64: ID, authorUserId: admin.id, text: 'about me', createdAt: now });
-const [appeal] = await db
-  .insert(appeals)
-  .values({ penaltyId: 1, playerSteamId: ID, openedAt: now, wantsMessages: false })
-  .returning();
-await db
-  .insert(appealMessages)
-  .values({ appealId: appeal?.id ?? 0, kind: 'opened', text: 'by me', createdAt: now });
-await db.insert(discordNotifications).values({
-  ...{ discordId: '80351110224678912', serverId: (await insertServer(db)).id, playersAtLeast: 10 },
-  ...{ locale: 'en-US', isArmed: true },
-});
-await db.insert(discordFeeds).values({
-  subject: 'penalties',
-  channelId: '1',
-  guildId: '1',
-  startedBy: '80351110224678912',
-  locale: 'pl',
-  epoch: 'x',
-  cursor: 0,
-});
 
 await readPerson(db, ID, { actor: 'operator', now });
 const data = await readPerson(db, ID, { actor: 'operator', now });
@@ -162,19 +120,13 @@ test('the export has what others did to a person without who did it', () => {
   const entry = entries.find(({ action, subject }) => action === 'user.blocked' && subject === ID);
   expect(entry).toMatchObject({ actorUserId: null, details: { reason: 'about me' } });
   const actors = new Set(entries.map(({ actorUserId }) => actorUserId));
-  expect([...actors].filter((actor) => actor !== null)).toEqual([user?.id ?? 0]);
+  expect([...actors].filter((actor) => actor !== null)).toEqual([user.id]);
 });
 
 test('many rows are in it in order, formatted as few are', async () => {
   const admin = aSteamId(50);
-  await insertPenalties(
-    db,
-    Array.from({ length: 1201 }, () => ({
-      playerSteamId: aSteamId(51),
-      adminSteamId: admin,
-      adminName: 'Me',
-    })),
-  );
+  const given = { playerSteamId: aSteamId(51), adminSteamId: admin };
+  await insertPenalties(db, Array(1201).fill(given));
   const opened = await openPersonExport({ databaseUrl: urlOf(db), db }, admin, { actor: 'operator', now });
   const text = Buffer.concat(await Array.fromAsync(opened?.chunks ?? [])).toString();
   await opened?.close();
@@ -202,16 +154,15 @@ test('every table that docs/privacy.md describes is part of the file', async () 
 });
 
 test('the export of an admin has only their part of penalties that they gave or lifted, and of the events', () => {
-  const given = { adminName: 'Me', adminSteamId: ID, liftedByName: null, liftedBySteamId: null };
-  const lifted = { adminName: null, adminSteamId: null, liftedByName: 'Me', liftedBySteamId: ID };
-  expect(data.penaltiesGiven).toMatchObject([lifted, given, lifted]);
-  expect(data.penaltyEventsGiven).toMatchObject(
-    [lifted, given, lifted].map((part) => ({ ...part, type: 'penalty.created' })),
-  );
-  for (const id of [7, 8, 900])
+  const given = { adminName: NAME, adminSteamId: ID, liftedByName: null, liftedBySteamId: null };
+  const lifted = { adminName: null, adminSteamId: null, liftedByName: NAME, liftedBySteamId: ID };
+  const roles = [given, lifted, lifted, given];
+  expect(data.penaltiesGiven).toMatchObject(roles);
+  expect(data.penaltyEventsGiven).toMatchObject(roles.map((role) => ({ ...role, type: 'penalty.created' })));
+  for (const id of [7, 777, 778, 900])
     expect(JSON.stringify([data.penaltiesGiven, data.penaltyEventsGiven])).not.toContain(aSteamId(id));
   // Their penalties name who lifted them, as on the account page, but without the SteamID.
-  expect(data.penalties.map((row: object) => 'liftedBySteamId' in row).sort()).toEqual([false, true]);
+  expect(data.penalties.map((row: object) => 'liftedBySteamId' in row).sort()).toEqual([false, false, true]);
   expect(data.penaltyTallies.length).toBeGreaterThan(2);
   expect(data.penaltyTallies.every((row: { adminSteamId: string }) => row.adminSteamId === ID)).toBe(true);
 });

@@ -27,10 +27,9 @@ import {
 import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
-import { countWaiting } from '../../../support/database/lock-waits.ts';
+import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { startTestService } from '../../../support/service/service.ts';
-import { waitFor } from '../../../support/wait.ts';
 
 const { db, url, connection } = await createTestDatabase();
 const PLAYER = aSteamId(1);
@@ -273,16 +272,10 @@ test.each([
   ['a sign-in of an owner who has an account', true],
 ])('%s and a start that names them both succeed', async (_, hasAccount) => {
   if (hasAccount) await insertUser(db, 1);
-  let work: Promise<unknown> = Promise.resolve();
-  await connection.begin(async (holding) => {
-    await holding`lock table user_flags in share mode`;
-    const starting = saveOwners([NAMED]);
-    await waitFor(async () => (await countWaiting(db)) === 1);
-    const signingIn = saveSignIn(db, NAMED, { configuredFlags: ['is_owner', 'is_admin'], now: new Date() });
-    await waitFor(async () => (await countWaiting(db)) === 2);
-    work = Promise.all([starting, signingIn]);
-  });
-  await work;
+  await queueBehind(db, (tx) => tx.execute('lock table user_flags in share mode'), [
+    () => saveOwners([NAMED]),
+    () => saveSignIn(db, NAMED, { configuredFlags: ['is_owner', 'is_admin'], now: new Date() }),
+  ]);
   expect(await rightsOf(NAMED)).toEqual(OWNER);
 });
 
