@@ -204,26 +204,20 @@ describe('GET /players/search', () => {
     await expectAll();
   });
 
+  const MISSING = 'is missing: give a part of a name, 3 to 64 characters';
+  const INVALID = "isn't valid: use a part of a name, 3 to 64 characters";
   test.each([
-    ['?name=ab', '"ab"'],
-    ['?name=%20ab%20', '" ab "'],
-    ['?name=e%CC%81a', JSON.stringify('e\u0301a')],
-    ['?name=%CC%81%CC%81%CC%81', JSON.stringify('\u0301\u0301\u0301')],
-    [`?name=${'a'.repeat(65)}`, JSON.stringify('a'.repeat(64))],
-  ])('refuses %s', async (query, quoted) => {
-    const { status, body } = await ask(query);
-    expect([status, body]).toStrictEqual([
-      400,
-      { success: false, message: `name ${quoted} isn't valid: use a part of a name, 3 to 64 characters` },
-    ]);
-  });
-
-  test.each([
-    ['', 'is missing: give a part of a name, 3 to 64 characters'],
-    ['?name=', 'is missing: give a part of a name, 3 to 64 characters'],
-    ['?name=abc%00', '"abc\\u0000" isn\'t valid: use a part of a name, 3 to 64 characters, without NUL'],
+    ['', MISSING],
+    ['?name=', MISSING],
+    ['?name=ab', `"ab" ${INVALID}`],
+    ['?name=%20ab%20', `" ab " ${INVALID}`],
+    ['?name=e%CC%81a', `"e\u0301a" ${INVALID}`],
+    ['?name=%CC%81%CC%81%CC%81', `"\u0301\u0301\u0301" ${INVALID}`],
+    [`?name=${'a'.repeat(65)}`, `"${'a'.repeat(64)}" ${INVALID}`],
+    ['?name=abc%00', `"abc\\u0000" ${INVALID}, without NUL`],
   ])('refuses %s, and says why', async (query, fault) => {
-    expect((await ask(query)).body).toStrictEqual({ success: false, message: `name ${fault}` });
+    const { status, body } = await ask(query);
+    expect([status, body]).toStrictEqual([400, { success: false, message: `name ${fault}` }]);
   });
 
   test('64 characters of any plane are taken', async () => {
