@@ -46,26 +46,6 @@ describe('HEAD', () => {
     }
   });
 
-  test('HEAD of an export gives its type without starting one, with a trailing slash or without', async () => {
-    for (const base of BASES) {
-      for (const path of ['/penalties/export', '/penalties/export/', '/penalties/export/?type=ban']) {
-        const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
-        expect([path, head.status, head.headers.get('content-type'), head.text]).toEqual([
-          path,
-          200,
-          'application/x-ndjson',
-          '',
-        ]);
-      }
-      const { status, text } = await service.ask(`${base}/penalties/export/`, bearer(token));
-      expect([status, text.split('\n').length, text.includes('"end":true,"count":1')]).toEqual([
-        200,
-        3,
-        true,
-      ]);
-    }
-  });
-
   test('HEAD of a stream has no length, since nobody knows it', async () => {
     for (const path of ['/penalties/export', '/events']) {
       const { headers } = bearer(token);

@@ -21,6 +21,7 @@ const PATHS = [
   ['/warns', 'penalties', 'server_id=x'],
   ['/penalties/active', 'penalties', 'steamids=x'],
   ['/penalties/changes', 'penalties', 'cursor=x'],
+  ['/penalties/servers', 'penalties', ''],
   ['/users/lookup', 'lookup', 'steamid64=x'],
   ['/users/lookup/batch', 'lookup', 'steamids=x'],
   ['/penalties/export', 'penalties', 'server_id=x'],
