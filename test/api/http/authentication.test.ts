@@ -5,11 +5,14 @@ import { createTokenChecker } from '../../../api/http/authentication.ts';
 import { createErrorMapper } from '../../../api/http/error-handler.ts';
 import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
 import { createPipeline } from '../../../api/http/pipeline.ts';
+import { ROUTES } from '../../../api/v1/routes.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
+import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { openEventStream } from '../../support/http/event-stream.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -110,10 +113,7 @@ describe('a protected request', () => {
 
 describe('made-up tokens with a right checksum', () => {
   test('made-up tokens are refused without a lookup once their address is over its limit; a known token still works', async () => {
-    const limited = await startTestService({
-      databaseUrl: database.url,
-      env: { RATE_LIMIT_PROTECTED: '5' },
-    });
+    const limited = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '5' } });
     const ask = (shown: string) => limited.ask('/api/v1/bans', bearer(shown));
     expect((await ask(token)).status).toBe(200);
     for (let i = 0; i < 5; i++) expect((await ask(generateApiToken())).status).toBe(401);
@@ -130,19 +130,6 @@ describe('made-up tokens with a right checksum', () => {
       });
       expect((await ask(token)).headers.get('x-ratelimit-remaining')).toBe('3');
     });
-  });
-
-  test('made-up tokens alone count against an address, however many owners share it', async () => {
-    const limited = await startTestService({
-      databaseUrl: database.url,
-      env: { RATE_LIMIT_PROTECTED: '5' },
-    });
-    const owners = await Promise.all(Array.from({ length: 8 }, (_, i) => aToken(db, 10 + i)));
-    for (const owner of owners) {
-      const { headers } = await limited.ask('/api/v1/bans', bearer(owner.token));
-      expect(headers.get('x-ratelimit-remaining')).toBe('4');
-    }
-    expect((await limited.ask('/api/v1/bans', bearer(generateApiToken()))).status).toBe(401);
   });
 
   test('limits made-up tokens apart from a burst with one token while the shared limiter is slow', async () => {
@@ -256,4 +243,94 @@ describe('a token', () => {
     const lastUsedAt = await waitFor(isWritten);
     expect(lastUsedAt.getTime()).toBeWithin(begunAt - 1, Date.now() + 1);
   });
+});
+
+const scarce = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '1' } });
+/** For each protected path, the scope it needs and a parameter it refuses. */
+const SCOPED_PATHS = [
+  ['/penalties', 'penalties', 'server_id=x'],
+  ['/bans', 'penalties', 'server_id=x'],
+  ['/mutes', 'penalties', 'server_id=x'],
+  ['/warns', 'penalties', 'server_id=x'],
+  ['/penalties/active', 'penalties', 'steamids=x'],
+  ['/penalties/changes', 'penalties', 'cursor=x'],
+  ['/penalties/servers', 'penalties', ''],
+  ['/users/lookup', 'lookup', 'steamid64=x'],
+  ['/users/lookup/batch', 'lookup', 'steamids=x'],
+  ['/penalties/export', 'penalties', 'server_id=x'],
+  ['/players/search', 'lookup', 'name=x'],
+  ['/players/nobody/steam-bans', 'lookup', ''],
+  ['/events', 'events', 'types=x'],
+] as const;
+const lacks = (scope: string) => ({ success: false, message: `This token lacks the scope "${scope}"` });
+
+describe('a token with fewer scopes', () => {
+  test('a token with fewer scopes is refused with the name of the missing scope, before parameters are read', async () => {
+    for (const [index, [path, scope, bad]] of SCOPED_PATHS.entries()) {
+      const others = TOKEN_SCOPES.filter((other) => other !== scope);
+      const { token } = await aToken(db, 100 + index, { scopes: others });
+      const refused = await service.get(`${path}?${bad}`, bearer(token));
+      expect([path, refused.status, refused.body]).toEqual([path, 403, lacks(scope)]);
+      expect(refused.headers.get('cache-control')).toBe('private, no-store');
+      const sole = await aToken(db, 100 + index, { scopes: [scope] });
+      expect([path, (await service.get(`${path}?${bad}`, bearer(sole.token))).status]).not.toEqual([
+        path,
+        403,
+      ]);
+    }
+  });
+
+  test('a token with fewer scopes is counted against the limit first, and a missing token is 401 before anything', async () => {
+    const { token } = await aToken(db, 200, { scopes: ['events'] });
+    expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(403);
+    expect((await scarce.ask('/api/v1/bans', bearer(token))).status).toBe(429);
+    expect((await service.get('/bans?server_id=x')).status).toBe(401);
+  });
+
+  test('a token with fewer scopes may open a stream of the events it may see, and no other', async () => {
+    const { token } = await aToken(db, 201, { scopes: ['events'] });
+    const asked = await service.get('/events?types=penalty.created,server.up', bearer(token));
+    expect([asked.status, asked.body]).toEqual([403, lacks('servers')]);
+    const stream = await openEventStream(`${service.origin}/api/v1/events`, bearer(token).headers);
+    expect(stream.status).toBe(200);
+    stream.leave();
+  });
+
+  test('a token that is older than scopes works as before', async () => {
+    const { id, token } = await aToken(db, 202, { scopes: ['events'] });
+    await db.execute(sql`update api_tokens set scopes = default where id = ${id}`);
+    for (const path of ['/bans', `/users/lookup/batch?steamids=${aSteamId(1)}`, '/penalties/changes']) {
+      expect([path, (await service.get(path, bearer(token))).status]).toEqual([path, 200]);
+    }
+  });
+});
+
+describe('GET /token', () => {
+  test.each(TOKEN_SCOPES.map((scope, index) => [scope, index] as const))(
+    'describes a token with the scope %s to its holder',
+    async (scope, index) => {
+      const expiresAt = index === 0 ? null : new Date(NOW.getTime() + 3_600_000);
+      const { token } = await aToken(db, 210 + index, { scopes: [scope], expiresAt, now: NOW });
+      const { status, body } = await scarce.ask('/api/v1/token', bearer(token));
+      expect([status, body]).toStrictEqual([
+        200,
+        {
+          success: true,
+          data: {
+            name: 'test',
+            owner_steamid64: aSteamId(210 + index),
+            scopes: [scope],
+            created_at: '2026-11-21T10:00:00+00:00',
+            expires_at: expiresAt && '2026-11-21T11:00:00+00:00',
+            limit_per_minute: 1,
+          },
+        },
+      ]);
+    },
+  );
+});
+
+test('every protected route but /token needs a scope', () => {
+  const nameless = ROUTES.filter(({ policy, scope }) => (policy === 'protected') !== (scope !== undefined));
+  expect(nameless.map(({ id }) => id)).toEqual(['getToken']);
 });

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { connect, createServer, type Socket } from 'node:net';
 import pino from 'pino';
 import { openRedisLimits, type RedisLimits } from '../../../../api/http/limits/redis-limits.ts';
+import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { findTestRedis } from '../../../support/database/redis.ts';
 import { PATIENCE_MS, waitFor } from '../../../support/wait.ts';
 
@@ -160,34 +160,20 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   });
 
   test('allows the limit less what it allowed itself while Redis hangs, and shares again when it responds', async () => {
-    let isHanging = false;
-    const target = new URL(url ?? '');
-    const sockets = new Set<Socket>();
-    const proxy = createServer((socket) => {
-      sockets.add(socket);
-      const upstream = connect(Number(target.port || 6379), target.hostname);
-      socket.on('data', (chunk) => isHanging || upstream.write(chunk));
-      upstream.on('data', (chunk: Buffer) => isHanging || socket.write(chunk));
-      for (const end of [socket, upstream]) end.on('error', () => undefined);
-      socket.on('close', () => upstream.destroy());
-    });
-    await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', () => ready()));
-    const address = proxy.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
+    const proxy = await startDatabaseProxy(url ?? '');
     let nowMs = 0;
     const one = limiter(5, 'hanging', {
-      at: `redis://127.0.0.1:${port}`,
+      at: proxy.url,
       clockMs: () => nowMs,
       commandLimitMs: 50,
     });
     expect((await one.take('k')).remaining).toBe(4);
-    isHanging = true;
+    proxy.freeze();
     const alone = [];
     for (let i = 0; i < 5; i++) alone.push(await one.take('k'));
     expect(alone.map(({ remaining }) => remaining)).toEqual([3, 2, 1, 0, 0]);
     expect(alone[4]?.isAllowed).toBe(false);
-    isHanging = false;
-    for (const socket of sockets) socket.destroy();
+    proxy.restore();
     nowMs += 5000;
     const isBack = () => lines.some((line) => line.includes('Redis is back'));
     // Each try stands for one after the pause; the client reconnects in its own time.
@@ -195,8 +181,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
       nowMs += 5000;
       await one.take('k');
     }
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
+    await proxy.stop();
     expect(isBack()).toBe(true);
     expect(lines.filter((line) => line.includes('unreachable'))).toHaveLength(1);
   });
