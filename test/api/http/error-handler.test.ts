@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { createErrorMapper, createTroubleLog, MethodNotAllowed } from '../../../api/http/error-handler.ts';
+import { listen } from '../../../api/http/listen.ts';
 import { DatabaseBusy } from '../../../src/db/client.ts';
+import { generateApiToken } from '../../../src/domain/api-token.ts';
 import {
   Conflict,
   Forbidden,
@@ -69,3 +71,26 @@ test.each([
     expect(lines).toMatchObject([line, line, line]);
   },
 );
+
+test('what no handler caught is 500 in JSON without its text, and one log line', async () => {
+  const token = generateApiToken();
+  lines.length = 0;
+  const failures = [
+    () => {
+      throw new Error(`thrown at once for ?api_token=${token}`);
+    },
+    () => Promise.reject(new Error(`thrown later for ?api_token=${token}`)),
+  ];
+  for (const fetchApp of failures) {
+    const app = { fetch: fetchApp, server: null };
+    const options = { host: '127.0.0.1', port: 0, maxBodyBytes: 1024, isStopping: () => false };
+    const server = listen(app, { ...options, log });
+    const response = await fetch(`http://127.0.0.1:${server.port}/account?api_token=${token}`);
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      '{"success":false,"message":"Server error"}',
+    ]);
+    await server.stop(true);
+  }
+  expect(lines.map(({ msg }) => msg)).toEqual(['a request failed', 'a request failed']);
+});
