@@ -1,42 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { writeClient } from '../../release/client.ts';
-import {
-  aSteamId,
-  insertPenalties,
-  insertServer,
-  insertUser,
-  saveServerPoll,
-} from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { serveDocumentedApi } from '../../support/http/documented-api.ts';
 import { readOpenApiDocument } from '../../support/http/openapi-document.ts';
-import { startSteamApi } from '../../support/providers/steam-api.ts';
-import { aToken, NOW, startTestService } from '../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const server = await insertServer(db, { name: 'Only Mirage #1' });
-await saveServerPoll(db, server.id, {
-  state: {
-    hostname: 'Only Mirage',
-    map: 'de_mirage',
-    playersCount: 1,
-    maxPlayers: 10,
-    pingMs: 12,
-    players: [{ name: 'Ala', score: 3 }],
-  },
-  polledAt: NOW,
-});
-await insertUser(db, 1, { nickname: 'Rzeźnik' });
-await insertPenalties(db, [{ playerSteamId: aSteamId(1) }, { type: 'gag' }]);
-const { token } = await aToken(db, 900);
-const steam = startSteamApi();
-afterAll(steam.stop);
-steam.bans[aSteamId(1)] = { NumberOfVACBans: 2 };
-const service = await startTestService({
-  databaseUrl: database.url,
-  env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },
-});
+const { service, token } = await serveDocumentedApi();
 
 /** Within the repository, so that packages are found; its files are not committed. */
 const folder = 'test/artifacts/api-client';
@@ -83,22 +52,22 @@ test('the client of a release type-checks with every route, and works', async ()
     PLAYER: aSteamId(1),
   });
   expect(JSON.parse(printed)).toEqual({
-    servers: 1,
+    servers: 3,
     detail: 'Only Mirage #1',
-    players: 1,
+    players: 2,
     history: true,
-    sound: false,
+    sound: true,
     sounds: 1,
     found: 'Rzeźnik',
-    vacBans: 2,
+    vacBans: 0,
     penalties: 1,
     bans: 'Rzeźnik',
     mutes: 1,
     warnings: 1,
     active: true,
-    exported: 2,
+    exported: 3,
     lifted: null,
-    named: 2,
+    named: 5,
     user: 'Rzeźnik',
     users: true,
     token: 4,

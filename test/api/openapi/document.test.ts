@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { t } from 'elysia';
+import type { Operation } from '../../../api/http/route-definition.ts';
+import { buildSchemas } from '../../../api/openapi/document.ts';
+import { describeOperation } from '../../../api/openapi/operation.ts';
+import { LIST_PARAMETERS } from '../../../api/v1/penalties/penalty-parameters.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { createSchemaValidator, readOpenApiDocument } from '../../support/http/openapi-document.ts';
 import { startTestService } from '../../support/service/service.ts';
@@ -16,21 +21,32 @@ const operations = Object.entries(document.paths).map(([path, { get }]) => ({
   path: path.slice('/api/v1'.length),
   ...get,
 }));
-const PENALTY_PATHS = ['/penalties', '/bans', '/mutes', '/warns'];
-const PROTECTED_PATHS = [
-  ...PENALTY_PATHS,
-  '/penalties/active',
-  '/players/{player}/steam-bans',
-  '/penalties/export',
-  '/penalties/servers',
-  '/penalties/{id}',
-  '/users/lookup',
-  '/users/lookup/batch',
-  '/players/search',
-  '/token',
-  '/penalties/changes',
-  '/events',
-];
+/** Their ids, by path. */
+const PUBLIC_OPERATIONS = {
+  '/servers': 'listServers',
+  '/servers/{server}': 'getServer',
+  '/servers/{server}/players': 'listServerPlayers',
+  '/servers/{server}/history': 'getServerHistory',
+  '/players/{player}/roundsound': 'getRoundSound',
+  '/players/roundsounds': 'listRoundSounds',
+};
+const PROTECTED_OPERATIONS = {
+  '/players/{player}/steam-bans': 'getSteamBans',
+  '/penalties': 'listPenalties',
+  '/penalties/changes': 'listPenaltyChanges',
+  '/bans': 'listBans',
+  '/events': 'streamEvents',
+  '/mutes': 'listMutes',
+  '/warns': 'listWarnings',
+  '/penalties/active': 'listActivePenalties',
+  '/penalties/export': 'exportPenalties',
+  '/penalties/servers': 'listPenaltyServers',
+  '/penalties/{id}': 'getPenalty',
+  '/players/search': 'searchPlayers',
+  '/token': 'getToken',
+  '/users/lookup': 'lookupUser',
+  '/users/lookup/batch': 'lookupUsers',
+};
 
 test('the document is valid OpenAPI 3.1', async () => {
   expect(document.openapi).toBe('3.1.0');
@@ -54,27 +70,8 @@ test('the document’s schemas have no identifiers, and its integers are numbers
 
 test('names every operation by a verb and a noun', () => {
   expect(Object.fromEntries(operations.map(({ path, operationId }) => [path, operationId]))).toEqual({
-    '/servers': 'listServers',
-    '/servers/{server}': 'getServer',
-    '/servers/{server}/players': 'listServerPlayers',
-    '/servers/{server}/history': 'getServerHistory',
-    '/players/{player}/roundsound': 'getRoundSound',
-    '/players/roundsounds': 'listRoundSounds',
-    '/players/{player}/steam-bans': 'getSteamBans',
-    '/penalties': 'listPenalties',
-    '/penalties/changes': 'listPenaltyChanges',
-    '/bans': 'listBans',
-    '/events': 'streamEvents',
-    '/mutes': 'listMutes',
-    '/warns': 'listWarnings',
-    '/penalties/active': 'listActivePenalties',
-    '/penalties/export': 'exportPenalties',
-    '/penalties/servers': 'listPenaltyServers',
-    '/penalties/{id}': 'getPenalty',
-    '/players/search': 'searchPlayers',
-    '/token': 'getToken',
-    '/users/lookup': 'lookupUser',
-    '/users/lookup/batch': 'lookupUsers',
+    ...PUBLIC_OPERATIONS,
+    ...PROTECTED_OPERATIONS,
   });
 });
 
@@ -108,27 +105,6 @@ test('marks the extensions of the specification', () => {
     expect([path, description]).toEqual([path, expect.stringMatching(/^Extension:/)]);
 });
 
-test('names the parameters of each operation', () => {
-  const namesOf = (path: string) =>
-    operations
-      .find((operation) => operation.path === path)
-      ?.parameters.filter((parameter) => parameter.in === 'query')
-      .map(({ name }) => name);
-  const common = ['status', 'server_id', 'steamid'];
-  const own = ['created_from', 'created_to', 'reason'];
-  const pages = ['sort', 'per_page', 'page'];
-  expect(namesOf('/penalties')).toEqual(['type', ...common, 'admin_steamid', ...own, ...pages]);
-  expect(namesOf('/penalties/export')).toEqual(['type', ...common, 'admin_steamid', ...own]);
-  expect(namesOf('/bans')).toEqual([...common, ...own, ...pages]);
-  expect(namesOf('/mutes')).toEqual(['type', ...common, ...own, ...pages]);
-  expect(namesOf('/warns')).toEqual([...common, ...own, ...pages]);
-  expect(namesOf('/penalties/active')).toEqual(['steamids']);
-  expect(namesOf('/players/roundsounds')).toEqual(['steamids']);
-  expect(namesOf('/users/lookup')).toEqual(['discord_id', 'steamid64']);
-  expect(namesOf('/users/lookup/batch')).toEqual(['steamids', 'discord_ids']);
-  expect(namesOf('/servers/{server}/history')).toEqual(['hours']);
-});
-
 test('describes every parameter and header, with an example that its schema allows', () => {
   for (const { path, parameters, responses } of operations) {
     const headers = Object.values(responses).flatMap((response) => Object.entries(response.headers));
@@ -154,7 +130,7 @@ test('describes every parameter and header, with an example that its schema allo
 
 test('shows the limits that this process has', () => {
   for (const { path, responses } of operations) {
-    const [policy, limit] = PROTECTED_PATHS.includes(path) ? ['protected', 62] : ['public', 31];
+    const [policy, limit] = path in PROTECTED_OPERATIONS ? ['protected', 62] : ['public', 31];
     for (const { headers } of Object.values(responses)) {
       expect(headers['X-RateLimit-Limit']?.example).toBe(limit);
       expect(headers['RateLimit-Policy']?.example).toBe(`"${policy}";q=${limit};w=60`);
@@ -178,12 +154,89 @@ test('gives an example of every value of a body, and examples of bodies that the
 
 test('says which operations need a token, either way', () => {
   for (const { path, security } of operations) {
-    const isProtected = PROTECTED_PATHS.includes(path);
+    const isProtected = path in PROTECTED_OPERATIONS;
     expect([path, security]).toEqual([
       path,
       isProtected ? [{ bearer: [] }, { query: [] }, ...(path === '/events' ? [{}] : [])] : [],
     ]);
   }
+});
+
+const LIMITS = { public: 30, protected: 60 };
+
+/** An operation with everything that an extension may declare. */
+const EXPORT = {
+  path: '/penalties/export',
+  id: 'exportPenalties',
+  tag: 'Penalties',
+  summary: 'Every penalty, one a line',
+  description: 'The last line ends it.',
+  isExtension: true,
+  policy: 'protected',
+  scope: 'penalties',
+  parameters: { status: LIST_PARAMETERS.status },
+  success: {
+    model: t.Object({ id: t.Integer() }, { $id: 'ExportedPenalty' }),
+    contentType: 'application/x-ndjson',
+    headers: {
+      Link: { description: 'Other pages.', schema: { type: 'string' }, example: '</>; rel="next"' },
+    },
+  },
+  failures: [],
+} satisfies Operation;
+
+const SCHEMAS = '#/components/schemas';
+
+test('an extension says so, names its scope, and documents the 403 without it', () => {
+  expect(describeOperation(EXPORT, LIMITS)).toMatchObject({
+    operationId: 'exportPenalties',
+    description:
+      'Extension: not part of the specification of version 1. The last line ends it. ' +
+      'Needs a token with the scope `penalties`.',
+    'x-extension': true,
+    'x-scope': 'penalties',
+    responses: {
+      403: {
+        content: {
+          'application/json': {
+            schema: { $ref: `${SCHEMAS}/Error` },
+            examples: {
+              'ScopeMissing.penalties': {
+                value: { success: false, message: 'This token lacks the scope "penalties"' },
+              },
+            },
+          },
+        },
+      },
+    },
+  });
+});
+
+test('a body that is not JSON has its own type, and a response its own headers beside the shared ones', () => {
+  expect(describeOperation(EXPORT, LIMITS)).toMatchObject({
+    responses: {
+      200: {
+        headers: {
+          Link: EXPORT.success.headers.Link,
+          'Cache-Control': { schema: { enum: ['private, no-cache'] } },
+          'X-RateLimit-Limit': { example: 60 },
+        },
+        content: { 'application/x-ndjson': { schema: { $ref: `${SCHEMAS}/ExportedPenalty` } } },
+      },
+    },
+  });
+});
+
+test('two models with the same name stop the start', () => {
+  const model = { ...EXPORT, success: { model: t.Object({}, { $id: 'ExportedPenalty' }) } };
+  expect(() => buildSchemas([EXPORT, model])).toThrow('two models are called ExportedPenalty');
+});
+
+test('a parameter that accepts its documented invalid example stops the start as well', () => {
+  const parameter = { ...LIST_PARAMETERS.status, refused: 'ACTIVE' };
+  expect(() => describeOperation({ ...EXPORT, parameters: { status: parameter } }, LIMITS)).toThrow(
+    'the parameter status does not refuse "ACTIVE"',
+  );
 });
 
 /** Assembles the example that a reader of the document sees; throws if a value has none. */

@@ -22,27 +22,21 @@ function must<T>({
 }
 
 const servers = must(await api.GET('/api/v1/servers'));
-const slug: string = servers.data[0]?.slug ?? '';
-const detail = must(await api.GET('/api/v1/servers/{server}', { params: { path: { server: slug } } }));
+const server = servers.data[0]?.slug ?? '';
+const detail = must(await api.GET('/api/v1/servers/{server}', { params: { path: { server } } }));
 const onServer = must(
   await api.GET('/api/v1/servers/{server}/players', { params: { path: { server: detail.data.id } } }),
 );
 const history = must(
-  await api.GET('/api/v1/servers/{server}/history', {
-    params: { path: { server: slug }, query: { hours: 24 } },
-  }),
+  await api.GET('/api/v1/servers/{server}/history', { params: { path: { server }, query: { hours: 24 } } }),
 );
 
-const sound = must(
-  await api.GET('/api/v1/players/{player}/roundsound', { params: { path: { player: PLAYER } } }),
-);
-const sounds = must(
-  await api.GET('/api/v1/players/roundsounds', { params: { query: { steamids: PLAYER } } }),
-);
+const ofPlayer = { params: { path: { player: PLAYER } } };
+const ofPlayers = { params: { query: { steamids: PLAYER } } };
+const sound = must(await api.GET('/api/v1/players/{player}/roundsound', ofPlayer));
+const sounds = must(await api.GET('/api/v1/players/roundsounds', ofPlayers));
 const found = must(await api.GET('/api/v1/players/search', { params: { query: { name: 'rzeźnik' } } }));
-const steamBans = must(
-  await api.GET('/api/v1/players/{player}/steam-bans', { params: { path: { player: PLAYER } } }),
-);
+const steamBans = must(await api.GET('/api/v1/players/{player}/steam-bans', ofPlayer));
 /** Nothing is known of bans unless Steam says so. */
 const vacBans: number | undefined = steamBans.data.known ? steamBans.data.vac_bans : undefined;
 
@@ -51,25 +45,21 @@ const penalties = must(await api.GET('/api/v1/penalties', { params: { query: { .
 const bans = must(await api.GET('/api/v1/bans', { params: { query } }));
 const mutes = must(await api.GET('/api/v1/mutes', { params: { query: { ...query, type: 'gag' } } }));
 const warnings = must(await api.GET('/api/v1/warns', { params: { query } }));
-const active = must(await api.GET('/api/v1/penalties/active', { params: { query: { steamids: PLAYER } } }));
+const active = must(await api.GET('/api/v1/penalties/active', ofPlayers));
 const exported: string = must(
   await api.GET('/api/v1/penalties/export', { params: { query: { type: 'ban' } }, parseAs: 'text' }),
 );
 const named = must(await api.GET('/api/v1/penalties/servers'));
-const penalty = must(
-  await api.GET('/api/v1/penalties/{id}', { params: { path: { id: bans.data[0]?.id ?? 0 } } }),
-);
+const id = bans.data[0]?.id ?? 0;
+const penalty = must(await api.GET('/api/v1/penalties/{id}', { params: { path: { id } } }));
 
 const user = must(await api.GET('/api/v1/users/lookup', { params: { query: { steamid64: PLAYER } } }));
-const users = must(await api.GET('/api/v1/users/lookup/batch', { params: { query: { steamids: PLAYER } } }));
+const users = must(await api.GET('/api/v1/users/lookup/batch', ofPlayers));
 const own = must(await api.GET('/api/v1/token'));
 
 const present = must(await api.GET('/api/v1/penalties/changes'));
-const changes = must(
-  await api.GET('/api/v1/penalties/changes', {
-    params: { query: { cursor: present.meta.cursor, limit: 5 } },
-  }),
-);
+const { cursor } = present.meta;
+const changes = must(await api.GET('/api/v1/penalties/changes', { params: { query: { cursor, limit: 5 } } }));
 
 const leaving = new AbortController();
 const stream = must(
