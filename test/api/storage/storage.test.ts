@@ -1,13 +1,16 @@
 import { afterAll, expect, test } from 'bun:test';
 import { mkdir, symlink } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
 import { openSoundStore } from '../../../media/sound-store.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
+import { sendRaw } from '../../support/http/raw-http.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 
 const ID = '76561198000000001';
+/** Of two other sounds: a large one, and one of 1000 bytes. */
+const [LARGE, SMALL] = ['76561198000000003.mp3', '76561198000000004.mp3'];
 const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
 
 const folder = await makeFolder('storage');
@@ -15,6 +18,9 @@ const soundFolder = join(folder.path, 'roundsound');
 const sounds = await openSoundStore({ dataDir: folder.path, storageDir: folder.path });
 await mkdir(join(soundFolder, '76561198000000008.mp3'), { recursive: true });
 await Bun.write(join(soundFolder, `${ID}.mp3`), BYTES);
+// More than the system buffers for a connection, so that a download stays open while nobody reads it.
+await Bun.write(join(soundFolder, LARGE), new Uint8Array(16 * 1024 * 1024).fill(7));
+await Bun.write(join(soundFolder, SMALL), new Uint8Array(1000));
 await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
@@ -164,9 +170,8 @@ test.each([
   `/storage/roundsound/${ID}.MP3`,
   '/storage/secret.mp3',
 ])('reaches nothing else: %s', async (path) => {
-  const answer = await raw(`GET ${path} HTTP/1.1`);
-  expect(answer).toStartWith('HTTP/1.1 404');
-  expect(answer).not.toContain('secret');
+  const { status, text } = await sendRaw(origin, path);
+  expect([status, JSON.parse(text)]).toEqual([404, { success: false, message: 'Not found' }]);
 });
 
 test('a 304 to HEAD has no length, as one to GET has none', async () => {
@@ -191,21 +196,37 @@ test('accepts a preflight, and refuses other methods', async () => {
   expect(refused.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
 });
 
-function get(headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
-  return fetch(`${origin}/storage/roundsound/${ID}.mp3`, { method, headers });
+/** Begins a download, and reads nothing after the first bytes. */
+async function beginDownload(): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.write(`GET /storage/roundsound/${LARGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await new Promise((begun) => socket.once('data', begun));
+  return socket.pause();
 }
 
-/** The path unchanged; `fetch` would normalise it. */
-function raw(line: string): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let text = '';
-  const socket = connect(port, '127.0.0.1', () =>
-    socket.write(`${line}\r\nHost: x\r\nConnection: close\r\n\r\n`),
-  );
-  socket.on('data', (chunk) => {
-    text += chunk.toString('latin1');
-  });
-  socket.on('end', () => resolve(text));
-  socket.on('error', reject);
-  return promise;
+const download = async (file: string) => (await fetch(`${origin}/storage/roundsound/${file}`)).bytes();
+
+test('downloads that nobody reads share the bytes, and keep nobody waiting', async () => {
+  await download(LARGE);
+  Bun.gc(true);
+  const before = process.memoryUsage().rss;
+  const clients: Socket[] = [];
+  while (clients.length < 60) clients.push(await beginDownload());
+  expect((await download(SMALL)).length).toBe(1000);
+  const grownMb = (process.memoryUsage().rss - before) / 1024 / 1024;
+  // Sixty copies would be 960 MB.
+  expect(grownMb).toBeLessThan(200);
+  for (const client of clients) client.destroy();
+});
+
+test('a sound that many ask for at once is read once', async () => {
+  const reads = Array.from({ length: 100 }, () => sounds.open(SMALL));
+  const files = await Promise.all(reads);
+  expect(files[0]?.blob.size).toBe(1000);
+  expect(new Set(files).size).toBe(1);
+});
+
+function get(headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+  return fetch(`${origin}/storage/roundsound/${ID}.mp3`, { method, headers });
 }
