@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { eq } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { auditLog, erasedPeople } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
+import type { AuditAction } from '../../../src/queries/audit-log.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { publishedPath, soundFoldersIn } from '../../support/audio/sound-folders.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
@@ -25,6 +26,17 @@ const soundFolders = soundFoldersIn({ dataDir, storageDir });
 const { token: reader } = await aToken(db, 900, { now: new Date() });
 const get = async (path: string) => (await service.get(path, bearer(reader))).text;
 
+/** What the audit log says about these actions, oldest first. */
+async function listEntries(...actions: AuditAction[]) {
+  const { action, subject, details, actor, actorUserId } = auditLog;
+  return db
+    .select({ action, subject, details, actor, actorUserId })
+    .from(auditLog)
+    .where(inArray(action, actions))
+    .orderBy(auditLog.id);
+}
+const BY_OPERATOR = { actor: null, actorUserId: null };
+
 let player = aPerson(0);
 beforeEach(() => {
   player = aPerson(player.number + 1);
@@ -35,9 +47,9 @@ const traces = () =>
 const listTraced = async () =>
   [...new Set((await traces()).map((trace) => trace.replace(/^\d+ rows of (\w+):.*/, '$1')))].sort();
 
-async function insertEverything(): Promise<void> {
-  await insertEverythingAbout(db, player);
+async function insertEverything() {
   await insertFiles();
+  return insertEverythingAbout(db, player);
 }
 
 async function insertFiles(): Promise<void> {
@@ -91,8 +103,8 @@ describe('users erase', () => {
     expect(await get(`/players/search?name=${player.name}`)).toContain('"data":[]');
     expect(await get(changes)).not.toContain(player.name);
     expect((await service.get(`/users/lookup?steamid64=${player.id}`, bearer(reader))).status).toBe(404);
-    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.erased'));
-    expect(entries.at(-1)).toMatchObject({ subject: 'erased', details: { penalties: 3 } });
+    const erasure = { action: 'user.erased' as const, subject: 'erased', details: { penalties: 3 } };
+    expect(await listEntries('user.erased')).toEqual([{ ...erasure, ...BY_OPERATOR }]);
     expect(await cli('users', 'export', player.id)).toMatchObject({ code: 1, stdout: '' });
     expect(await cli('users', 'erase', player.id, '--yes')).toMatchObject({ code: 1, stdout: '' });
   });
@@ -171,7 +183,7 @@ describe('when the secret of erasures is lost', () => {
 
 describe('own data', () => {
   test('own data is one JSON attachment: all that is kept but secrets', async () => {
-    await insertEverything();
+    const user = await insertEverything();
     const browser = await signInAs(player.number);
     expect((await browser.get('/account')).text).toContain('href="/account/data"');
     const page = await browser.get('/account/data');
@@ -200,8 +212,12 @@ describe('own data', () => {
       stdout: '',
       stderr: `Nothing is kept about "${aSteamId(9999)}"\n`,
     });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, player.id));
-    expect(entries.filter(({ action }) => action === 'user.exported')).toHaveLength(3);
+    const exports = { action: 'user.exported' as const, subject: player.id as string, details: {} };
+    expect(await listEntries('user.exported')).toEqual([
+      { ...exports, actor: null, actorUserId: user.id },
+      { ...exports, ...BY_OPERATOR },
+      { ...exports, ...BY_OPERATOR },
+    ]);
   });
 
   test('goes with the account, at once, but for the penalties', async () => {
@@ -215,8 +231,11 @@ describe('own data', () => {
     const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
     await waitFor(isRefused);
     expect(await listTraced()).toEqual(['penalties', 'penalty_events', 'penalty_tallies', 'player_names']);
-    const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'user.deleted'));
-    expect(entry).toMatchObject({ actor: 'member', subject: 'erased' });
+    const byMember = { subject: 'erased', actor: 'member' as const, actorUserId: null };
+    expect((await listEntries('sound.removed', 'user.deleted')).slice(-2)).toEqual([
+      { ...byMember, action: 'sound.removed', details: {} },
+      { ...byMember, action: 'user.deleted', details: { penalties: 0 } },
+    ]);
     expect((await browser.post('/account/delete')).status).toBe(401);
   });
 });
