@@ -56,7 +56,7 @@ async function settle(): Promise<void> {
 test('a person gets a direct message in their language when a server reaches the number, and a button ends it', async () => {
   const person = anActor({ locale: 'pl' });
   const polish = BOT_TEXTS.pl;
-  const off = `</notify off:${fake.commandId('notify')}>`;
+  const off = fake.mention('notify off');
   expect(await run(person, 'on', wanted(10))).toBe(
     `🔔 ${polish.notify.on({ server: '**Retake**', players: 10, off })}`,
   );

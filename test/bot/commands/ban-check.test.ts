@@ -205,7 +205,7 @@ describe('/ban-check of others', () => {
     const other = { steamid: 'https://steamcommunity.com/id/somebody' };
     for (const actor of [member, unlinked]) {
       expect(textOf(await fake.command('ban-check', other, actor))).toBe(
-        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+        en.refusals.moderateMembersRequired(fake.mention('ban-check')),
       );
     }
     expect(steam.requests).toBe(before);

@@ -48,7 +48,7 @@ async function run(actor: Actor, command: string, options: Record<string, Option
 }
 
 /** As messages mention it. */
-const stopCommand = () => `</feed stop:${fake.commandId('feed')}>`;
+const stopCommand = () => fake.mention('feed stop');
 
 describe('/feed start', () => {
   test('stores the settings, the language of the guild, and the newest event as the start', async () => {
@@ -236,7 +236,7 @@ describe('/feed test', () => {
     for (const what of ['penalties', 'servers']) {
       expect(await run(manager, 'test', { what })).toContain(BOT_TEXTS.en.feed.tested);
     }
-    const posted = fake.messagesIn(manager.channelId).filter(({ interaction_metadata: it }) => !it);
+    const posted = fake.postsIn(manager.channelId);
     expect(posted).toMatchObject([
       {
         content: expect.stringContaining(`${words.example} ⛔ ${words.examplePlayer} · `),
@@ -271,7 +271,7 @@ describe('/feed test', () => {
     fake.fail({ matches: new RegExp(`^POST /channels/${refused.channelId}`), response: refuse(403, 50_013) });
     expect(await run(refused, 'test', { what: 'servers' })).toContain(en.refusals.cannotPost);
     for (const { channelId } of [member, lacking, refused]) {
-      expect(fake.messagesIn(channelId).filter(({ interaction_metadata: it }) => !it)).toEqual([]);
+      expect(fake.postsIn(channelId)).toEqual([]);
     }
   });
 });
@@ -280,7 +280,7 @@ describe('/feed list', () => {
   test("names the guild's feeds and who started them, and what the bot lacks here", async () => {
     const guild = { guildId: '900000000000000009' };
     const manager = aManager(guild);
-    expect(await run(manager, 'list')).toContain(en.feed.none(`</feed start:${fake.commandId('feed')}>`));
+    expect(await run(manager, 'list')).toContain(en.feed.none(fake.mention('feed start')));
     await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
     await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
     const said = await run({ ...manager, appPermissions: String(VIEW) }, 'list');
@@ -307,7 +307,7 @@ test('/feed list names live status messages, and its menu removes one', async ()
     const message = messageOf(await fake.command('server', name === '' ? {} : { name }, moderator));
     await fake.click(message, BOT_TEXTS.en.buttons.pin, moderator);
   }
-  const [all, mirage] = fake.messagesIn(manager.channelId).filter(({ interaction_metadata: it }) => !it);
+  const [all, mirage] = fake.postsIn(manager.channelId);
   const message = messageOf(await fake.command('feed list', {}, manager));
   const { feed: words, record } = BOT_TEXTS.pl;
   const lineOf = (number: number, server: string, id: string | undefined) =>

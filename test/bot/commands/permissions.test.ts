@@ -49,9 +49,7 @@ describe('a member without permissions', () => {
     );
     expect(texts.size).toBe(1);
     expect(exchanges.every(({ message }) => isEphemeral(message))).toBe(true);
-    expect([...texts][0]).toContain(
-      en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
-    );
+    expect([...texts][0]).toContain(en.refusals.moderateMembersRequired(fake.mention('ban-check')));
   });
 
   test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {
@@ -114,7 +112,7 @@ describe('a member without permissions', () => {
     for (const exchange of exchanges) {
       expect(exchange.callback).toBe(4);
       expect(exchange.message?.embeds[0]?.description).toBe(
-        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+        en.refusals.moderateMembersRequired(fake.mention('ban-check')),
       );
       expect(seen(exchange)).not.toContain(SECRET);
     }

@@ -97,7 +97,7 @@ describe.each(COMMANDS)('/%s player:', (command) => {
       const choose = (actor: Actor) =>
         fake.select(messageOf(refusal), menu?.custom_id ?? '', [aSteamId(4)], actor);
       expect(JSON.stringify((await choose(member)).message?.embeds)).toContain(
-        en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
+        en.refusals.moderateMembersRequired(fake.mention('ban-check')),
       );
       const chosen = await choose(moderator);
       expect([chosen.callback, isEphemeral(chosen.message)]).toEqual(show ? [4, false] : [7, true]);
@@ -112,9 +112,7 @@ describe.each(COMMANDS)('/%s player:', (command) => {
       texts.add(JSON.stringify(message?.embeds));
     }
     expect(texts.size).toBe(1);
-    expect([...texts][0]).toContain(
-      en.refusals.moderateMembersRequired(`</ban-check:${fake.commandId('ban-check')}>`),
-    );
+    expect([...texts][0]).toContain(en.refusals.moderateMembersRequired(fake.mention('ban-check')));
     const own = await fake.command(command, { player: aSteamId(9) }, member);
     expect(JSON.stringify(own.message?.embeds)).toContain('Curious');
   });

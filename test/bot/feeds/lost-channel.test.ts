@@ -44,7 +44,7 @@ test('a deleted channel switches its feed off, and the person who started it is 
     BOT_TEXTS.pl.feed.switchedOff({
       subject: 'penalties',
       channel: `<#${lost.channelId}>`,
-      start: `</feed start:${fake.commandId('feed')}>`,
+      start: fake.mention('feed start'),
     }),
   );
   expect(await db.select().from(discordFeeds)).toMatchObject([{ channelId: other.channelId }]);
@@ -77,7 +77,7 @@ test.each([
     const [second] = await insertPenalties(db, [{}]);
     await waitFor(() => fake.directMessagesTo(feed.manager.user.id).length === 1);
     const [told] = fake.directMessagesTo(feed.manager.user.id);
-    const start = `</feed start:${fake.commandId('feed')}>`;
+    const start = fake.mention('feed start');
     expect(told?.embeds[0]?.description).toBe(
       BOT_TEXTS.en.feed.paused({ subject: 'penalties', channel: `<#${feed.channelId}>`, start }),
     );

@@ -16,12 +16,12 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
       const { fake, connect, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
       await connect();
       breakIt(fake);
-      await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes.length > 0);
+      await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes > 0);
       const missed = fake.command('server');
       await reconnected();
       expect((await missed).callback).toBe(4);
-      expect(fake.gateway.resumes.length).toBe(1);
-      expect(fake.gateway.identifies.length).toBe(1);
+      expect(fake.gateway.resumes).toBe(1);
+      expect(fake.gateway.identifies).toBe(1);
     });
   }
 
@@ -29,10 +29,10 @@ describe('a connection that breaks is resumed, and what was missed is replayed',
     const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: true });
-    await waitFor(() => fake.gateway.resumes.length === 1);
+    await waitFor(() => fake.gateway.resumes === 1);
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
-    expect(fake.gateway.identifies.length).toBe(1);
+    expect(fake.gateway.identifies).toBe(1);
   });
 });
 
@@ -41,7 +41,7 @@ describe('a session that is lost', () => {
     const { fake, connect, reconnected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
-    await waitFor(() => fake.gateway.identifies.length >= 2);
+    await waitFor(() => fake.gateway.identifies >= 2);
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
   });
@@ -51,7 +51,7 @@ describe('a session that is lost', () => {
     await connect();
     fake.gateway.refusesResume = true;
     fake.gateway.close(1006);
-    await waitFor(() => fake.gateway.identifies.length >= 2);
+    await waitFor(() => fake.gateway.identifies >= 2);
     fake.gateway.refusesResume = false;
     await reconnected();
     expect((await fake.command('server')).callback).toBe(4);
@@ -76,7 +76,7 @@ describe('a final refusal is reported once, and the bot does not try again', () 
       await waitFor(() => bot.health().state === 'refused');
       expect(bot.health().reason).toContain(String(code));
       await Bun.sleep(50);
-      expect(fake.gateway.identifies.length).toBe(1);
+      expect(fake.gateway.identifies).toBe(1);
       expect(lines().filter(({ msg }) => msg.includes('Discord rejected the bot'))).toHaveLength(1);
     });
   }
@@ -194,7 +194,7 @@ describe('stopping', () => {
     const { fake, bot } = await aBot();
     fake.gateway.holdsReady = true;
     bot.start();
-    await waitFor(() => fake.gateway.identifies.length === 1);
+    await waitFor(() => fake.gateway.identifies === 1);
     await bot.stop();
     expect(bot.health().state).toBe('stopped');
     await Bun.sleep(90);

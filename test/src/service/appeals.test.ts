@@ -54,7 +54,7 @@ test('an appeal leads from a ban to its lift at the source, and erasure leaves n
   const text = 'My brother played on my account: ask him.';
   const { location } = await player.post(form, { text, discord: 'on' });
   const feed = () =>
-    fake.messagesIn(manager.channelId).filter(({ interaction_metadata: origin }) => origin === undefined);
+    fake.postsIn(manager.channelId);
   await waitFor(() => feed().length === 1);
 
   const queue = `/account/moderation/appeals`;

@@ -30,8 +30,7 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
     await fake.command('feed start', options, manager);
     await waitFor(async () => (await countFeeds(db)) > before);
     /** What the channel was told, the oldest first, without the response to the command. */
-    const messages = (): FakeMessage[] =>
-      fake.messagesIn(channelId).filter(({ interaction_metadata: origin }) => origin === undefined);
+    const messages = (): FakeMessage[] => fake.postsIn(channelId);
     return {
       channelId,
       manager,

@@ -1,4 +1,4 @@
-import { ApplicationCommandType, RESTJSONErrorCodes } from 'discord.js';
+import { ApplicationCommandType, ChannelType, RESTJSONErrorCodes } from 'discord.js';
 import { checkCommands, type FakeCommand, type FakeCommandOption } from './command-form.ts';
 import { checkMessage } from './message-form.ts';
 import type { MessageStore } from './messages.ts';
@@ -18,25 +18,49 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
   const commands = new Map<string, FakeCommand[]>();
   /** A command that is registered again under its name keeps its id. */
   const commandIds = new Map<string, string>();
-  const idOf = (scope: string, { name, type = ApplicationCommandType.ChatInput }: FakeCommand) => {
-    const key = `${scope} ${type} ${name}`;
-    const id = commandIds.get(key) ?? nextSnowflake();
-    commandIds.set(key, id);
-    return id;
-  };
   const goneChannels = new Set<string>();
   const goneMessages = new Set<string>();
   const archivedThreads = new Set<string>();
   /** By user. */
   const directChannels = new Map<string, string>();
-  /** By nonce: the messages that Discord remembers. */
+  /** By nonce: the ids of the messages that Discord remembers. */
   const remembered = new Map<string, string>();
+
+  /** The id of a registered command. @param scope a guild's id, or `global`. */
+  function commandId(name: string, scope = 'global'): string | undefined {
+    return commandIds.get(`${scope} ${name}`);
+  }
+
+  function describeCommand(scope: string, command: FakeCommand, isWhole: boolean) {
+    const id = commandId(command.name, scope) ?? nextSnowflake();
+    commandIds.set(`${scope} ${command.name}`, id);
+    return {
+      type: ApplicationCommandType.ChatInput,
+      ...(isWhole ? command : withoutLocalizations(command)),
+      id,
+      application_id: applicationId,
+      version: nextSnowflake(),
+    };
+  }
+
+  function postMessage({ body, files }: RestCall, channelId: string): Response {
+    const complaint = checkMessage(body, files);
+    if (complaint) return json(400, complaint);
+    const { nonce = '', enforce_nonce: isEnforced } = body;
+    const earlierId = isEnforced ? remembered.get(nonce) : undefined;
+    const message =
+      earlierId === undefined ? messages.create(channelId, body, files) : messages.all.get(earlierId);
+    if (!message) return restError(404, RESTJSONErrorCodes.UnknownMessage);
+    if (nonce !== '') remembered.set(nonce, message.id);
+    archivedThreads.delete(channelId);
+    return json(200, message);
+  }
 
   return {
     commands,
-    /** The id of a registered slash command. @param scope a guild's id, or `global`. */
-    commandId: (name: string, scope = 'global') =>
-      commandIds.get(`${scope} ${ApplicationCommandType.ChatInput} ${name}`),
+    commandId,
+    /** As messages mention a registered command, or its subcommand after a space. */
+    mention: (command: string) => `</${command}:${commandId(command.split(' ')[0] ?? '')}>`,
     goneChannels,
     goneMessages,
     archivedThreads,
@@ -45,7 +69,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       const userId = body.recipient_id ?? '';
       const id = directChannels.get(userId) ?? nextSnowflake();
       directChannels.set(userId, id);
-      return json(200, { id, type: 1, recipients: [{ id: userId }] });
+      return json(200, { id, type: ChannelType.DM, recipients: [{ id: userId }] });
     },
     useCommands: (call: RestCall, application: string, guildId: string | undefined): Response => {
       if (application !== applicationId) return restError(404, RESTJSONErrorCodes.UnknownApplication);
@@ -57,17 +81,12 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         const complaint = checkCommands(list, { isGuild: guildId !== undefined });
         if (complaint) return json(400, complaint);
         commands.set(scope, list);
-      } else if (call.method !== 'GET') return restError(405, 0, '405: Method Not Allowed');
+      }
       const isWhole = call.method === 'PUT' || call.query.get('with_localizations') === 'true';
+      const listed = commands.get(scope) ?? [];
       return json(
         200,
-        (commands.get(scope) ?? []).map((command) => ({
-          type: ApplicationCommandType.ChatInput,
-          ...(isWhole ? command : withoutLocalizations(command)),
-          id: idOf(scope, command),
-          application_id: applicationId,
-          version: nextSnowflake(),
-        })),
+        listed.map((command) => describeCommand(scope, command, isWhole)),
       );
     },
     changeChannel: ({ body }: RestCall, channelId: string): Response => {
@@ -76,24 +95,10 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
     },
     useChannel: (call: RestCall, channelId: string, messageId: string | undefined): Response => {
       if (goneChannels.has(channelId)) return restError(404, RESTJSONErrorCodes.UnknownChannel);
-      if (call.method === 'POST') {
-        const complaint = checkMessage(call.body, call.files);
-        if (complaint) return json(400, complaint);
-        const { nonce, enforce_nonce: isEnforced } = call.body;
-        const earlier = isEnforced && nonce !== undefined ? remembered.get(nonce) : undefined;
-        if (earlier !== undefined) {
-          const message = messages.all.get(earlier);
-          return message ? json(200, message) : restError(404, RESTJSONErrorCodes.UnknownMessage);
-        }
-        const message = messages.create(channelId, call.body, call.files);
-        if (nonce !== undefined) remembered.set(nonce, message.id);
-        archivedThreads.delete(channelId);
-        return json(200, message);
-      }
+      if (call.method === 'POST') return postMessage(call, channelId);
       const message = messages.all.get(messageId ?? '');
       if (!message || message.channel_id !== channelId || goneMessages.has(message.id))
         return restError(404, RESTJSONErrorCodes.UnknownMessage);
-      if (call.method === 'GET') return json(200, message);
       if (call.method === 'DELETE') {
         messages.all.delete(message.id);
         return new Response(null, { status: 204 });

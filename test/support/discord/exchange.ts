@@ -1,3 +1,4 @@
+import type { APIEmbed } from 'discord.js';
 import type { Actor } from './actor.ts';
 import type { FakeMessage } from './messages.ts';
 
@@ -24,4 +25,14 @@ export type Exchange = {
 export function messageOf({ message }: Exchange): FakeMessage {
   if (!message) throw new Error('no message');
   return message;
+}
+
+/** The first embed of the response; empty when there is none. */
+export function embedOf({ message }: Pick<Exchange, 'message'>): APIEmbed {
+  return message?.embeds[0] ?? {};
+}
+
+/** The text of the response: the description of its embed. */
+export function textOf(exchange: Pick<Exchange, 'message'>): string {
+  return embedOf(exchange).description ?? '';
 }

@@ -15,7 +15,6 @@ const ACKNOWLEDGE_WITHIN_MS = 3000;
 export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>;
 
 type Options = {
-  token?: string;
   guildIds?: readonly string[];
   heartbeatIntervalMs?: number;
   botIsPublic?: boolean;
@@ -30,13 +29,13 @@ type Options = {
  * Tests send interactions as people would cause them, and read what came back.
  */
 export async function startFakeDiscord({
-  token = 'MTIz.fake.token',
   guildIds = ['900000000000000001'],
   heartbeatIntervalMs = 41_250,
   botIsPublic = false,
   guildLocale = 'en-US',
   forgets = false,
 }: Options = {}) {
+  const token = 'MTIz.fake.token';
   const applicationId = '800000000000000001';
   const botUser = {
     id: applicationId,
@@ -66,7 +65,7 @@ export async function startFakeDiscord({
     botUser,
     guildIds: () => (state.guildAccess ? guildIds : []),
     heartbeatIntervalMs,
-    resumeUrl: () => `ws://127.0.0.1:${port}/gateway`,
+    url: () => `ws://127.0.0.1:${port}/gateway`,
   });
   const { onAcknowledged, ...interactions } = createInteractions({
     applicationId,
@@ -114,18 +113,17 @@ export async function startFakeDiscord({
   function route(call: RestCall): Response {
     const { method, path } = call;
     const callback = path.match(/^\/interactions\/(\d+)\/([^/]+)\/callback$/);
-    if (callback && method === 'POST') return acknowledge(call, callback[1] ?? '', callback[2] ?? '');
-    const webhook = path.match(/^\/webhooks\/(\d+)\/([^/]+)(?:\/messages\/([^/]+))?$/);
-    if (webhook) return useWebhook(call, webhook[2] ?? '', webhook[3]);
+    if (callback) return acknowledge(call, callback[1] ?? '', callback[2] ?? '');
+    const webhook = path.match(/^\/webhooks\/\d+\/([^/]+)(?:\/messages\/([^/]+))?$/);
+    if (webhook) return useWebhook(call, webhook[1] ?? '', webhook[2]);
     if (call.authorization !== `Bot ${state.token}`) return restError(401, 0, '401: Unauthorized');
-    if (path === '/gateway/bot') return json(200, gateway.description(`ws://127.0.0.1:${port}/gateway`));
-    if (path === '/users/@me/channels' && method === 'POST') return application.openDirectChannel(call);
+    if (path === '/gateway/bot') return json(200, gateway.description());
+    if (path === '/users/@me/channels') return application.openDirectChannel(call);
     if (path === '/users/@me/guilds')
       return json(200, state.guildAccess ? guildIds.map((id) => ({ id })) : []);
     if (path === '/users/@me') return json(200, botUser);
-    if (path === '/applications/@me' || path === '/oauth2/applications/@me') {
+    if (path === '/applications/@me' || path === '/oauth2/applications/@me')
       return json(200, { id: applicationId, name: 'community', bot_public: state.botIsPublic, flags: 0 });
-    }
     const [, guildId = ''] = path.match(/^\/guilds\/(\d+)/) ?? [];
     if (guildIds.includes(guildId)) {
       if (!state.guildAccess) return restError(403, RESTJSONErrorCodes.MissingAccess);
@@ -140,6 +138,9 @@ export async function startFakeDiscord({
     return restError(404, 0, '404: Not Found');
   }
 
+  const messagesIn = (channelId: string | undefined) =>
+    [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId);
+
   return {
     apiUrl: `http://127.0.0.1:${port}`,
     token,
@@ -150,13 +151,12 @@ export async function startFakeDiscord({
     messages: messages.all,
     requests,
     /** The messages of a channel, the oldest first. */
-    messagesIn: (channelId: string) =>
-      [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId),
+    messagesIn,
+    /** The messages of a channel that respond to no interaction, the oldest first. */
+    postsIn: (channelId: string) =>
+      messagesIn(channelId).filter(({ interaction_metadata: origin }) => origin === undefined),
     /** What a user was told directly. */
-    directMessagesTo: (userId: string) =>
-      [...messages.all.values()].filter(
-        ({ channel_id: channel }) => channel === application.directChannels.get(userId),
-      ),
+    directMessagesTo: (userId: string) => messagesIn(application.directChannels.get(userId)),
     state,
     ...interactions,
     /** Makes requests to come fail. */

@@ -1,41 +1,33 @@
 import type { ServerWebSocket } from 'bun';
-import { ActivityType, GatewayCloseCodes, GatewayOpcodes } from 'discord.js';
+import {
+  ActivityType,
+  GatewayCloseCodes,
+  GatewayOpcodes,
+  type GatewayResumeData,
+  type GatewaySendPayload,
+} from 'discord.js';
 
-export type GatewaySocket = ServerWebSocket<undefined>;
+type GatewaySocket = ServerWebSocket<undefined>;
+type Dispatch = { op: GatewayOpcodes.Dispatch; t: string; s: number; d: unknown };
+type Session = { events: Dispatch[]; seq: number; isResumable: boolean; socket?: GatewaySocket };
 
-type Dispatch = { op: 0; t: string; s: number; d: unknown };
-type Session = { id: string; events: Dispatch[]; seq: number; isResumable: boolean; socket?: GatewaySocket };
-/** What a client sends: a heartbeat, Identify, Resume or a presence. */
-type Payload = {
-  op: GatewayOpcodes;
-  d: {
-    token?: string;
-    intents?: number;
-    session_id?: string;
-    seq?: number;
-    activities?: { type: ActivityType; state?: string }[];
-    status?: string;
-    afk?: boolean;
-    since?: number | null;
-  };
-};
-
-export type GatewayOptions = {
+type GatewayOptions = {
   token: string;
   applicationId: string;
   botUser: Record<string, unknown>;
   guildIds: () => readonly string[];
   heartbeatIntervalMs: number;
-  resumeUrl: () => string;
+  url: () => string;
 };
 
 /** The gateway's half of Discord, as its documentation describes the connection lifecycle. */
 export class FakeGateway {
-  readonly identifies: { at: number; intents: number }[] = [];
-  readonly resumes: { at: number; seq: number; replayed: number }[] = [];
+  /** How many connections, Identify and Resume payloads there were. */
+  connections = 0;
+  identifies = 0;
+  resumes = 0;
   /** The texts of custom statuses, the oldest first. */
   readonly statuses: (string | undefined)[] = [];
-  connections = 0;
   /** When set, Identify and Resume are closed with this code. */
   closeOnIdentify: number | undefined;
   /** Heartbeats are not acknowledged, so that the connection looks dead. */
@@ -47,10 +39,10 @@ export class FakeGateway {
   /** Resume is refused by op 9 `false`. */
   refusesResume = false;
 
+  /** By id. */
   readonly #sessions = new Map<string, Session>();
   readonly #sockets = new Set<GatewaySocket>();
   readonly #options: GatewayOptions;
-  #nextSession = 1;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -65,16 +57,12 @@ export class FakeGateway {
   }
 
   /** What `GET /gateway/bot` responds. */
-  description(url: string): Record<string, unknown> {
+  description(): Record<string, unknown> {
+    const remaining = 1000 - this.identifies;
     return {
-      url,
+      url: this.#options.url(),
       shards: 1,
-      session_start_limit: {
-        total: 1000,
-        remaining: 1000 - this.identifies.length,
-        reset_after: 86_400_000,
-        max_concurrency: 1,
-      },
+      session_start_limit: { total: 1000, remaining, reset_after: 86_400_000, max_concurrency: 1 },
     };
   }
 
@@ -82,7 +70,7 @@ export class FakeGateway {
   dispatch(type: string, data: unknown): void {
     for (const session of this.#sessions.values()) {
       session.seq += 1;
-      const event: Dispatch = { op: 0, t: type, s: session.seq, d: data };
+      const event: Dispatch = { op: GatewayOpcodes.Dispatch, t: type, s: session.seq, d: data };
       session.events.push(event);
       if (session.events.length > 1000) session.events.shift();
       session.socket?.send(JSON.stringify(event));
@@ -113,13 +101,8 @@ export class FakeGateway {
   open(socket: GatewaySocket): void {
     this.connections += 1;
     this.#sockets.add(socket);
-    if (this.holdsHello) return;
-    socket.send(
-      JSON.stringify({
-        op: GatewayOpcodes.Hello,
-        d: { heartbeat_interval: this.#options.heartbeatIntervalMs },
-      }),
-    );
+    const hello = { op: GatewayOpcodes.Hello, d: { heartbeat_interval: this.#options.heartbeatIntervalMs } };
+    if (!this.holdsHello) socket.send(JSON.stringify(hello));
   }
 
   closed(socket: GatewaySocket): void {
@@ -130,39 +113,38 @@ export class FakeGateway {
   }
 
   receive(socket: GatewaySocket, text: string | Buffer): void {
-    const { op, d }: Payload = JSON.parse(String(text));
-    if (op === GatewayOpcodes.Heartbeat) {
+    const payload: GatewaySendPayload = JSON.parse(String(text));
+    if (payload.op === GatewayOpcodes.Heartbeat) {
       if (!this.isDeaf) socket.send(JSON.stringify({ op: GatewayOpcodes.HeartbeatAck }));
-    } else if (op === GatewayOpcodes.PresenceUpdate) {
-      const [activity] = d.activities ?? [];
-      const isWhole = d.status === 'online' && d.afk === false && d.since === null;
-      if (isWhole && activity?.type === ActivityType.Custom) this.statuses.push(activity.state);
+    } else if (payload.op === GatewayOpcodes.PresenceUpdate) {
+      const { activities, status, afk, since } = payload.d;
+      const isWhole = status === 'online' && afk === false && since === null;
+      const [activity] = activities;
+      if (isWhole && activity?.type === ActivityType.Custom) this.statuses.push(activity.state ?? undefined);
       else this.#drop(socket, GatewayCloseCodes.DecodeError);
-    } else {
-      if (op === GatewayOpcodes.Identify) this.identifies.push({ at: Date.now(), intents: d.intents ?? -1 });
-      const isKnown = d.token === this.#options.token;
+    } else if (payload.op === GatewayOpcodes.Identify || payload.op === GatewayOpcodes.Resume) {
+      if (payload.op === GatewayOpcodes.Identify) this.identifies += 1;
+      const isKnown = payload.d.token === this.#options.token;
       const code = this.closeOnIdentify ?? (isKnown ? undefined : GatewayCloseCodes.AuthenticationFailed);
       if (code !== undefined) this.#drop(socket, code);
-      else if (op === GatewayOpcodes.Identify) this.#identify(socket);
-      else this.#resume(socket, d);
+      else if (payload.op === GatewayOpcodes.Identify) this.#identify(socket);
+      else this.#resume(socket, payload.d);
     }
   }
 
   #identify(socket: GatewaySocket): void {
     if (this.holdsReady) return;
-    const id = `session-${this.#nextSession}`;
-    this.#nextSession += 1;
     // A new Identify of the same bot without sharding replaces nothing: old sessions stay until they expire. They are
     // dropped here.
     for (const [id, old] of this.#sessions) if (old.socket === undefined) this.#sessions.delete(id);
-    this.#sessions.set(id, { id, events: [], seq: 1, isResumable: true, socket });
-    const { applicationId, botUser, guildIds, resumeUrl } = this.#options;
+    const sessionId = `session-${this.identifies}`;
+    this.#sessions.set(sessionId, { events: [], seq: 1, isResumable: true, socket });
+    const { applicationId, botUser, guildIds, url } = this.#options;
     const ready = {
       v: 10,
       user: botUser,
-      session_id: id,
-      session_type: 'normal',
-      resume_gateway_url: resumeUrl(),
+      session_id: sessionId,
+      resume_gateway_url: url(),
       guilds: guildIds().map((id) => ({ id, unavailable: true })),
       application: { id: applicationId, flags: 0 },
       shard: [0, 1],
@@ -170,7 +152,7 @@ export class FakeGateway {
     socket.send(JSON.stringify({ op: GatewayOpcodes.Dispatch, t: 'READY', s: 1, d: ready }));
   }
 
-  #resume(socket: GatewaySocket, { session_id: sessionId = '', seq = 0 }: Payload['d']): void {
+  #resume(socket: GatewaySocket, { session_id: sessionId, seq }: GatewayResumeData): void {
     const session = this.#sessions.get(sessionId);
     if (!session?.isResumable || this.refusesResume) {
       this.#sessions.delete(sessionId);
@@ -178,9 +160,8 @@ export class FakeGateway {
       return;
     }
     session.socket = socket;
-    const missed = session.events.filter(({ s }) => s > seq);
-    for (const event of missed) socket.send(JSON.stringify(event));
-    this.resumes.push({ at: Date.now(), seq, replayed: missed.length });
+    for (const event of session.events) if (event.s > seq) socket.send(JSON.stringify(event));
+    this.resumes += 1;
     session.seq += 1;
     socket.send(JSON.stringify({ op: GatewayOpcodes.Dispatch, t: 'RESUMED', s: session.seq, d: {} }));
   }

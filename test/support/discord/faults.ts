@@ -28,9 +28,7 @@ export function createFaults() {
     for (const resume of hanging.splice(0)) resume();
   };
   return {
-    add: (fault: Fault): void => {
-      faults.push(fault);
-    },
+    add: (fault: Fault) => void faults.push(fault),
     /**
      * The response of the first fault that matches, else the usual one.
      * @param carryOut does what the request asks for.

@@ -1,13 +1,6 @@
 import { PermissionFlagsBits, RESTJSONErrorCodes } from 'discord.js';
 import { json, type RestCall, restError } from './rest-call.ts';
 
-export type FakeGuildRole = {
-  id: string;
-  name: string;
-  position: number;
-  permissions: string;
-  managed: boolean;
-};
 export type FakeMember = { roles: string[]; premium_since: string | null };
 
 /** The role of the bot itself, with Manage Roles, below `ABOVE_BOT` and above all others. */
@@ -16,22 +9,17 @@ export const ABOVE_BOT = '720000000000000051';
 
 /** The roles and members of a guild, and Discord's endpoints for them. */
 export function createGuild({ guildId, botId }: { guildId: string; botId: string }) {
-  const aRole = (id: string, position: number, permissions = 0n): FakeGuildRole => ({
+  const aRole = (id: string, position: number) => ({
     id,
     name: `role ${id}`,
     position,
-    permissions: String(permissions),
+    permissions: '0',
     managed: false,
   });
-  const roles = new Map<string, FakeGuildRole>();
-  const add = (role: FakeGuildRole) => roles.set(role.id, role);
-  add(aRole(guildId, 0));
-  add({ ...aRole(BOT_ROLE, 50, PermissionFlagsBits.ManageRoles), managed: true });
-  add(aRole(ABOVE_BOT, 51));
+  const roles = new Map([aRole(guildId, 0), aRole(ABOVE_BOT, 51)].map((role) => [role.id, role]));
+  const permissions = String(PermissionFlagsBits.ManageRoles);
+  roles.set(BOT_ROLE, { ...aRole(BOT_ROLE, 50), permissions, managed: true });
   const members = new Map<string, FakeMember>([[botId, { roles: [BOT_ROLE], premium_since: null }]]);
-  /** Every so many reads of members are refused for 20 ms; 0: none. */
-  const limit = { every: 0 };
-  let reads = 0;
 
   function changeRole(method: string, userId: string, roleId: string): Response {
     const member = members.get(userId);
@@ -54,10 +42,9 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
     id: guildId,
     roles,
     members,
-    limit,
     /** Adds ordinary roles below the bot's. */
     addRoles: (...ids: string[]) => {
-      for (const id of ids) add(aRole(id, 1));
+      for (const id of ids) roles.set(id, aRole(id, 1));
     },
     /** Somebody joins, or their roles change. */
     setMember: (userId: string, roleIds: string[] = [], { boosts = false } = {}) => {
@@ -74,14 +61,6 @@ export function createGuild({ guildId, botId }: { guildId: string; botId: string
       const [, guild, userId = '', roleId] = match ?? [];
       if (guild !== guildId) return undefined;
       if (roleId !== undefined) return changeRole(method, userId, roleId);
-      reads += 1;
-      if (limit.every > 0 && reads % limit.every === 0) {
-        const body = { message: 'You are being rate limited.', retry_after: 0.02, global: false };
-        return Response.json(body, {
-          status: 429,
-          headers: { 'retry-after': '0.02', 'x-ratelimit-scope': 'user' },
-        });
-      }
       const member = members.get(userId);
       if (!member) return restError(404, RESTJSONErrorCodes.UnknownMember);
       return json(200, { user: { id: userId }, ...member });

@@ -8,30 +8,34 @@ import {
 import type { Exchange } from './exchange.ts';
 import { FormErrors } from './form-errors.ts';
 import { checkMessage, type MessageForm } from './message-form.ts';
-import type { FakeMessage, MessageStore } from './messages.ts';
-import { json, type RestCall, restError } from './rest-call.ts';
+import type { MessageStore } from './messages.ts';
+import { errorBody, json, type RestCall, restError } from './rest-call.ts';
+
+const {
+  ApplicationCommandAutocompleteResult,
+  ChannelMessageWithSource,
+  DeferredChannelMessageWithSource,
+  DeferredMessageUpdate,
+  Modal,
+  UpdateMessage,
+} = InteractionResponseType;
 
 const TOKEN_LIVES_MS = 15 * 60_000;
 
-type Choice = { name: string; value: string };
-
-const MESSAGE_CALLBACKS = [
-  InteractionResponseType.ChannelMessageWithSource,
-  InteractionResponseType.DeferredChannelMessageWithSource,
-  InteractionResponseType.Modal,
-];
 /** The callbacks that each type of interaction takes. */
 const CALLBACKS: Record<number, readonly number[]> = {
-  [InteractionType.ApplicationCommand]: MESSAGE_CALLBACKS,
+  [InteractionType.ApplicationCommand]: [ChannelMessageWithSource, DeferredChannelMessageWithSource, Modal],
   [InteractionType.MessageComponent]: [
-    ...MESSAGE_CALLBACKS,
-    InteractionResponseType.DeferredMessageUpdate,
-    InteractionResponseType.UpdateMessage,
+    ChannelMessageWithSource,
+    DeferredChannelMessageWithSource,
+    Modal,
+    DeferredMessageUpdate,
+    UpdateMessage,
   ],
-  [InteractionType.ApplicationCommandAutocomplete]: [
-    InteractionResponseType.ApplicationCommandAutocompleteResult,
-  ],
+  [InteractionType.ApplicationCommandAutocomplete]: [ApplicationCommandAutocompleteResult],
 };
+
+type CallbackData = MessageForm & { choices?: { name: string; value: string }[] };
 
 type Options = {
   /** By token. */
@@ -52,58 +56,44 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
       return json(refusal.status, refusal.body);
     }
     const type = Number(call.body.type);
-    const data: MessageForm & { choices?: Choice[] } = call.body.data ?? {};
+    const data: CallbackData = call.body.data ?? {};
     const { channelId } = exchange.actor;
-    if (type === InteractionResponseType.ApplicationCommandAutocompleteResult) {
+    if (type === ApplicationCommandAutocompleteResult) {
       exchange.choices = data.choices ?? [];
-    } else if (type === InteractionResponseType.UpdateMessage && exchange.message) {
+    } else if (type === UpdateMessage && exchange.message) {
       exchange.message = messages.edit(exchange.message, data, call.files);
-    } else if (type === InteractionResponseType.DeferredChannelMessageWithSource) {
+    } else if (type === DeferredChannelMessageWithSource) {
       const flags = (data.flags ?? 0) | MessageFlags.Loading;
       exchange.message = messages.create(channelId, { flags }, [], exchange);
-    } else if (hasMessage(type)) {
+    } else if (type === ChannelMessageWithSource) {
       exchange.message = messages.create(channelId, data, call.files, exchange);
     }
     exchange.callback = type;
     exchange.acknowledgedAt = Date.now();
     onAcknowledged(exchange);
-    if (call.query.get('with_response') !== 'true') return new Response(null, { status: 204 });
-    return json(200, {
-      interaction: { id, type: exchange.type, response_message_id: exchange.message?.id },
-      resource: { type, message: exchange.message },
-    });
+    return new Response(null, { status: 204 });
   }
 
-  /** What Discord refuses in a callback. */
-  function checkCallback(
-    exchange: Exchange,
-    call: RestCall,
-  ): { status: number; body: Record<string, unknown> } | undefined {
+  function checkCallback(exchange: Exchange, call: RestCall): Exchange['refusals'][number] | undefined {
     if (exchange.callback !== undefined) {
-      const code = RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged;
-      return { status: 400, body: { message: 'Interaction has already been acknowledged.', code } };
+      return { status: 400, body: errorBody(RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged) };
     }
     if (Date.now() - exchange.sentAt > state.acknowledgeWithinMs) {
-      const code = RESTJSONErrorCodes.UnknownInteraction;
-      return { status: 404, body: { message: 'Unknown interaction', code } };
+      return { status: 404, body: errorBody(RESTJSONErrorCodes.UnknownInteraction) };
     }
     const type = Number(call.body.type);
-    const data: MessageForm & { choices?: Choice[] } = call.body.data ?? {};
-    const body =
-      checkType(exchange, type) ??
-      (type === InteractionResponseType.ApplicationCommandAutocompleteResult
-        ? checkChoices(data.choices ?? [])
-        : undefined) ??
-      (hasMessage(type)
-        ? checkMessage(data, call.files, {
-            isEdit: type === InteractionResponseType.UpdateMessage,
-            prefix: 'data.',
-          })
-        : undefined);
+    const data: CallbackData = call.body.data ?? {};
+    const errors = new FormErrors();
+    const allowed = CALLBACKS[exchange.type] ?? [];
+    errors.require(allowed.includes(type), `The type must be one of ${allowed}`);
+    checkChoices(errors, data.choices ?? []);
+    const isEdit = type === UpdateMessage;
+    const hasMessage = isEdit || type === ChannelMessageWithSource;
+    const body = errors.body() ?? (hasMessage ? checkMessage(data, call.files, { isEdit }) : undefined);
     return body && { status: 400, body };
   }
 
-  /** The response and the follow-ups of an interaction. @param messageId `@original` or undefined: the response. */
+  /** The response and the follow-ups of an interaction. @param messageId `@original`: the response. */
   function useWebhook(call: RestCall, token: string, messageId: string | undefined): Response {
     const exchange = exchanges.get(token);
     if (!exchange || Date.now() - exchange.sentAt > TOKEN_LIVES_MS)
@@ -111,11 +101,10 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
     if (exchange.callback === undefined) return restError(404, RESTJSONErrorCodes.UnknownWebhook);
     if (call.method === 'POST') return followUp(call, exchange);
     const target =
-      messageId === undefined || messageId === '@original'
+      messageId === '@original'
         ? exchange.message
         : [...exchange.followUps, exchange.message].find((message) => message?.id === messageId);
     if (!target || exchange.isDeleted) return restError(404, RESTJSONErrorCodes.UnknownMessage);
-    if (call.method === 'GET') return json(200, target);
     if (call.method === 'DELETE') {
       exchange.isDeleted = true;
       messages.all.delete(target.id);
@@ -131,9 +120,10 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
     const complaint = checkMessage(call.body, call.files);
     if (complaint) return json(400, complaint);
     const message = messages.create(exchange.actor.channelId, call.body, call.files, exchange);
+    const deferred = exchange.isDeleted ? undefined : exchange.message;
     // The first follow-up of a deferred response takes its place, with the visibility it was deferred with.
-    if (!exchange.isDeleted && isLoading(exchange.message)) {
-      message.flags = exchange.message.flags & ~MessageFlags.Loading;
+    if (deferred && deferred.flags & MessageFlags.Loading) {
+      message.flags = deferred.flags & ~MessageFlags.Loading;
       exchange.message = message;
     } else exchange.followUps.push(message);
     return json(200, message);
@@ -142,29 +132,8 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
   return { acknowledge, useWebhook };
 }
 
-function hasMessage(type: number): boolean {
-  return (
-    type === InteractionResponseType.ChannelMessageWithSource ||
-    type === InteractionResponseType.UpdateMessage
-  );
-}
-
-function isLoading(message: FakeMessage | undefined): message is FakeMessage {
-  return message !== undefined && (message.flags & MessageFlags.Loading) !== 0;
-}
-
-function checkType(exchange: Exchange, type: number): Record<string, unknown> | undefined {
-  const allowed = CALLBACKS[exchange.type] ?? [];
-  const errors = new FormErrors();
-  errors.require('type', allowed.includes(type), `Value must be one of ${allowed}`);
-  return errors.body();
-}
-
-function checkChoices(choices: Choice[]): Record<string, unknown> | undefined {
-  const errors = new FormErrors();
-  errors.check('data.choices', () => SlashCommandAssertions.validateChoicesLength(choices.length));
-  for (const text of choices.flatMap(({ name, value }) => [name, value])) {
-    errors.require('data.choices', text.length >= 1 && text.length <= 100, '1 to 100 characters');
-  }
-  return errors.body();
+function checkChoices(errors: FormErrors, choices: { name: string; value: string }[]): void {
+  errors.check(() => SlashCommandAssertions.validateChoicesLength(choices.length));
+  for (const text of choices.flatMap(({ name, value }) => [name, value]))
+    errors.require(text.length >= 1 && text.length <= 100, '1 to 100 characters');
 }

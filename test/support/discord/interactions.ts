@@ -10,7 +10,7 @@ import { type Actor, anActor, type FakeUser } from './actor.ts';
 import type { Exchange } from './exchange.ts';
 import type { FakeMember } from './guild.ts';
 import type { FakeComponent } from './message-form.ts';
-import { type FakeMessage, findButton, findComponent, toWireMessage } from './messages.ts';
+import { type FakeMessage, findButton, findComponent } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
 
 /** A role of the guild. */
@@ -34,7 +34,7 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
   const waiting = new Map<string, (exchange: Exchange) => void>();
 
   /** @returns when it was acknowledged, or shortly after Discord would have given it up. */
-  function interact(type: number, data: unknown, actor: Actor, message?: FakeMessage): Promise<Exchange> {
+  function interact(type: number, data: object, actor: Actor, message?: FakeMessage): Promise<Exchange> {
     const exchange: Exchange = {
       id: nextSnowflake(),
       token: `token-${nextSnowflake()}`,
@@ -59,11 +59,11 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
       id: exchange.id,
       application_id: applicationId,
       type,
-      data,
+      data: { id: nextSnowflake(), ...data },
       token: exchange.token,
       version: 1,
       ...placeOf(actor, membership(actor.user.id)),
-      ...(message && { message: toWireMessage(message) }),
+      ...(message && { message: { ...message, files: undefined } }),
     });
     return promise;
   }
@@ -91,13 +91,13 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
     userMenu: (name: string, target: FakeUser, actor = anActor()) => {
       const resolved = { users: { [target.id]: target } };
       const type = ApplicationCommandType.User;
-      const data = { id: nextSnowflake(), name, type, target_id: target.id, resolved };
+      const data = { name, type, target_id: target.id, resolved };
       return interact(InteractionType.ApplicationCommand, data, actor);
     },
     autocomplete: (name: string, option: string, typed: string, actor = anActor()) => {
       const type = ApplicationCommandOptionType.String;
       const options = [{ type, name: option, value: typed, focused: true }];
-      const data = { id: nextSnowflake(), type: ApplicationCommandType.ChatInput, ...nest(name, options) };
+      const data = { type: ApplicationCommandType.ChatInput, ...nest(name, options) };
       return interact(InteractionType.ApplicationCommandAutocomplete, data, actor);
     },
     press,
@@ -129,52 +129,34 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
 /** Who sent an interaction and where, as Discord says it. */
 function placeOf(actor: Actor, membership: FakeMember | undefined): Record<string, unknown> {
   const { user, permissions, locale, guildId, guildLocale, channelId, channelType, appPermissions } = actor;
-  const isInGuild = guildId !== undefined;
-  const member = {
-    user,
-    permissions,
-    roles: membership?.roles ?? [],
-    premium_since: membership?.premium_since ?? null,
-    joined_at: '2024-01-01T00:00:00.000000+00:00',
-    deaf: false,
-    mute: false,
-    flags: 0,
-    nick: null,
-    avatar: null,
-  };
+  const place = { channel_id: channelId, app_permissions: appPermissions, locale, entitlements: [] };
+  if (guildId === undefined) {
+    const channel = { id: channelId, type: ChannelType.DM, recipients: [user] };
+    return { ...place, user, channel, context: InteractionContextType.BotDM };
+  }
   return {
-    channel_id: channelId,
-    channel: isInGuild
-      ? { id: channelId, type: channelType, name: 'general', guild_id: guildId, permissions }
-      : { id: channelId, type: ChannelType.DM, recipients: [user] },
-    app_permissions: appPermissions,
-    locale,
-    entitlements: [],
-    authorizing_integration_owners: { 0: guildId ?? '0' },
-    context: isInGuild ? InteractionContextType.Guild : InteractionContextType.BotDM,
-    attachment_size_limit: 10_485_760,
-    ...(isInGuild
-      ? {
-          guild_id: guildId,
-          guild: { id: guildId, locale: guildLocale, features: [] },
-          guild_locale: guildLocale,
-          member,
-        }
-      : { user }),
+    ...place,
+    channel: { id: channelId, type: channelType, name: 'general', guild_id: guildId, permissions },
+    context: InteractionContextType.Guild,
+    guild_id: guildId,
+    guild: { id: guildId, locale: guildLocale, features: [] },
+    guild_locale: guildLocale,
+    member: {
+      user,
+      permissions,
+      roles: membership?.roles ?? [],
+      premium_since: membership?.premium_since ?? null,
+      joined_at: '2024-01-01T00:00:00.000000+00:00',
+      flags: 0,
+    },
   };
 }
 
-function toCommandData(name: string, options: Record<string, OptionValue>) {
+function toCommandData(name: string, values: Record<string, OptionValue>) {
   const users: Record<string, FakeUser> = {};
   const roles: Record<string, FakeRole> = {};
-  const list = Object.entries(options).map(([option, value]) => {
-    if (typeof value === 'string') return { type: ApplicationCommandOptionType.String, name: option, value };
-    if (typeof value === 'boolean') {
-      return { type: ApplicationCommandOptionType.Boolean, name: option, value };
-    }
-    if (typeof value === 'number') {
-      return { type: ApplicationCommandOptionType.Integer, name: option, value };
-    }
+  const options = Object.entries(values).map(([option, value]) => {
+    if (typeof value !== 'object') return { type: optionTypeOf(value), name: option, value };
     if ('role' in value) {
       roles[value.role.id] = value.role;
       return { type: ApplicationCommandOptionType.Role, name: option, value: value.role.id };
@@ -182,22 +164,22 @@ function toCommandData(name: string, options: Record<string, OptionValue>) {
     users[value.user.id] = value.user;
     return { type: ApplicationCommandOptionType.User, name: option, value: value.user.id };
   });
-  return {
-    id: nextSnowflake(),
-    type: ApplicationCommandType.ChatInput,
-    ...nest(name, list),
-    resolved: { users, roles },
-  };
+  return { type: ApplicationCommandType.ChatInput, ...nest(name, options), resolved: { users, roles } };
+}
+
+function optionTypeOf(value: string | boolean | number): ApplicationCommandOptionType {
+  if (typeof value === 'number') return ApplicationCommandOptionType.Integer;
+  return typeof value === 'string'
+    ? ApplicationCommandOptionType.String
+    : ApplicationCommandOptionType.Boolean;
 }
 
 /** Options as Discord sends them: those of a subcommand lie one level deeper. */
 function nest(name: string, options: unknown[]): { name: string; options: unknown[] } {
   const [command = '', subcommand] = name.split(' ');
   if (subcommand === undefined) return { name: command, options };
-  return {
-    name: command,
-    options: [{ type: ApplicationCommandOptionType.Subcommand, name: subcommand, options }],
-  };
+  const type = ApplicationCommandOptionType.Subcommand;
+  return { name: command, options: [{ type, name: subcommand, options }] };
 }
 
 function requireComponent(message: FakeMessage, customId: string): FakeComponent {

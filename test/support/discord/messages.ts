@@ -14,12 +14,9 @@ export type FakeMessage = {
   author: Record<string, unknown>;
   timestamp: string;
   edited_timestamp: string | null;
-  tts: boolean;
-  mention_everyone: boolean;
-  mentions: unknown[];
+  /** The roles that are notified. */
   mention_roles: string[];
-  pinned: boolean;
-  type: number;
+  type: MessageType;
   interaction_metadata?: {
     id: string;
     type: number;
@@ -35,23 +32,15 @@ export type FakeMessage = {
 /** The interaction that a message responds to. */
 type Origin = { id: string; type: number; actor: Actor };
 
-export type MessageStore = {
-  /** By id. */
-  all: Map<string, FakeMessage>;
-  create: (channelId: string, form: MessageForm, files: UploadedFile[], origin?: Origin) => FakeMessage;
-  /** Changes what the form names, and leaves the rest. */
-  edit: (message: FakeMessage, form: MessageForm, files: UploadedFile[]) => FakeMessage;
-};
+export type MessageStore = ReturnType<typeof createMessageStore>;
 
 /** The messages of all channels. @param keeps false: none is kept, for runs that create very many. */
-export function createMessageStore(
-  author: Record<string, unknown>,
-  { keeps }: { keeps: boolean },
-): MessageStore {
+export function createMessageStore(author: Record<string, unknown>, { keeps }: { keeps: boolean }) {
+  /** By id. */
   const all = new Map<string, FakeMessage>();
   return {
     all,
-    create: (channelId, form, files, origin) => {
+    create: (channelId: string, form: MessageForm, files: UploadedFile[], origin?: Origin): FakeMessage => {
       const message: FakeMessage = {
         id: nextSnowflake(),
         channel_id: channelId,
@@ -63,11 +52,7 @@ export function createMessageStore(
         author,
         timestamp: new Date().toISOString(),
         edited_timestamp: null,
-        tts: false,
-        mention_everyone: false,
-        mentions: [],
         mention_roles: mentionedRoles(form),
-        pinned: false,
         type: origin ? MessageType.ChatInputCommand : MessageType.Default,
         files,
         allowedMentions: form.allowed_mentions,
@@ -83,14 +68,14 @@ export function createMessageStore(
       if (keeps) all.set(message.id, message);
       return message;
     },
-    edit: (message, form, files) => {
+    /** Changes what the form names, and leaves the rest. */
+    edit: (message: FakeMessage, form: MessageForm, files: UploadedFile[]): FakeMessage => {
       if (form.content !== undefined) message.content = form.content ?? '';
       if (form.embeds !== undefined) message.embeds = form.embeds ?? [];
       if (form.components !== undefined) message.components = form.components ?? [];
       if (form.attachments !== undefined || files.length > 0) {
-        const kept = message.attachments.filter(({ id }) =>
-          form.attachments?.some((each) => String(each.id) === id),
-        );
+        const named = new Set(form.attachments?.map(({ id }) => String(id)));
+        const kept = message.attachments.filter(({ id }) => named.has(id));
         message.attachments = [...kept, ...toAttachments(form, files)];
         message.files = files;
       }
@@ -99,15 +84,6 @@ export function createMessageStore(
       return message;
     },
   };
-}
-
-/** The message as Discord sends it. */
-export function toWireMessage({
-  files: _files,
-  allowedMentions: _allowed,
-  ...message
-}: FakeMessage): Record<string, unknown> {
-  return message;
 }
 
 /** Whether only the invoker sees it. */
@@ -120,38 +96,35 @@ export function findComponent(
   message: FakeMessage | undefined,
   customId: string | RegExp,
 ): FakeComponent | undefined {
-  return childrenOf(message).find(({ custom_id: id }) =>
-    id === undefined ? false : typeof customId === 'string' ? id === customId : customId.test(id),
+  return componentsOf(message).find(({ custom_id: id = '' }) =>
+    typeof customId === 'string' ? id === customId : customId.test(id),
   );
 }
 
 /** The button with a label. */
 export function findButton(message: FakeMessage | undefined, label: string): FakeComponent | undefined {
-  return childrenOf(message).find((child) => child.label === label);
+  return componentsOf(message).find((component) => component.label === label);
 }
 
-function childrenOf(message: FakeMessage | undefined): FakeComponent[] {
+/** The buttons and menus of a message. */
+export function componentsOf(message: FakeMessage | undefined): FakeComponent[] {
   return message?.components.flatMap((row) => row.components ?? []) ?? [];
 }
 
-/** The roles that are notified. */
 function mentionedRoles({ content, allowed_mentions: allowed }: MessageForm): string[] {
   const named = [...(content ?? '').matchAll(/<@&(\d+)>/g)].map(([, id = '']) => id);
-  const isAllowed = (id: string) =>
-    !allowed || allowed.roles?.includes(id) || allowed.parse?.includes('roles') === true;
-  return named.filter(isAllowed);
+  return named.filter((id) => !allowed || allowed.roles?.includes(id) || allowed.parse?.includes('roles'));
 }
 
 function toAttachments(form: MessageForm, files: UploadedFile[]): FakeMessage['attachments'] {
-  return files.map((file, index) => {
-    const described = form.attachments?.find(({ id }) => String(id) === String(index))?.description;
-    if (described !== undefined) file.description = described;
+  return files.map(({ name, bytes }, index) => {
+    const described = form.attachments?.find(({ id }) => String(id) === String(index));
     return {
       id: nextSnowflake(),
-      filename: file.name,
-      url: `https://cdn.discordapp.com/attachments/${file.name}`,
-      size: file.bytes.length,
-      ...(described !== undefined && { description: described }),
+      filename: name,
+      url: `https://cdn.discordapp.com/attachments/${name}`,
+      size: bytes.length,
+      ...(described?.description !== undefined && { description: described.description }),
     };
   });
 }

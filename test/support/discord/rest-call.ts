@@ -12,7 +12,7 @@ export type RestCall = {
   authorization: string | null;
 };
 
-export type RestBody = MessageForm & {
+type RestBody = MessageForm & {
   type?: number;
   data?: MessageForm;
   recipient_id?: string;
@@ -43,8 +43,7 @@ async function readBody(request: Request): Promise<{ body: RestBody; files: Uplo
     if (typeof part === 'string' || !/^files\[\d+\]$/.test(name)) continue;
     files.push({ name: part.name, bytes: new Uint8Array(await part.arrayBuffer()) });
   }
-  const payload = form.get('payload_json');
-  return { body: JSON.parse(typeof payload === 'string' ? payload : '{}'), files };
+  return { body: JSON.parse(String(form.get('payload_json'))), files };
 }
 
 /** A response with a JSON body. */
@@ -53,10 +52,11 @@ export function json(status: number, body: unknown): Response {
 }
 
 /** Discord's form of an error. @param code 0: a general one. @param message by default the name of the code in words. */
-export function restError(
-  status: number,
-  code: number,
-  message = RESTJSONErrorCodes[code]?.replace(/\B[A-Z]/g, ' $&'),
-): Response {
-  return json(status, { message, code });
+export function restError(status: number, code: number, message?: string): Response {
+  return json(status, errorBody(code, message));
+}
+
+/** The body of {@link restError}. */
+export function errorBody(code: number, message = RESTJSONErrorCodes[code]?.replace(/\B[A-Z]/g, ' $&')) {
+  return { message, code };
 }

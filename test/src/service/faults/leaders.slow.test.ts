@@ -90,7 +90,7 @@ test('the only bot stays connected while the database is away, also after anothe
   await Bun.sleep(7000);
   expect(alone.isConnected()).toBe(true);
   discord.gateway.invalidateSessions({ isResumable: false });
-  await waitFor(() => discord.gateway.identifies.length === 2 && alone.isConnected());
+  await waitFor(() => discord.gateway.identifies === 2 && alone.isConnected());
   await Bun.sleep(2000);
   expect(alone.isConnected()).toBe(true);
   proxy.restore();
