@@ -10,7 +10,7 @@ import { anActor } from '../../support/discord/actor.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const harness = await startRolesBot({ roles: { flags: ROLES.flags, gives: [] } });
-const { db, fake, guild, clock, health, metrics, lines, sweep, passHour, sweepEnds, restart, stop } = harness;
+const { db, fake, guild, clock, health, metrics, lines, sweep, passHour, sweepEnds, restart } = harness;
 
 const MEMBERS = 24;
 const FIRST_ID = 800_000_000_000_010_000n;
@@ -30,7 +30,7 @@ const takeRole = (amount: number) => {
 };
 
 test('all linked members are read, meanwhile the mirror is up, and a restart reads nobody again', async () => {
-  await stop();
+  await harness.bot.stop();
   await db.delete(discordMembers);
   await forgetMembers(db);
   await db.execute(sql`insert into users (steamid64, discord_id)

@@ -1,12 +1,12 @@
 import { afterAll } from 'bun:test';
 import pino from 'pino';
-import { type BotDeps, createBot } from '../../../bot/bot.ts';
+import { type Bot, type BotDeps, createBot } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import type { InteractionOutcome } from '../../../bot/interactions/outcome.ts';
+import { createHistoryReader } from '../../../src/live/server-history.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
 import { type ServerState, saveServerPolls } from '../../../src/queries/servers/polls.ts';
-import { listServerHistory } from '../../../src/queries/servers/samples.ts';
 import { listServerStatuses } from '../../../src/queries/servers/servers.ts';
 import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { createTestDatabase } from '../database/database.ts';
@@ -61,16 +61,10 @@ export async function startTestBot({
     arePenaltiesPublic: false,
     database,
     servers,
-    readHistory: async (serverId, hours) => {
-      const readAt = new Date();
-      const since = new Date(readAt.getTime() - hours * 3_600_000);
-      const points = await listServerHistory(database.db, serverId, {
-        since,
-        until: readAt,
-        stepSeconds: 300,
-      });
-      return { points, stepSeconds: 300, readAt };
-    },
+    readHistory: createHistoryReader(database.db, {
+      now: () => new Date(),
+      clockMs: () => performance.now(),
+    }),
     vanityNames: { resolve: async () => undefined, isNameOf: async () => false },
     appealUrl: undefined,
     takesAppeals: true,
@@ -97,20 +91,34 @@ export async function startTestBot({
       ...overrides.timings,
     },
   };
-  const bot = createBot(deps);
+  let bot = createBot(deps);
   afterAll(async () => {
     await bot.stop();
     servers.stop();
     await fake.stop();
   });
+
+  /** Starts another bot on the same database, at the same Discord, and waits until it is connected. The test stops it. */
+  async function startNext(changes: Partial<BotDeps> = {}): Promise<Bot> {
+    const next = createBot({ ...deps, ...changes, timings: { ...deps.timings, ...changes.timings } });
+    next.start();
+    await waitFor(() => next.health().state === 'ready');
+    return next;
+  }
+
   return {
     ...database,
     fake,
-    bot,
+    /** The bot that {@link connect} starts, or the last that {@link restart} started. */
+    get bot(): Bot {
+      return bot;
+    },
     /** For another bot on the same database, at the same Discord. */
     deps,
     /** What was logged, the oldest line first. */
     lines,
+    /** The lines that contain a text. */
+    linesAbout: (text: string) => lines.filter(({ msg }) => msg.includes(text)),
     /** How interactions ended, in this order. */
     outcomes,
     /** Starts the bot and waits until it is connected, and its commands are registered or were refused. */
@@ -119,12 +127,11 @@ export async function startTestBot({
       await waitFor(() => bot.health().state === 'ready');
       await waitFor(() => lines.some(({ msg }) => msg.startsWith('slash commands')));
     },
-    /** Starts another bot on the same database, at the same Discord, and waits until it is connected. The test stops it. */
-    startNext: async (overrides: Partial<BotDeps> = {}) => {
-      const next = createBot({ ...deps, ...overrides, timings: { ...deps.timings, ...overrides.timings } });
-      next.start();
-      await waitFor(() => next.health().state === 'ready');
-      return next;
+    startNext,
+    /** Stops the bot, and starts another in its place. */
+    restart: async (changes: Partial<BotDeps> = {}) => {
+      await bot.stop();
+      bot = await startNext(changes);
     },
     /** Waits until the servers in memory are those that are stored now. */
     refreshServers: async () => {

@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import type { BotDeps } from '../../../bot/bot.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
@@ -8,14 +9,24 @@ import { insertPenalties } from '../database/builders.ts';
 import { anActor } from '../discord/actor.ts';
 import type { Fault } from '../discord/faults.ts';
 import type { OptionValue } from '../discord/interactions.ts';
-import type { FakeMessage } from '../discord/messages.ts';
 import { waitFor } from '../wait.ts';
-import type { TestBot } from './bot.ts';
+import { startTestBot, type TestBot } from './bot.ts';
 
 /** A feed as a test sees it: who started it, and what its channel was told. */
 export type StartedFeed = Awaited<ReturnType<ReturnType<typeof createFeedStarter>>>;
 
 let lastChannel = 930_000_000_000_000_000n;
+
+/** A connected bot that looks at its feeds often. */
+export async function startFeedBot({ timings, ...bot }: Partial<BotDeps> = {}) {
+  const harness = await startTestBot({ bot: { ...bot, timings: { feedIntervalMs: 50, ...timings } } });
+  await harness.connect();
+  return Object.assign(harness, {
+    startFeed: createFeedStarter(harness),
+    /** Waits until every feed has told all there is to tell of penalties, however often Discord fails. */
+    settle: () => settleFeeds(harness),
+  });
+}
 
 /** Starts feeds by `/feed start`, each in a new channel. */
 export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
@@ -26,11 +37,11 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
     lastChannel += 1n;
     const channelId = String(lastChannel);
     const manager = anActor({ isManager: true, channelId, guildLocale });
-    const before = await countFeeds(db);
+    const before = await db.$count(discordFeeds);
     await fake.command('feed start', options, manager);
-    await waitFor(async () => (await countFeeds(db)) > before);
+    await waitFor(async () => (await db.$count(discordFeeds)) > before);
     /** What the channel was told, the oldest first, without the response to the command. */
-    const messages = (): FakeMessage[] => fake.postsIn(channelId);
+    const messages = () => fake.postsIn(channelId);
     return {
       channelId,
       manager,
@@ -38,6 +49,8 @@ export function createFeedStarter({ fake, db }: Pick<TestBot, 'fake' | 'db'>) {
       /** The titles of embeds; for messages without one their text, without mentions. */
       titles: () =>
         messages().map(({ embeds, content }) => embeds[0]?.title ?? content.replace(/^<@&\d+> /, '')),
+      /** What the person who started the feed was told directly. */
+      told: () => fake.directMessagesTo(manager.user.id).map(({ embeds }) => embeds[0]?.description),
       /** Makes requests for messages of the channel fail. */
       fail: (method: 'POST' | 'PATCH', response: Fault['response'], times = 1) =>
         fake.fail({ matches: new RegExp(`^${method} /channels/${channelId}`), response, times }),
@@ -56,10 +69,6 @@ export function titleOfBan(id: number | undefined, status: PenaltyStatus | 'REMO
   const sign = { ACTIVE: '🔴', EXPIRED: '⚪', UNBANNED: '🟢', REMOVED: '🗑️' }[status];
   const { entry, statusOf } = BOT_TEXTS.en.record;
   return `${sign} ${entry({ type: 'ban', id: id ?? 0 })} · ${statusOf('ban', status)}`;
-}
-
-async function countFeeds(db: TestBot['db']): Promise<number> {
-  return (await db.select({ id: discordFeeds.id }).from(discordFeeds)).length;
 }
 
 /** Inserts penalties of one kind. */

@@ -46,7 +46,6 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
   const { db, fake } = harness;
   const { guild } = fake;
   guild.addRoles(SVIP, PLUS, LINKED, VIP, BANNED);
-  let bot = harness.bot;
   let lastNumber = 0;
   await harness.connect();
 
@@ -73,20 +72,15 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
     clock.aheadMs += 3_600_001;
   }
 
-  return {
-    ...harness,
+  const health = () => harness.bot.health().roles;
+
+  return Object.assign(harness, {
     guild,
     /** Of the bot. */
     clock,
     metrics,
-    health: () => bot.health().roles,
-    /** Stops the bot, and starts it again. */
-    restart: async (overrides: Partial<BotDeps> = {}) => {
-      await bot.stop();
-      bot = await harness.startNext(overrides);
-    },
-    stop: () => bot.stop(),
-    wakeRoles: (players?: readonly SteamId64[]) => bot.wakeRoles(players),
+    health,
+    wakeRoles: (players?: readonly SteamId64[]) => harness.bot.wakeRoles(players),
     /** A member of the guild, linked to an account unless told otherwise. */
     aMember: async (roleIds: string[] = [], { isLinked = true, boosts = false, isHere = true } = {}) => {
       lastNumber += 1;
@@ -98,7 +92,7 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
     /** Inserts a ban, of which the service tells the bot. */
     aBan: async ({ user }: TestMember) => {
       const [ban] = await insertPenalties(db, [{ playerSteamId: user.steamId64 }]);
-      bot.wakeRoles([user.steamId64]);
+      harness.bot.wakeRoles([user.steamId64]);
       return ban?.id ?? 0;
     },
     flagsOf,
@@ -116,8 +110,8 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
     /** Waits for a round that began after this call. */
     nextRound: async () => {
       for (let round = 0; round < 2; round += 1) {
-        const before = bot.health().roles?.lastRoundAt?.getTime();
-        await waitFor(() => bot.health().roles?.lastRoundAt?.getTime() !== before);
+        const before = health()?.lastRoundAt?.getTime();
+        await waitFor(() => health()?.lastRoundAt?.getTime() !== before);
       }
     },
     readsOf: (discordId: string) =>
@@ -126,5 +120,5 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
       fake.requests
         .filter(({ method, path }) => method !== 'GET' && path.includes(`/members/${discordId}/`))
         .map(({ method, path }) => `${method} ${path.split('/').at(-1)}`),
-  };
+  });
 }

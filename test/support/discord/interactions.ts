@@ -129,7 +129,14 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
 /** Who sent an interaction and where, as Discord says it. */
 function placeOf(actor: Actor, membership: FakeMember | undefined): Record<string, unknown> {
   const { user, permissions, locale, guildId, guildLocale, channelId, channelType, appPermissions } = actor;
-  const place = { channel_id: channelId, app_permissions: appPermissions, locale, entitlements: [] };
+  const place = {
+    channel_id: channelId,
+    app_permissions: appPermissions,
+    locale,
+    entitlements: [],
+    authorizing_integration_owners: { 0: guildId ?? '0' },
+    attachment_size_limit: 10_485_760,
+  };
   if (guildId === undefined) {
     const channel = { id: channelId, type: ChannelType.DM, recipients: [user] };
     return { ...place, user, channel, context: InteractionContextType.BotDM };

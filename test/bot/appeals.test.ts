@@ -1,0 +1,147 @@
+import { expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { BOT_TEXTS } from '../../bot/locales/localization.ts';
+import { appeals } from '../../src/db/schema/appeals.ts';
+import { discordAppealPosts } from '../../src/db/schema/discord.ts';
+import { penalties } from '../../src/db/schema/penalties.ts';
+import { settleAppeals } from '../../src/queries/appeals.ts';
+import { erasePerson } from '../../src/queries/personal-data/erasure.ts';
+import { APPEAL_TEXT, insertAppeal } from '../support/bot/appeals.ts';
+import { PUBLIC_URL } from '../support/bot/bot.ts';
+import { startFeedBot } from '../support/bot/feeds.ts';
+import { textOf } from '../support/discord/exchange.ts';
+import { refuse } from '../support/discord/faults.ts';
+import { waitFor } from '../support/wait.ts';
+
+const harness = await startFeedBot({ timings: { feedIntervalMs: 20 } });
+const { fake, db, startFeed } = harness;
+const { appeal: words, feed: feedWords, record } = BOT_TEXTS.en;
+
+/** An appeal whose player is told of news by direct message, unless told otherwise. */
+async function open(options?: Parameters<typeof insertAppeal>[1]) {
+  const appeal = await insertAppeal(db, { wantsMessages: true, ...options });
+  return {
+    ...appeal,
+    link: `${PUBLIC_URL}/account/appeals/${appeal.id}`,
+    told: () => fake.directMessagesTo(appeal.discordId).map(({ embeds }) => embeds[0]?.description),
+    row: async () => (await db.select().from(appeals).where(eq(appeals.id, appeal.id)))[0],
+  };
+}
+
+async function endPenalty(penaltyId: number, status: 'EXPIRED' | 'UNBANNED'): Promise<void> {
+  await db.update(penalties).set({ status }).where(eq(penalties.id, penaltyId));
+  await settleAppeals(db, new Date());
+}
+
+test('a player who wants messages is told of questions and decisions, in the language of their appeal', async () => {
+  const [english, polish] = [await open(), await open({ locale: 'pl' })];
+  const { news } = words;
+  await english.act('asked');
+  await waitFor(() => english.told().length === 1);
+  await english.act('denied');
+  await waitFor(() => english.told().length === 2);
+  expect(english.told()).toEqual([news.asked(english.link), news.denied(english.link)]);
+  await endPenalty(polish.penaltyId, 'EXPIRED');
+  await waitFor(() => polish.told().length === 1);
+  expect(polish.told()).toEqual([BOT_TEXTS.pl.appeal.news.closed(polish.link)]);
+});
+
+test('a player is told of each question, also of a second one within minutes', async () => {
+  const appeal = await open();
+  for (const _ of ['first', 'second']) {
+    await appeal.act('asked');
+    await waitFor(async () => (await appeal.row())?.untold === null);
+  }
+  const asked = words.news.asked(appeal.link);
+  expect(appeal.told()).toEqual([asked, asked]);
+});
+
+test('a player is told of a question that is asked while an earlier one is being sent', async () => {
+  const appeal = await open();
+  const opened = () => fake.requests.filter(({ path }) => path === '/users/@me/channels').length;
+  const before = opened();
+  fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: 'hang' });
+  await appeal.act('asked');
+  await waitFor(() => opened() > before);
+  await appeal.act('asked');
+  fake.clearFaults();
+  const asked = words.news.asked(appeal.link);
+  await waitFor(() => appeal.told().length === 2);
+  expect(appeal.told()).toEqual([asked, asked]);
+});
+
+test('a player who did not tick the box gets no message about an appeal', async () => {
+  const [silent, told] = [await open({ wantsMessages: false }), await open()];
+  await silent.act('denied');
+  await told.act('denied');
+  await waitFor(() => told.told().length === 1);
+  expect(silent.told()).toEqual([]);
+});
+
+test('a player whose inbox is closed gets no further message about an appeal', async () => {
+  const closed = await open();
+  fake.fail({ matches: /^POST \/users\/@me\/channels/, response: refuse(403, 50_007), times: 1 });
+  await closed.act('asked');
+  await waitFor(async () => (await closed.row())?.wantsMessages === false);
+  await closed.act('denied');
+  const other = await open();
+  await other.act('asked');
+  await waitFor(() => other.told().length === 1);
+  expect(closed.told()).toEqual([]);
+});
+
+const titleOf = (penaltyId: number, state: string) =>
+  words.title({ entry: record.entry({ type: 'ban', id: penaltyId }), state });
+
+test('a feed of appeals posts each once, and edits it at each change, without any text', async () => {
+  const before = await insertAppeal(db);
+  const feed = await startFeed({ what: 'appeals' });
+  const appeal = await insertAppeal(db);
+  await waitFor(() => feed.messages().length === 1);
+  const [message] = feed.messages();
+  expect(feed.titles()).toEqual([titleOf(appeal.penaltyId, words.states.undecided)]);
+  expect(message?.embeds[0]?.description).toBe(words.messages(1));
+  expect(JSON.stringify(message)).toContain(`${PUBLIC_URL}/account/moderation/appeals/${appeal.id}`);
+  await appeal.act('asked');
+  await waitFor(() => feed.messages()[0]?.embeds[0]?.description === words.messages(2));
+  await appeal.act('accepted');
+  await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.states.accepted));
+  await endPenalty(appeal.penaltyId, 'UNBANNED');
+  await waitFor(() => feed.titles()[0] === titleOf(appeal.penaltyId, words.carriedOut));
+  // Those of before the feed are not posted, however they change.
+  await before.act('denied');
+  const last = await insertAppeal(db);
+  await waitFor(() => feed.messages().length === 2);
+  expect(feed.titles().at(-1)).toBe(titleOf(last.penaltyId, words.states.undecided));
+  expect(JSON.stringify(feed.messages())).not.toContain(APPEAL_TEXT);
+});
+
+test('a message about an appeal loses the player when they are erased', async () => {
+  const feed = await startFeed({ what: 'appeals' });
+  const { id, steamId64, playerName } = await insertAppeal(db);
+  await waitFor(() => feed.messages().length === 1);
+  await erasePerson(db, steamId64, { withPenalties: false, actor: 'operator', removeSounds: async () => {} });
+  await waitFor(() => feed.messages()[0]?.embeds[0]?.description === words.deleted);
+  expect(JSON.stringify(feed.messages())).not.toContain(steamId64);
+  expect(JSON.stringify(feed.messages())).not.toContain(playerName.slice(2));
+  await waitFor(async () => (await db.$count(discordAppealPosts, eq(discordAppealPosts.appealId, id))) === 0);
+});
+
+test('a feed of appeals posts what happened during an outage once', async () => {
+  const feed = await startFeed({ what: 'appeals' });
+  feed.fail('POST', 'lost');
+  await insertAppeal(db);
+  await waitFor(() => feed.messages().length === 1);
+  await harness.bot.stop();
+  const second = await insertAppeal(db);
+  await harness.restart();
+  await waitFor(() => feed.titles().at(-1) === titleOf(second.penaltyId, words.states.undecided));
+  expect(feed.messages()).toHaveLength(2);
+  fake.clearFaults();
+});
+
+test('/feed start what:appeals refuses options', async () => {
+  const { manager } = await startFeed({ what: 'appeals' });
+  const refused = await fake.command('feed start', { what: 'appeals', players: 3 }, manager);
+  expect(textOf(refused)).toContain(feedWords.appealsHaveNoOptions);
+});

@@ -1,0 +1,36 @@
+import { actOnAppeal, openAppeal } from '../../../src/queries/appeals.ts';
+import { insertPenalties, insertUser } from '../database/builders.ts';
+import { nextSnowflake } from '../discord/snowflake.ts';
+import type { TestBot } from './bot.ts';
+
+/** The text of every appeal and message of tests. */
+export const APPEAL_TEXT = 'It was my brother, whom I have taken the mouse from.';
+
+let lastPlayer = 1000;
+
+/** Opens an appeal of a new player against a new ban. */
+export async function insertAppeal(
+  db: TestBot['db'],
+  { wantsMessages = false, locale = 'en' }: { wantsMessages?: boolean; locale?: 'en' | 'pl' } = {},
+) {
+  lastPlayer += 1;
+  const discordId = nextSnowflake();
+  const playerName = `**Player** ${lastPlayer}`;
+  const { id: userId, steamId64 } = await insertUser(db, lastPlayer, { discordId });
+  const staff = await insertUser(db, lastPlayer + 1000, { isModerator: true });
+  const [ban] = await insertPenalties(db, [{ playerSteamId: steamId64, playerName }]);
+  const penaltyId = ban?.id ?? 0;
+  const message = { text: APPEAL_TEXT, now: new Date() };
+  const appeal = { ...message, penaltyId, userId, wantsMessages, locale, againDays: 30 };
+  const id = await db.transaction((tx) => openAppeal(tx, appeal));
+  return {
+    id,
+    penaltyId,
+    discordId,
+    steamId64,
+    playerName,
+    /** What a moderator does with it. */
+    act: (action: 'asked' | 'accepted' | 'denied') =>
+      db.transaction((tx) => actOnAppeal(tx, id, { ...message, action, userId: staff.id })),
+  };
+}
