@@ -7,6 +7,7 @@ import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer } from '../support/database/builders.ts';
 import { startDatabaseProxy } from '../support/database/database-proxy.ts';
 import { anActor } from '../support/discord/actor.ts';
+import { textOf } from '../support/discord/exchange.ts';
 import { isEphemeral } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -21,13 +22,13 @@ test('the bot without its database lists servers from memory, says so of records
   const servers = await createServerList(database.db, deps.log);
   const bot = await startNext({ database, servers });
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
-  const isBanned = async () => (await check()).message?.embeds[0]?.description?.includes('⛔') === true;
+  const isBanned = async () => textOf(await check())?.includes('⛔') === true;
   expect(await isBanned()).toBe(true);
 
   for (const takeAway of [proxy.cut, proxy.freeze]) {
     takeAway();
     const list = await fake.command('server', {}, moderator);
-    expect(list.message?.embeds[0]?.description).toContain('Mirage');
+    expect(textOf(list)).toContain('Mirage');
     const refused = await check();
     // Replied to at once if connections are refused, deferred in time if they hang.
     expect([4, 5]).toContain(refused.callback ?? 0);
@@ -35,7 +36,7 @@ test('the bot without its database lists servers from memory, says so of records
     expect(bot.health().state).toBe('ready');
     proxy.restore();
     await waitFor(() => (refused.message?.embeds.length ?? 0) > 0);
-    expect(refused.message?.embeds[0]?.description).not.toContain('ECONN');
+    expect(textOf(refused)).not.toContain('ECONN');
     await waitFor(isBanned, {
       everyMs: 200,
     });
@@ -45,7 +46,7 @@ test('the bot without its database lists servers from memory, says so of records
   proxy.slow(1200);
   const late = await check();
   await waitFor(() => (late.message?.embeds.length ?? 0) > 0);
-  expect(late.message?.embeds[0]?.description).toContain('can’t be read right now');
+  expect(textOf(late)).toContain('can’t be read right now');
   proxy.restore();
   await waitFor(isBanned, { everyMs: 200 });
   await bot.stop();

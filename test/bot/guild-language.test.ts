@@ -5,6 +5,7 @@ import { startTestBot } from '../support/bot/bot.ts';
 import { createFeedStarter, settleFeeds } from '../support/bot/feeds.ts';
 import { insertPenalties, insertServer } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
+import { embedOf } from '../support/discord/exchange.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A guild that is no Community guild, which Discord takes for English. */
@@ -29,7 +30,7 @@ test('DISCORD_LOCALE sets the language of everything that the guild sees, earlie
   expect(edits()[0]?.body).toMatchObject({ embeds: [{ title: pl.server.allServers }] });
 
   const response = await fake.command('server', {}, moderator);
-  expect(response.message?.embeds[0]?.title).toBe(pl.server.allServers);
+  expect(embedOf(response).title).toBe(pl.server.allServers);
   const ephemeral = await fake.command('ban-check', {}, moderator);
   expect(JSON.stringify(ephemeral.message)).toContain(en.refusals.notLinkedYourself);
 

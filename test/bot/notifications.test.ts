@@ -8,7 +8,7 @@ import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId, insertServer, insertUser } from '../support/database/builders.ts';
 import { readPerson } from '../support/database/person-export.ts';
 import { type Actor, anActor } from '../support/discord/actor.ts';
-import { messageOf } from '../support/discord/exchange.ts';
+import { messageOf, textOf } from '../support/discord/exchange.ts';
 import { refuse } from '../support/discord/faults.ts';
 import type { OptionValue } from '../support/discord/interactions.ts';
 import { isEphemeral } from '../support/discord/messages.ts';
@@ -72,7 +72,7 @@ test('a person gets a direct message in their language when a server reaches the
   });
   const inbox = { ...person, guildId: undefined, channelId: message?.channel_id ?? '' };
   const pressed = await fake.click(message, polish.buttons.notifyOff, inbox);
-  expect(pressed.message?.embeds[0]?.description).toBe(`🔔 ${polish.notify.off(1)}`);
+  expect(textOf(pressed)).toBe(`🔔 ${polish.notify.off(1)}`);
   expect(await rowsOf(person)).toEqual([]);
 });
 
@@ -218,7 +218,7 @@ test('a forged button and an unknown server are refused', async () => {
   const [message] = sentTo(person);
   if (!message) throw new Error('there is no message');
   const pressed = await fake.press(message, 'notify.off:x', person, { forged: true });
-  expect(pressed.message?.embeds[0]?.description).toBe(BOT_TEXTS.en.refusals.outdated);
+  expect(textOf(pressed)).toBe(BOT_TEXTS.en.refusals.outdated);
   // Another person's press ends nothing of theirs.
   await fake.click(message, buttons.notifyOff, anActor());
   expect(await rowsOf(person)).toHaveLength(1);

@@ -6,7 +6,7 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { insertSampleServers } from '../../support/bot/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
-import { messageOf } from '../../support/discord/exchange.ts';
+import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
 const { en, pl } = BOT_TEXTS;
@@ -88,15 +88,15 @@ describe('/server without an option', () => {
     const other = await fake.select(message, menu, [String(ids.retake)], anActor(polish));
     expect(other.callback).toBe(4);
     expect(isEphemeral(other.message)).toBe(true);
-    expect(other.message?.embeds[0]?.fields?.[0]).toMatchObject({
+    expect(embedOf(other).fields?.[0]).toMatchObject({
       name: pl.server.map,
       value: 'de\\_inferno',
     });
     const own = await fake.select(message, menu, [String(ids.mirage)], invoker);
     expect(own.callback).toBe(7);
-    expect(own.message?.embeds[0]?.title).toBe('Mirage \\*24/7\\*');
+    expect(embedOf(own).title).toBe('Mirage \\*24/7\\*');
     const list = await fake.click(own.message, en.buttons.allServers, invoker);
-    expect(list.message?.embeds[0]?.title).toBe(en.server.allServers);
+    expect(embedOf(list).title).toBe(en.server.allServers);
     expect(list.message?.attachments).toEqual([]);
   });
 });
@@ -154,19 +154,17 @@ describe('the card of a server', () => {
 
   test('says so when the server tells no names, and when it was never polled', async () => {
     const retake = await fake.command('server', { name: 'retake' });
-    expect(retake.message?.embeds[0]?.fields).toContainEqual({
+    expect(embedOf(retake).fields).toContainEqual({
       name: en.server.playerCount(1),
       value: en.server.namesUnknown,
     });
     const fresh = await fake.command('server', { name: 'fresh' }, anActor(polish));
-    expect(fresh.message?.embeds[0]?.description).toBe(`⚪ ${pl.server.notPolled}`);
+    expect(textOf(fresh)).toBe(`⚪ ${pl.server.notPolled}`);
     expect(fresh.message?.attachments).toEqual([]);
   });
 
   test('accepts a whole name in place of a slug, and refuses a text that names no server, visible only to the invoker', async () => {
-    expect((await fake.command('server', { name: 'łódź arena' })).message?.embeds[0]?.title).toBe(
-      'Łódź Arena',
-    );
+    expect(embedOf(await fake.command('server', { name: 'łódź arena' })).title).toBe('Łódź Arena');
     const { message } = await fake.command('server', { name: '**nope** @here' }, anActor({ locale: 'pl' }));
     expect(isEphemeral(message)).toBe(true);
     expect(message?.embeds[0]?.description).toBe(pl.refusals.serverNotFound('\\*\\*nope\\*\\* \\@here'));
@@ -197,8 +195,8 @@ describe('buttons of the card', () => {
     const refresh = findButton(message, en.buttons.refresh)?.custom_id ?? '';
     const exchange = await fake.press(message, refresh, anActor());
     expect(exchange.callback).toBe(7);
-    expect(exchange.message?.embeds[0]?.fields?.[0]).toMatchObject({ value: 'de\\_nuke' });
-    expect(exchange.message?.embeds[0]?.fields?.at(-2)).toMatchObject({
+    expect(embedOf(exchange).fields?.[0]).toMatchObject({ value: 'de\\_nuke' });
+    expect(embedOf(exchange).fields?.at(-2)).toMatchObject({
       name: en.server.playerCount(2),
       value: `\`   7\` Ewa\n${en.server.more(1)}`,
     });
@@ -212,14 +210,14 @@ describe('buttons of the card', () => {
     const actor = anActor({ locale: 'pl' });
     const first = await fake.click(message, en.buttons.players, actor);
     expect(isEphemeral(first.message)).toBe(true);
-    expect(first.message?.embeds[0]?.title).toBe(pl.server.playersOf('Retake'));
-    expect(first.message?.embeds[0]?.description).toContain('`  40` N0\n');
-    expect(first.message?.embeds[0]?.description).not.toContain('N32');
+    expect(embedOf(first).title).toBe(pl.server.playersOf('Retake'));
+    expect(textOf(first)).toContain('`  40` N0\n');
+    expect(textOf(first)).not.toContain('N32');
     expect(findButton(first.message, pl.buttons.previous)?.disabled).toBe(true);
     const page = messageOf(first);
     const second = await fake.click(page, pl.buttons.next, actor);
     expect(second.callback).toBe(7);
-    expect(second.message?.embeds[0]?.description).toContain('N39');
+    expect(textOf(second)).toContain('N39');
     expect(findButton(second.message, pl.buttons.next)?.disabled).toBe(true);
   });
 
@@ -233,7 +231,7 @@ describe('buttons of the card', () => {
     const first = messageOf(await fake.click(message, en.buttons.players, actor));
     const shown = [first.embeds[0]?.description];
     const second = await fake.click(first, en.buttons.next, actor);
-    shown.push(second.message?.embeds[0]?.description);
+    shown.push(textOf(second));
     const listed = [...shown.join('\n').matchAll(/` (P\d+)\\_/g)].map(([, name]) => name);
     expect(listed).toEqual(Array.from({ length: 64 }, (_, number) => `P${number}`));
   });
@@ -263,7 +261,7 @@ test('tells people who wait for a place since when the server has been full, als
   const state = { playersCount: 10, maxPlayers: 10 };
   const read = async (actor = anActor()) => {
     await harness.refreshServers();
-    return (await fake.command('server', { name: 'full' }, actor)).message?.embeds[0]?.description;
+    return textOf(await fake.command('server', { name: 'full' }, actor));
   };
   const at = (minutes: number) => new Date(start + minutes * 60_000);
   await poll(id, { ...state, playersCount: 9 }, at(0));

@@ -1,20 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
 import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
+import { FORMER_ADMIN } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
-import {
-  changePenalty,
-  createFeedStarter,
-  insertMany,
-  settleFeeds,
-  titleOfBan,
-} from '../../support/bot/feeds.ts';
+import { changePenalty, insertMany, startFeedBot, titleOfBan } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { textOf } from '../../support/discord/exchange.ts';
 import { slowDown } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -22,14 +18,12 @@ const { en, pl } = BOT_TEXTS;
 /** As within a sentence. */
 const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
-const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
-const { fake, db, bot } = harness;
-const startFeed = createFeedStarter(harness);
+const { fake, db, bot, connection, refreshServers, startFeed, settle } = await startFeedBot();
 const server = await insertServer(db, { name: 'Mirage *24/7*' });
-await harness.refreshServers();
-await harness.connect();
+await refreshServers();
 beforeEach(async () => {
   await db.delete(discordFeeds);
+  await db.delete(penalties);
   fake.clearFaults();
 });
 
@@ -38,7 +32,6 @@ const ERASED_WITH_PENALTIES = {
   actor: 'operator' as const,
   removeSounds: async () => {},
 };
-const settle = () => settleFeeds(harness);
 const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
 
 describe('a feed of penalties', () => {
@@ -162,28 +155,17 @@ describe('a message is edited', () => {
     const endsAt = new Date(createdAt.getTime() + 3_600_000);
     const rows = await insertMany(db, 5, { createdAt, durationMinutes: 60, endsAt });
     await settle();
-    const [changed, lifted, expired, gone, deleted] = rows.map(({ id }) => id);
-    const set = (id: number | undefined, values: Parameters<typeof changePenalty>[2]) =>
-      changePenalty(db, id === undefined ? undefined : { id }, values);
-    await set(changed, { reason: 'Another reason' });
-    await set(lifted, {
-      status: 'UNBANNED',
-      liftedAt: now(),
-      liftedByName: 'Ola',
-      liftReason: 'Appeal',
-    });
-    await set(expired, { endsAt: new Date(now().getTime() - 1000) });
+    const [changed, lifted, expired, gone, deleted] = rows;
+    const lift = { status: 'UNBANNED', liftedAt: now(), liftedByName: 'Ola', liftReason: 'Appeal' } as const;
+    await changePenalty(db, changed, { reason: 'Another reason' });
+    await changePenalty(db, lifted, lift);
+    await changePenalty(db, expired, { endsAt: new Date(now().getTime() - 1000) });
     await recordExpiredPenalties(db, new Date());
-    await set(gone, { goneAt: now() });
-    await db.delete(penalties).where(eq(penalties.id, deleted ?? 0));
+    await changePenalty(db, gone, { goneAt: now() });
+    await db.delete(penalties).where(eq(penalties.id, deleted?.id ?? 0));
     await settle();
-    expect(feed.titles()).toEqual([
-      titleOfBan(changed, 'ACTIVE'),
-      titleOfBan(lifted, 'UNBANNED'),
-      titleOfBan(expired, 'EXPIRED'),
-      titleOfBan(gone, 'REMOVED'),
-      titleOfBan(deleted, 'REMOVED'),
-    ]);
+    const states = ['ACTIVE', 'UNBANNED', 'EXPIRED', 'REMOVED', 'REMOVED'] as const;
+    expect(feed.titles()).toEqual(states.map((state, at) => titleOfBan(rows[at]?.id, state)));
     const { types, inForce, durationInWords, statusOf } = en.record;
     expect(feed.messages().map(({ content }) => content)).toEqual([
       `⛔ Rzeźnik · ${lower(inForce.ban.during(durationInWords(60)))}`,
@@ -197,12 +179,11 @@ describe('a message is edited', () => {
     expect(second?.embeds[0]?.fields?.at(-1)?.value).toContain('by Ola\n> Appeal');
     expect(feed.requests('POST')).toHaveLength(5);
     // A deleted penalty's message cannot change any more, not even when its player is erased: it names nobody.
-    expect(feed.messages().at(-1)?.embeds).toEqual([
-      { title: titleOfBan(deleted, 'REMOVED'), color: 0x747f8d },
-    ]);
+    const nameless = { title: titleOfBan(deleted?.id, 'REMOVED'), color: 0x747f8d };
+    expect(feed.messages().at(-1)?.embeds).toEqual([nameless]);
     expect(await db.select().from(discordFeedPosts)).toHaveLength(4);
     const edits = feed.requests('PATCH').length;
-    await set(changed, { reason: 'A third one' });
+    await changePenalty(db, changed, { reason: 'A third one' });
     await settle();
     expect(feed.requests('PATCH')).toHaveLength(edits + 1);
   });
@@ -215,12 +196,8 @@ describe('a message is edited', () => {
       { createdAt, durationMinutes: 60, endsAt: new Date(createdAt.getTime() + 3_600_000) },
     ]);
     const [erased, ended] = rows.map(({ id }) => id);
-    const areThese = inArray(
-      penalties.id,
-      rows.map(({ id }) => id),
-    );
     await settle();
-    await db.update(penalties).set({ goneAt: now() }).where(areThese);
+    for (const row of rows) await changePenalty(db, row, { goneAt: now() });
     await settle();
     const removed = [titleOfBan(erased, 'REMOVED'), titleOfBan(ended, 'REMOVED')];
     expect(feed.titles()).toEqual(removed);
@@ -229,7 +206,7 @@ describe('a message is edited', () => {
     await recordExpiredPenalties(db, new Date());
     await settle();
     expect(feed.titles()).toEqual(removed);
-    await db.update(penalties).set({ goneAt: null }).where(areThese);
+    for (const row of rows) await changePenalty(db, row, { goneAt: null });
     await settle();
     expect(feed.titles()).toEqual([titleOfBan(erased, 'ACTIVE'), titleOfBan(ended, 'EXPIRED')]);
   });
@@ -259,7 +236,7 @@ describe('a message is edited', () => {
     await settle();
     expect(feed.titles()).toEqual([titleOfBan(lifted?.id, 'UNBANNED'), titleOfBan(other?.id, 'ACTIVE')]);
 
-    await harness.connection`truncate penalties`;
+    await connection`truncate penalties`;
     await settle();
     expect(feed.titles()).toEqual([titleOfBan(lifted?.id, 'REMOVED'), titleOfBan(other?.id, 'REMOVED')]);
   });
@@ -271,33 +248,19 @@ describe('many at once', () => {
     await insertMany(db, 20);
     await settle();
     expect(feed.messages()).toHaveLength(20);
+    const types = Array.from({ length: 500 }, (_, number) => (number < 480 ? 'ban' : 'gag'));
     const rows = await insertPenalties(
       db,
-      Array.from({ length: 500 }, (_, number) => ({
-        type: number < 480 ? ('ban' as const) : ('gag' as const),
-      })),
+      types.map((type) => ({ type })),
     );
     await settle();
     expect(feed.messages()).toHaveLength(21);
+    const summary = /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/;
     expect(feed.messages().at(-1)).toMatchObject({
       content: '🔴 500 nowych kar',
-      embeds: [
-        {
-          description: expect.stringMatching(
-            /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/,
-          ),
-        },
-      ],
+      embeds: [{ description: expect.stringMatching(summary) }],
     });
-    await db
-      .update(penalties)
-      .set({ reason: 'x' })
-      .where(
-        inArray(
-          penalties.id,
-          rows.slice(0, 50).map(({ id }) => id),
-        ),
-      );
+    for (const row of rows.slice(0, 50)) await changePenalty(db, row, { reason: 'x' });
     await settle();
     expect(feed.requests('PATCH')).toEqual([]);
   });
@@ -329,4 +292,101 @@ test('a message about somebody who is erased no longer names them, while their p
   await settle();
   expect(feed.messages()).toHaveLength(1);
   expect(JSON.stringify(feed.messages())).not.toMatch(new RegExp(`Erased one|${aSteamId(77)}`));
+});
+
+const HOUR_MS = 3_600_000;
+const createdAt = now();
+/** The mute that an import with `--online-time` stores: it ends after an hour on the servers, nobody knows when. */
+const MUTE_BY_ONLINE_TIME = {
+  type: 'mute',
+  durationMinutes: 60,
+  endsAt: null,
+  reason: 'Spam',
+  createdAt,
+} as const;
+/** What CS2-SimpleAdmin stores for a warning that was lifted an hour before its end. */
+const LIFTED_WARNING = {
+  type: 'warn',
+  status: 'EXPIRED',
+  durationMinutes: 120,
+  endsAt: new Date(createdAt.getTime() + HOUR_MS),
+  reason: 'Rude',
+  createdAt: new Date(createdAt.getTime() - HOUR_MS),
+} as const;
+
+const moderator = anActor({ isModerator: true });
+const polish = { ...moderator, locale: 'pl' };
+
+/** The lines of the player's record. */
+async function linesOf(actor = moderator): Promise<string[]> {
+  return textOf(await fake.command('ban-check', { steamid: aSteamId(1) }, actor)).split('\n');
+}
+
+test('a mute that counts the time online is not called permanent', async () => {
+  await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
+  const lines = await linesOf();
+  expect(lines[0]).toBe(
+    `### ⚠️ ${en.record.types.mute} · ${en.record.onlineTime(en.record.durationInWords(60))}: Spam`,
+  );
+  expect(lines[1]).toMatch(new RegExp(`^-# \\[#\\d+\\]\\(.*\\) · ${en.record.durationInWords(60)} · `));
+  expect((await linesOf(polish))[0]).toBe(
+    `### ⚠️ ${pl.record.types.mute} · ${pl.record.onlineTime(pl.record.durationInWords(60))}: Spam`,
+  );
+});
+
+test('a permanent mute comes before one that counts the time online', async () => {
+  await insertPenalties(db, [{ type: 'mute', reason: 'For ever', createdAt }, MUTE_BY_ONLINE_TIME]);
+  expect((await linesOf())[0]).toBe(`### ⚠️ ${en.record.inForce.mute.permanently}: For ever`);
+});
+
+test('a feed does not say of such a mute that it never ends', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertPenalties(db, [MUTE_BY_ONLINE_TIME]);
+  await settle();
+  const fields = feed.messages()[0]?.embeds[0]?.fields ?? [];
+  expect(fields.map(({ name }) => name)).toEqual([
+    en.feed.player,
+    en.record.duration,
+    en.record.issued,
+    en.record.admin,
+    en.record.server,
+  ]);
+  expect(fields[1]?.value).toBe(en.record.onlineTime(en.record.durationInWords(60)));
+});
+
+test('a penalty that is over does not expire in the future', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  await insertPenalties(db, [LIFTED_WARNING]);
+  expect((await linesOf())[1]).toBe(
+    `⚪ ${en.record.types.warn}: Rude – ${en.record.statusOf('warn', 'EXPIRED')}`,
+  );
+  await settle();
+  expect(feed.messages()[0]?.embeds[0]?.fields?.map(({ name }) => name)).not.toContain(en.record.ended);
+});
+
+test('a ban leads, however many warnings have been active since', async () => {
+  const warning = { type: 'warn', createdAt } as const;
+  await insertPenalties(db, [
+    { type: 'ban', reason: 'Wallhack', createdAt: new Date(createdAt.getTime() - HOUR_MS) },
+    ...Array.from({ length: 60 }, () => warning),
+  ]);
+  expect((await linesOf())[0]).toBe(`### ⛔ ${en.record.inForce.ban.permanently}: Wallhack`);
+});
+
+test('an erased admin is named in the language of the reader', async () => {
+  const admin = { adminName: FORMER_ADMIN, adminSteamId: UNKNOWN_STEAM_ID };
+  const lifted = { status: 'UNBANNED', liftedAt: createdAt, liftedByName: FORMER_ADMIN } as const;
+  await insertPenalties(db, [{ ...admin, ...lifted, createdAt }]);
+  const namesTwice = ({ formerAdmin, liftedBy }: typeof en.record) =>
+    new RegExp(`: Wallhack – .* ${liftedBy(formerAdmin)}\n.* · ${formerAdmin} · `);
+  expect((await linesOf()).join('\n')).toMatch(namesTwice(en.record));
+  expect((await linesOf(polish)).join('\n')).toMatch(namesTwice(pl.record));
+});
+
+test('the console that lifted a penalty is named in the language of the reader', async () => {
+  await insertPenalties(db, [
+    { status: 'UNBANNED', liftedAt: createdAt, liftedByName: 'Console', createdAt },
+  ]);
+  expect((await linesOf()).join('\n')).toContain(` ${en.record.liftedBy(en.record.console)}\n`);
+  expect((await linesOf(polish)).join('\n')).toContain(` ${pl.record.liftedBy(pl.record.console)}\n`);
 });

@@ -7,8 +7,7 @@ import { servers } from '../../../src/db/schema/servers.ts';
 import type { ServerView } from '../../../src/live/server-view.ts';
 import { saveFeedServers } from '../../../src/queries/discord-feeds/feed-servers.ts';
 import { listDiscordFeeds } from '../../../src/queries/discord-feeds/feeds.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter } from '../../support/bot/feeds.ts';
+import { startFeedBot } from '../../support/bot/feeds.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -18,11 +17,8 @@ const down = (name: string) => `🔴 ${en.feed.one.down(name, 0)}`;
 const up = (name: string) => `🟢 ${en.feed.one.up(name, 0)}`;
 
 let now = new Date();
-const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 }, now: () => now } });
-const { fake, db, poll, refreshServers } = harness;
-const startFeed = createFeedStarter(harness);
+const { fake, db, bot, poll, refreshServers, startFeed } = await startFeedBot({ now: () => now });
 const role = { role: { id: '950000000000000001', name: 'Players', mentionable: true } };
-await harness.connect();
 beforeEach(async () => {
   await db.delete(discordFeeds);
   await db.delete(servers);
@@ -35,7 +31,7 @@ async function addServer(name: string, playersCount = 0): Promise<number> {
   await refreshServers();
   return id;
 }
-const settle = () => harness.bot.wakeFeeds();
+const settle = () => bot.wakeFeeds();
 /** Starts a feed without patience, and waits until it has recorded the state of the servers. */
 async function startNoted(...[options, ...rest]: Parameters<typeof startFeed>) {
   const feed = await startFeed({ after: 0, ...options }, ...rest);

@@ -6,7 +6,7 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany } from '../../support/bot/feeds.ts';
 import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
-import { type Exchange, messageOf } from '../../support/discord/exchange.ts';
+import { type Exchange, embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
@@ -46,11 +46,11 @@ describe('a slow response', () => {
     const hidden = await fake.command('ban-check', VANITY, moderator);
     expect(hidden.callback).toBe(5);
     expect(isEphemeral(hidden.message)).toBe(true);
-    await waitFor(() => hidden.message?.embeds[0]?.description?.includes('⛔'));
+    await waitFor(() => textOf(hidden)?.includes('⛔'));
     const shown = await fake.command('server', { name: 'one' }, moderator);
     expect(shown.callback).toBe(5);
     expect(isEphemeral(shown.message)).toBe(false);
-    await waitFor(() => shown.message?.embeds[0]?.title === 'One');
+    await waitFor(() => embedOf(shown).title === 'One');
     const message = messageOf(shown);
     const refreshed = await fake.click(message, en.buttons.refresh, moderator);
     expect(refreshed.callback).toBe(6);
@@ -186,7 +186,7 @@ describe('in spite of delays', () => {
       fake.clearFaults();
       acknowledged.resolve();
       expect(exchange.callback).toBe(5);
-      await waitFor(() => exchange.message?.embeds[0]?.title === 'One');
+      await waitFor(() => embedOf(exchange).title === 'One');
     });
   });
 
@@ -218,17 +218,13 @@ describe('many at once', () => {
     withBot({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) }, async () => {
       const actor = anActor({ locale: 'pl' });
       for (let turn = 0; turn < 3; turn++)
-        expect((await fake.command('server', {}, actor)).message?.embeds[0]?.title).toBe(
-          en.server.allServers,
-        );
+        expect(embedOf(await fake.command('server', {}, actor)).title).toBe(en.server.allServers);
       const { message } = await fake.command('server', {}, actor);
       expect(isEphemeral(message)).toBe(true);
       const said = message?.embeds[0]?.description ?? '';
       expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
       expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
-      expect((await fake.command('server', {}, anActor())).message?.embeds[0]?.title).toBe(
-        en.server.allServers,
-      );
+      expect(embedOf(await fake.command('server', {}, anActor())).title).toBe(en.server.allServers);
     }));
 });
 

@@ -7,7 +7,7 @@ import { removeServer, setServerHidden } from '../../../src/queries/servers/serv
 import { startTestBot } from '../../support/bot/bot.ts';
 import { createLiveMessages } from '../../support/bot/live-messages.ts';
 import { insertServer } from '../../support/database/builders.ts';
-import { messageOf } from '../../support/discord/exchange.ts';
+import { messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { findButton } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -38,7 +38,7 @@ async function restart(...overrides: Parameters<typeof harness.startNext>): Prom
 describe('a live status message', () => {
   test('a live status message is posted in the language of the guild, and stored', async () => {
     const { exchange, posted } = await pin();
-    expect(exchange.message?.embeds[0]?.description).toContain(en.refusals.pinned);
+    expect(textOf(exchange)).toContain(en.refusals.pinned);
     expect(posted?.embeds[0]).toMatchObject({
       title: 'Live',
       footer: { text: pl.server.live },
@@ -269,7 +269,7 @@ describe('a live status message', () => {
     await db.execute(sql`alter table live_status_messages add constraint refused check (false) not valid`);
     const { exchange } = await pin({ ...moderator, channelId: '910000000000000078' });
     await db.execute(sql`alter table live_status_messages drop constraint refused`);
-    expect(exchange.message?.embeds[0]?.description).toMatch(new RegExp(en.refusals.failed('[0-9a-f]{8}')));
+    expect(textOf(exchange)).toMatch(new RegExp(en.refusals.failed('[0-9a-f]{8}')));
     expect(fake.messagesIn('910000000000000078').filter(({ type }) => type === 0)).toEqual([]);
   });
 
@@ -295,13 +295,13 @@ describe('a live status message', () => {
 
   test('no live status message is posted where the bot may not write', async () => {
     const { exchange, posted } = await pin({ ...moderator, locale: 'pl', appPermissions: '1024' });
-    expect(exchange.message?.embeds[0]?.description).toContain(pl.refusals.cannotPost);
+    expect(textOf(exchange)).toContain(pl.refusals.cannotPost);
     expect(posted).toBeUndefined();
     // The permissions in the interaction may be out of date: Discord's response decides.
     for (const response of [refuse(403, 50_013), refuse(400, 50_008), refuse(400, 160_005)]) {
       fake.fail({ matches: /^POST \/channels/, response });
       const refused = await pin({ ...moderator, guildLocale: 'en-US' });
-      expect(refused.exchange.message?.embeds[0]?.description).toContain(en.refusals.cannotPost);
+      expect(textOf(refused.exchange)).toContain(en.refusals.cannotPost);
     }
   });
 
