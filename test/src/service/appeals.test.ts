@@ -53,8 +53,7 @@ test('an appeal leads from a ban to its lift at the source, and erasure leaves n
   await player.get(form);
   const text = 'My brother played on my account: ask him.';
   const { location } = await player.post(form, { text, discord: 'on' });
-  const feed = () =>
-    fake.postsIn(manager.channelId);
+  const feed = () => fake.postsIn(manager.channelId);
   await waitFor(() => feed().length === 1);
 
   const queue = `/account/moderation/appeals`;
