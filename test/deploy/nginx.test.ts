@@ -13,7 +13,6 @@ import { waitFor } from '../support/wait.ts';
 import { openBrowser, signIn } from '../support/web/browser.ts';
 
 const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 steam.steamId = aSteamId(1);
 const database = await createTestDatabase();
 const { folder, start } = createServices(database.url);

@@ -23,7 +23,6 @@ const HOST = 'play.example.org';
 
 const folder = await mkdtemp(join(tmpdir(), 'pictures-'));
 const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 const discord = await startFakeDiscord();
 const port = findFreePort();
 const site = `http://${HOST}`;

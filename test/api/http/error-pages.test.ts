@@ -11,7 +11,6 @@ import { openBrowser, signIn } from '../../support/web/browser.ts';
 const { db, url } = await createTestDatabase();
 const port = findFreePort();
 const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 steam.steamId = aSteamId(1);
 await insertUser(db, 1, { nickname: 'Rzeźnik' });
 const service = await startTestService({

@@ -14,7 +14,6 @@ const { en, pl } = PAGE_TEXTS;
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
 const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 const port = findFreePort();
 await insertServerWithHistory(database.db, { now: new Date(), slug: 'one', name: 'Only Mirage', days: 1 });
 const service = await startTestService({

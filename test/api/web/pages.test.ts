@@ -1,6 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { loadAssets } from '../../../api/web/layout/assets.ts';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
+import { createPublicResponse } from '../../../api/web/public-response.ts';
+import type { Visit } from '../../../api/web/request/visit.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { startTestService } from '../../support/service/service.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
 
@@ -109,6 +115,19 @@ test('the status page of a member is kept by their browser alone, which asks eac
   expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'private, no-cache']);
 });
 
+test.each<[who: string, visit: Partial<Visit>, cacheControl: string]>([
+  ['a visitor', {}, 'public, max-age=5'],
+  ['somebody whose session cannot be looked up', { isUnidentified: true }, 'private, no-cache'],
+  ['a visitor who gets a cookie', { cookies: ['notice='] }, 'private, no-cache'],
+  ['a visitor of the demo', { isDemo: true }, 'private, no-cache'],
+])('the page of %s is kept by whom it may', async (_, visit, cacheControl) => {
+  const respond = createPublicResponse(loadAssets(undefined));
+  const request = new Request('http://localhost/');
+  const visitor = { request, url: new URL(request.url), locale: 'en', cookies: [] as string[] } as Visit;
+  const { headers } = await respond({ ...visitor, ...visit }, async () => 'page' as never);
+  expect(headers.get('cache-control')).toBe(cacheControl);
+});
+
 describe('every response', () => {
   test('responses are compressed unless they contain a secret', async () => {
     const browser = openBrowser(site.origin);
@@ -210,7 +229,7 @@ test('sign-in attempts and forms have a limit', async () => {
   const page = await openBrowser(startSite({ limits: { attempts: spent } }).origin).get('/account/sign-in');
   expect([page.status, page.headers.get('retry-after')]).toEqual([429, '17']);
   expect(page.text).toContain(en.errors['too-many-requests'](17));
-  expect(page.text).toContain(`<h1 id="error">${PAGE_TEXTS.en.errors.titles.tooMany}</h1>`);
+  expect(page.text).toContain(`<h1 id="error">${en.errors.titles.tooMany}</h1>`);
 
   const browser = openBrowser(startSite({ limits: { forms: spent } }).origin);
   await signIn(browser);
@@ -239,4 +258,98 @@ test('pages that a signed-in user opens have a separate limit, towards which for
   expect(opened[2]?.headers.get('retry-after')).toBe('17');
   expect(others.map(({ status }) => status)).toEqual([200, 303]);
   expect([...keys]).toEqual([expect.stringMatching(/^user \d+$/)]);
+});
+
+const { db: servicesDb, url } = await createTestDatabase();
+await insertServer(servicesDb, { slug: 'one' });
+const service = await startTestService({ databaseUrl: url, env: { PUBLIC_PENALTIES: '1' } });
+
+const READ_ONLY = [
+  '/',
+  '/servers/one',
+  '/servers/one/',
+  '/servers/nope',
+  '/servers/one/banner.png',
+  '/connect/one',
+  '/penalties',
+  '/account',
+  '/account/',
+  '/account/sign-in',
+  '/account/sign-in/return',
+  '/account/assets/pages.css',
+  '/account/moderation',
+  '/account/moderation/users/76561198000000001',
+];
+const FORMS = [
+  '/account/tokens',
+  '/account/tokens/1/revoke',
+  '/account/sign-out',
+  '/account/roundsound',
+  '/account/moderation/webhooks/1/test',
+];
+const BOTH = ['/account/moderation/webhooks'];
+
+describe('a method that a page does not have is 405 with Allow', () => {
+  test.each([
+    ['GET, HEAD', READ_ONLY, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+    ['POST', FORMS, ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+    ['GET, HEAD, POST', BOTH, ['PUT', 'DELETE', 'OPTIONS']],
+  ])('%s', async (allowed, paths, methods) => {
+    for (const origin of [service.origin, site.origin]) {
+      // The other site shows no penalties.
+      for (const path of paths.filter((path) => origin === service.origin || path !== '/penalties')) {
+        for (const method of methods) {
+          const response = await fetch(origin + path, { method, redirect: 'manual' });
+          const found = [method, path, response.status, response.headers.get('allow')];
+          expect(found).toEqual([method, path, 405, allowed]);
+          expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+          expect(response.headers.get('cache-control')).toBe('no-store');
+        }
+      }
+    }
+  });
+
+  test('a path without a page gives 404 for every method', async () => {
+    for (const path of [
+      '/nope',
+      '/servers',
+      '/servers/one/nope',
+      '/account/nope',
+      '/account/tokens/1/nope',
+    ]) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const response = await fetch(service.origin + path, { method, headers: { accept: 'text/html' } });
+        expect([method, path, response.status, response.headers.get('allow')]).toEqual([
+          method,
+          path,
+          404,
+          null,
+        ]);
+      }
+    }
+  });
+});
+
+test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {
+  const browser = await signedIn();
+  const page = await browser.get('/account/tokens');
+  expect(page.text).toContain(en.errors['only-forms']);
+  expect(page.text).toContain('href="/account#tokens"');
+  const polish = await browser.get('/account/tokens', { 'accept-language': 'pl' });
+  expect(polish.text).toContain(pl.errors['only-forms']);
+  const visitor = await openBrowser(site.origin).get('/account/tokens');
+  expect(visitor.text).not.toContain(en.errors.retry);
+  const posted = await browser.post('/servers/one');
+  expect(posted.text).toContain(en.errors['no-forms']);
+});
+
+test('no header is parsed before the limits: many cookies would take longer than the page', async () => {
+  // Elysia converts the headers, then parses query and cookies, for a handler that it gives its whole context.
+  using parsing = spyOn(Headers.prototype, 'toJSON');
+  for (const path of [...READ_ONLY, ...FORMS, ...BOTH, '/account/nope']) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT']) {
+      await fetch(service.origin + path, { method, redirect: 'manual' });
+      expect([method, path, parsing.mock.calls.length]).toEqual([method, path, 0]);
+    }
+  }
 });

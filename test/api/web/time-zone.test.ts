@@ -12,7 +12,7 @@ import { openMemberSite } from '../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../support/web/page-text.ts';
 
 const TIME_ZONE = 'Europe/Warsaw';
-const { db, site, signedIn } = await openMemberSite({ timeZone: TIME_ZONE });
+const { db, site, signedIn } = await openMemberSite({ settings: { timeZone: TIME_ZONE } });
 
 describe('the page of a server', () => {
   test('the page of a server has days and times of TIME_ZONE', async () => {

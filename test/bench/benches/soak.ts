@@ -32,7 +32,6 @@ export const soak: Bench = {
     stack.defer(discord.stop);
     const steam = startSteamOpenIdProvider();
     stack.defer(steam.stop);
-    steam.approvesAtOnce = true;
     const { token, player } = await fillDatabase(postgres.url, games.addresses);
     const port = findFreePort();
     await using service = await startChild(START_COMMAND, {

@@ -39,7 +39,6 @@ export async function setStage(): Promise<Stage> {
   const redisServer = await startRedisServer();
   const redis = redisServer && { ...redisServer, link: await startDatabaseProxy(redisServer.url) };
   const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   await mkdir(join(folder.path, 'data'));

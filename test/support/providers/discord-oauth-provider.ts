@@ -9,8 +9,8 @@ export type DiscordOAuthProvider = {
   redirectUris: string[];
   /** Who is signed in at Discord. */
   account: { id: string; username: string; avatar: string | null; [field: string]: unknown };
-  /** What the visitor presses on the consent page; `ask` shows it. */
-  consent: 'ask' | 'allow' | 'deny';
+  /** What the visitor presses on the consent page. */
+  consent: 'allow' | 'deny';
   conduct: 'honest' | 'fails' | 'never answers' | 'widens the scope' | 'answers in HTML' | 'will not revoke';
   /** Runs while somebody waits for the account. */
   beforeAccount: () => Promise<unknown>;
@@ -50,7 +50,6 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
     const call = `${request.method} ${pathname}`;
     provider.requests.push(call);
     if (call === 'GET /api/oauth2/authorize') return authorize(searchParams);
-    if (call === 'POST /api/consent') return decide(new URLSearchParams(await request.text()));
     if (provider.conduct === 'fails') return Response.json({ message: 'down' }, { status: 503 });
     if (provider.conduct === 'never answers') return new Promise(() => {});
     if (provider.conduct === 'answers in HTML') return new Response('<html>', { status: 200 });
@@ -72,29 +71,9 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
       query.get('code_challenge_method') === 'S256' &&
       /^[\w-]{43}$/.test(query.get('code_challenge') ?? '');
     if (!isSound) return new Response('Invalid OAuth2 request', { status: 400 });
-    if (provider.consent !== 'ask') {
-      query.set('decision', provider.consent);
-      return decide(query);
-    }
-    const hidden = [...query]
-      .map(
-        ([key, value]) =>
-          `<input type="hidden" name="${Bun.escapeHTML(key)}" value="${Bun.escapeHTML(value)}">`,
-      )
-      .join('');
-    return new Response(
-      `<!doctype html><title>Authorize</title><form method="post" action="/api/consent">${hidden}
-       <button name="decision" value="allow">Authorize</button>
-       <button name="decision" value="deny">Cancel</button></form>`,
-      { headers: { 'content-type': 'text/html; charset=utf-8' } },
-    );
-  }
-
-  function decide(form: URLSearchParams): Response {
-    const redirectUri = form.get('redirect_uri') ?? '';
     const target = new URL(redirectUri);
-    target.searchParams.set('state', form.get('state') ?? '');
-    if (form.get('decision') === 'deny') {
+    target.searchParams.set('state', query.get('state') ?? '');
+    if (provider.consent === 'deny') {
       target.searchParams.set('error', 'access_denied');
       target.searchParams.set(
         'error_description',
@@ -105,8 +84,8 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
     const code = randomBytes(15).toString('base64url');
     grants.set(code, {
       redirectUri,
-      challenge: form.get('code_challenge') ?? '',
-      scope: form.get('scope') ?? '',
+      challenge: query.get('code_challenge') ?? '',
+      scope: query.get('scope') ?? '',
     });
     target.searchParams.set('code', code);
     return Response.redirect(target.href, 302);

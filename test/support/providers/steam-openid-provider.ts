@@ -5,8 +5,6 @@ export type SteamOpenIdProvider = {
   url: string;
   /** Who is signed in at the provider. */
   steamId: string;
-  /** When true the login page redirects at once; otherwise it shows a button, as Steam does. */
-  approvesAtOnce: boolean;
   /** `honest` verifies its own signature and its own nonces. */
   conduct: 'honest' | keyof typeof VERDICTS;
   /** The clock of the provider, for nonces. */
@@ -35,8 +33,8 @@ const VERDICTS = {
 const SIGNED = 'signed,op_endpoint,claimed_id,identity,return_to,response_nonce,assoc_handle';
 
 /**
- * Steam's OpenID 2.0 provider on loopback: `checkid_setup` with a page and a button, assertions signed with HMAC-SHA1
- * over the key-value form, `check_authentication` that says yes once a nonce. It can misbehave in every way a relying
+ * Steam's OpenID 2.0 provider on loopback: `checkid_setup` that signs in at once, assertions signed with HMAC-SHA1 over
+ * the key-value form, `check_authentication` that says yes once a nonce. It can misbehave in every way a relying
  * party has to survive.
  */
 export function startSteamOpenIdProvider(options: { steamId?: string } = {}): SteamOpenIdProvider {
@@ -48,7 +46,6 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
   const provider: SteamOpenIdProvider = {
     url,
     steamId: options.steamId ?? '76561198000000001',
-    approvesAtOnce: false,
     conduct: 'honest',
     now: () => new Date(),
     checks: [],
@@ -84,16 +81,12 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
   async function handle(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === '/openid/elsewhere') return plain(`ns:${NS}\nis_valid:true\n`);
-    if (request.method === 'GET' && pathname === '/openid/login') return showLogin(searchParams);
-    if (request.method !== 'POST') return new Response('not found', { status: 404 });
-    const form = new URLSearchParams(await request.text());
-    if (pathname === '/openid/approve') return redirectBack(form.get('return_to') ?? '');
-    if (pathname === '/openid/cancel') return cancelBack(form.get('return_to') ?? '');
-    if (pathname === '/openid/login') return checkAuthentication(form);
-    return new Response('not found', { status: 404 });
+    if (pathname !== '/openid/login') return new Response('not found', { status: 404 });
+    if (request.method === 'GET') return redirectBack(searchParams);
+    return checkAuthentication(new URLSearchParams(await request.text()));
   }
 
-  function showLogin(query: URLSearchParams): Response {
+  function redirectBack(query: URLSearchParams): Response {
     const returnTo = query.get('openid.return_to') ?? '';
     const realm = query.get('openid.realm') ?? '';
     const isSound =
@@ -104,26 +97,8 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
       realm !== '' &&
       returnTo.startsWith(realm);
     if (!isSound) return new Response('malformed OpenID request', { status: 400 });
-    if (provider.approvesAtOnce) return redirectBack(returnTo);
-    const hidden = `<input type="hidden" name="return_to" value="${Bun.escapeHTML(returnTo)}">`;
-    return new Response(
-      `<!doctype html><title>Sign in</title><p>${Bun.escapeHTML(realm)} asks who you are.</p>
-       <form method="post" action="/openid/approve">${hidden}<button id="imageLogin">Sign in</button></form>
-       <form method="post" action="/openid/cancel">${hidden}<button id="cancel">Cancel</button></form>`,
-      { headers: { 'content-type': 'text/html; charset=utf-8' } },
-    );
-  }
-
-  function redirectBack(returnTo: string): Response {
     const target = new URL(returnTo);
     for (const [key, value] of sign({ 'openid.return_to': returnTo })) target.searchParams.append(key, value);
-    return Response.redirect(target.href, 302);
-  }
-
-  function cancelBack(returnTo: string): Response {
-    const target = new URL(returnTo);
-    target.searchParams.append('openid.ns', NS);
-    target.searchParams.append('openid.mode', 'cancel');
     return Response.redirect(target.href, 302);
   }
 

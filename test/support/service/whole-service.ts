@@ -15,7 +15,6 @@ import { startTestService } from './service.ts';
 export async function openWholeService(env: Record<string, string> = {}) {
   const database = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
   const folder = createTestFolder();
   const port = String(findFreePort());
   const shared = {

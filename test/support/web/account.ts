@@ -3,8 +3,6 @@ import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
-import type { TokenAudience } from '../../../src/domain/rights/token-audience.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
@@ -27,34 +25,20 @@ export type AccountSite = {
   stop: () => Promise<void>;
 };
 
-export type AccountSiteOptions = {
+export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels' | 'sounds' | 'status'>> & {
   db: Db;
   steam: SteamOpenIdProvider;
   discord?: DiscordOAuthProvider;
-  /** By default where it listens. */
-  publicUrl?: string;
-  ownerSteamIds?: SteamId64[];
-  tokensFor?: TokenAudience;
   steamApi?: { apiUrl: string; apiKey: string };
-  appealUrl?: string;
-  timeZone?: string;
-  arePenaltiesPublic?: boolean;
-  appeals?: { againDays: number };
-  demoPeople?: PagesDeps['demoPeople'];
+  settings?: Partial<Omit<PagesDeps['settings'], 'steam' | 'discord'>>;
   limits?: Partial<PagesDeps['limits']>;
-  /** By default there are no servers. */
-  status?: PagesDeps['status'];
   /** `WEBHOOK_ALLOW`, empty by default. */
   webhookAllow?: string[];
-  /** None by default. */
-  panels?: PagesDeps['panels'];
-  /** By default uploads go nowhere. */
-  sounds?: PagesDeps['sounds'];
 };
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 
-/** The account pages on a free port, against local providers. */
+/** The account pages on a free port, against local providers: by default without servers, panels and stored sounds. */
 export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const clock: AccountSite['clock'] = { now: null };
   const log: AccountSite['log'] = [];
@@ -70,7 +54,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const { app } = pages({
     db: options.db,
     settings: {
-      publicUrl: options.publicUrl ?? origin,
+      publicUrl: origin,
       isPublicUrlSet: true,
       steam: { openIdUrl: options.steam.url },
       discord: {
@@ -78,14 +62,15 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
         clientId: options.discord?.clientId,
         clientSecret: options.discord?.clientSecret,
       },
-      ownerSteamIds: options.ownerSteamIds ?? [],
+      ownerSteamIds: [],
       moderatorSteamIds: [],
-      tokensFor: options.tokensFor ?? 'everyone',
+      tokensFor: 'everyone',
       site: { name: 'Zagrywka', logoUrl: undefined, accent: undefined, discordInviteUrl: undefined },
-      arePenaltiesPublic: options.arePenaltiesPublic ?? false,
-      appeals: options.appeals,
-      appealUrl: options.appealUrl,
-      timeZone: options.timeZone ?? 'UTC',
+      arePenaltiesPublic: false,
+      appeals: undefined,
+      appealUrl: undefined,
+      timeZone: 'UTC',
+      ...options.settings,
     },
     steamApi,
     lookUpSteamBans: steamApi.hasKey

@@ -26,8 +26,6 @@ export async function startBrowserSite(
   const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
   const steam = startSteamOpenIdProvider();
   const discord = startDiscordOAuthProvider();
-  steam.approvesAtOnce = true;
-  discord.consent = 'allow';
   const port = findFreePort();
   const origin = `http://localhost:${port}`;
   discord.redirectUris = [`${origin}/account/discord/return`];

@@ -260,13 +260,11 @@ async function withSite<T>(
   run: (stranger: Browser, owner: Browser) => Promise<T>,
 ): Promise<T> {
   const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
   steam.steamId = OWNER;
   const site = startAccountSite({
     db,
     steam,
-    arePenaltiesPublic: true,
-    appeals: { againDays: 30 },
+    settings: { arePenaltiesPublic: true, appeals: { againDays: 30 } },
     panels: [{ source: 'simpleadmin', table: 'sa_bans', address: 'https://panel.example.org/{id}' }],
     status: aStatusOf(text),
   });

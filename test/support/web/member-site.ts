@@ -17,11 +17,11 @@ export const CONFIGURED_OWNER = aSteamId(900);
 export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) {
   const { db } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
-  steam.approvesAtOnce = true;
   const sites: AccountSite[] = [];
   /** Starts the pages with other settings, beside `site`. */
-  function startSite(others: Partial<AccountSiteOptions>): AccountSite {
-    const other = startAccountSite({ db, steam, ownerSteamIds: [CONFIGURED_OWNER], ...others });
+  function startSite({ settings, ...others }: Partial<AccountSiteOptions>): AccountSite {
+    const owners = { ownerSteamIds: [CONFIGURED_OWNER] };
+    const other = startAccountSite({ db, steam, settings: { ...owners, ...settings }, ...others });
     sites.push(other);
     return other;
   }
@@ -34,7 +34,6 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
     player.steamId = aSteamId(lastPlayer);
     steam.steamId = player.steamId;
     steam.conduct = 'honest';
-    steam.approvesAtOnce = true;
     site.clock.now = null;
   });
   afterAll(async () => {
@@ -44,9 +43,12 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
   });
 
   /** A browser that is signed in as the player of this test, or as another. */
-  async function signedIn(number = lastPlayer, language = 'en'): Promise<Browser> {
-    Object.assign(steam, { steamId: aSteamId(number), approvesAtOnce: true });
-    const browser = openBrowser(site.origin, { language });
+  async function signedIn(
+    number = lastPlayer,
+    { language = 'en', at = site }: { language?: string; at?: AccountSite } = {},
+  ): Promise<Browser> {
+    steam.steamId = aSteamId(number);
+    const browser = openBrowser(at.origin, { language });
     await signIn(browser);
     return browser;
   }

@@ -13,3 +13,16 @@ export function textOf(html: string): string {
 export function rowsOf(html: string): string[] {
   return [...html.matchAll(/<tr>(?!<th scope="col">)(.*?)<\/tr>/gs)].map(([, row = '']) => textOf(row));
 }
+
+/** The HTML of a card of a page, empty if there is none. */
+export function cardOf(html: string, id: string): string {
+  return new RegExp(`<section class="card" id="${id}".*?</section>`, 's').exec(html)?.[0] ?? '';
+}
+
+/** Each notice of a page: the id of its card, undefined at the top of the page, and its words. */
+export function noticesOf(html: string): [card: string | undefined, words: string][] {
+  return [...html.matchAll(/<p class="notice".*?<\/p>/gs)].map(({ 0: notice, index }) => {
+    const card = /.*<section class="card" id="([\w-]+)"(?!.*<\/section>)/s.exec(html.slice(0, index))?.[1];
+    return [card, textOf(notice)];
+  });
+}

@@ -4,14 +4,18 @@ import { join } from 'node:path';
 import { queueUpload, receiveUpload, removeSound } from '../../../media/uploads.ts';
 import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
+import type { SoundAudience } from '../../../src/domain/rights/sound-audience.ts';
 import { makeFolder } from '../audio/ffmpeg-engines.ts';
 import { openSounds, publishedPath } from '../audio/sound-folders.ts';
 import { aSteamId } from '../database/builders.ts';
+import type { AccountSiteOptions } from './account.ts';
 import { type Browser, openBrowser, type Page } from './browser.ts';
 import { openMemberSite } from './member-site.ts';
 
 export const MAX_BYTES = 1024 * 1024;
 export const PLAYER = aSteamId(1);
+
+type Fields = Record<string, string>;
 
 /**
  * The account page with a folder of sounds. Before each test there is no sound, and `visit.browser` is newly signed in as
@@ -27,17 +31,19 @@ export async function openSoundSite() {
   const visit: { browser: Browser; diskTrouble?: Error | undefined } = {
     browser: openBrowser('http://127.0.0.1'),
   };
-  const { db, site, signedIn } = await openMemberSite({
-    sounds: {
-      limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES, audience: 'everyone' },
-      receiveUpload: (steamId64, arriving) => {
-        const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : arriving;
-        return receiveUpload(db, sounds, { steamId64, bytes, maxBytes: MAX_BYTES });
-      },
-      queueUpload: (upload) => queueUpload(db, sounds, upload),
-      removeSound: (removal) => removeSound(db, sounds, removal),
+  const actions: NonNullable<AccountSiteOptions['sounds']> = {
+    limits: { maxSeconds: 10, maxUploadBytes: MAX_BYTES, audience: 'everyone' },
+    receiveUpload: (steamId64, arriving) => {
+      const bytes = visit.diskTrouble ? failingWith(visit.diskTrouble) : arriving;
+      return receiveUpload(db, sounds, { steamId64, bytes, maxBytes: MAX_BYTES });
     },
-  });
+    queueUpload: (upload) => queueUpload(db, sounds, upload),
+    removeSound: (removal) => removeSound(db, sounds, removal),
+  };
+  const { db, site, startSite, signedIn } = await openMemberSite({ sounds: actions });
+  /** Starts the pages with sounds for an audience, beside `site`. */
+  const startSiteFor = (audience: SoundAudience) =>
+    startSite({ sounds: { ...actions, limits: { ...actions.limits, audience } } });
   afterAll(() => root.remove());
 
   beforeEach(async () => {
@@ -53,9 +59,15 @@ export async function openSoundSite() {
     return (await visit.browser.get('/account')).field('csrf_token') ?? '';
   }
 
-  function upload(file: File, headers: Record<string, string> = {}): Promise<Page> {
+  /** Posts the form of an upload, with fields before or after its file. */
+  function upload(
+    file: File,
+    { headers = {}, before = {}, after = {} }: Partial<Record<'headers' | 'before' | 'after', Fields>> = {},
+  ): Promise<Page> {
     const form = new FormData();
+    for (const [name, value] of Object.entries(before)) form.append(name, value);
     form.append('file', file);
+    for (const [name, value] of Object.entries(after)) form.append(name, value);
     return visit.browser.post('/account/roundsound', form, headers);
   }
 
@@ -94,6 +106,7 @@ export async function openSoundSite() {
     db,
     folders,
     site,
+    startSiteFor,
     visit,
     upload,
     send,

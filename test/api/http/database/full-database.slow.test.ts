@@ -74,7 +74,6 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     await moveTo(`${name}_space`);
 
     const steam = startSteamOpenIdProvider();
-    steam.approvesAtOnce = true;
     const port = findFreePort();
     const service = await startTestService({
       databaseUrl: database.url,

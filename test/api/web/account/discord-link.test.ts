@@ -8,6 +8,7 @@ import { aSteamId } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+import { noticesOf } from '../../../support/web/page-text.ts';
 
 const { en } = PAGE_TEXTS;
 
@@ -44,7 +45,8 @@ describe('linking Discord', () => {
   test('stores id, username and avatar hash, and no token', async () => {
     const page = await link();
     expect([page.status, page.location]).toEqual([303, '/account#discord']);
-    expect((await browser.follow(page)).text).toContain(en.notices['discord-linked']);
+    const { text } = await browser.follow(page);
+    expect(noticesOf(text)).toEqual([['discord', en.notices['discord-linked']]]);
     expect(await userOf()).toMatchObject({
       discordId: `80351110224678${lastPlayer}`,
       discordUsername: `nelly${lastPlayer}`,
@@ -141,7 +143,7 @@ describe('linking Discord', () => {
   test('cancelling at Discord leaves the account without a link', async () => {
     discord.consent = 'deny';
     const page = await browser.follow(await link());
-    expect(page.text).toContain(en.notices['link-cancelled']);
+    expect(noticesOf(page.text)).toEqual([['discord', en.notices['link-cancelled']]]);
     expect((await userOf()).discordId).toBeNull();
   });
 

@@ -179,7 +179,7 @@ describe('the member’s own penalties', () => {
 });
 
 describe('APPEAL_URL', () => {
-  const appeals = startSite({ appealUrl: 'https://forum.example.org/?a=1&b="' });
+  const appeals = startSite({ settings: { appealUrl: 'https://forum.example.org/?a=1&b="' } });
 
   test('APPEAL_URL adds a link beside active penalties', async () => {
     const appellant = openBrowser(appeals.origin);

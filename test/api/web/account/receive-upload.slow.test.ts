@@ -17,7 +17,6 @@ const { url } = await createTestDatabase();
 const folder = createTestFolder();
 const inbox = join(folder.path, 'data/inbox');
 const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
 const port = String(findFreePort());
 const origin = `http://127.0.0.1:${port}`;
 // In a separate process, so that its memory can be measured.

@@ -4,18 +4,18 @@ import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
-import { publishedPath } from '../../../support/audio/sound-folders.ts';
 import {
   aSteamId,
   insertReadySound as insertSoundOf,
   insertUser,
 } from '../../../support/database/builders.ts';
 import type { Browser } from '../../../support/web/browser.ts';
+import { noticesOf } from '../../../support/web/page-text.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
-const { en } = PAGE_TEXTS;
+const { notices } = PAGE_TEXTS.en;
 
-const { db, folders, visit, insertReadySound, signedIn } = await openSoundSite();
+const { db, visit, insertReadySound, signedIn } = await openSoundSite();
 const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;
 
 /** Posts a form that ends or removes something twice at once, as a double click does, then once more. */
@@ -24,15 +24,6 @@ async function repeat(browser: Browser, path: string) {
   const pages = await Promise.all([browser.post(path), browser.post(path)]);
   pages.push(await browser.post(path));
   return pages.map(({ status, location }) => `${status} ${location}`);
-}
-
-async function readNotice(browser: Browser, location: string): Promise<string> {
-  const { text } = await browser.get(location);
-  return /<p class="notice"[^>]*>.*?<span>([^<]*)</s.exec(text)?.[1] ?? '';
-}
-
-async function countEntries(action: string): Promise<number> {
-  return (await db.select().from(auditLog).where(eq(auditLog.action, action))).length;
 }
 
 async function createTokenOf(steamId64: SteamId64): Promise<number> {
@@ -46,59 +37,61 @@ async function openAdmin(): Promise<Browser> {
   return signedIn(7);
 }
 
-describe('a member who repeats a form ends where the first request did', () => {
-  test('revoking an own token three times revokes it once and leads to the same page', async () => {
-    const { browser } = visit;
+test.each<[what: string, path: string, back: string, notice: keyof typeof notices, entry: string]>([
+  ['token', '/account/tokens/:id/revoke', '/account#tokens', 'token-revoked', 'token.revoked'],
+  ['sound', '/account/roundsound/delete', '/account#sound', 'sound-already-removed', 'sound.removed'],
+  ['link to Discord', '/account/discord/unlink', '/account#discord', 'discord-unlinked', 'discord.unlinked'],
+  [
+    'token of a player',
+    `${PLAYER_PAGE}/tokens/:id/revoke`,
+    `${PLAYER_PAGE}#tokens`,
+    'token-revoked',
+    'token.revoked',
+  ],
+  [
+    'sound of a list',
+    `/account/moderation/sounds/${PLAYER}/delete`,
+    '/account/moderation/sounds#sounds',
+    'sound-already-removed',
+    'sound.removed',
+  ],
+  [
+    'sound of a player',
+    `${PLAYER_PAGE}/sound/delete`,
+    `${PLAYER_PAGE}#sounds`,
+    'sound-already-removed',
+    'sound.removed',
+  ],
+])(
+  'ending or deleting a %s three times does it once and leads to the same card',
+  async (_, path, back, notice, entry) => {
     const id = await createTokenOf(PLAYER);
-    expect(await repeat(browser, `/account/tokens/${id}/revoke`)).toEqual(
-      Array(3).fill('303 /account#tokens'),
-    );
-    expect(await readNotice(browser, '/account#tokens')).toBe(en.notices['token-revoked']);
-    expect(await countEntries('token.revoked')).toBe(1);
-  });
-
-  test('deleting an own sound three times deletes it once and leads to the same page', async () => {
-    const { browser } = visit;
     await insertReadySound('old.mp3');
-    expect(await repeat(browser, '/account/roundsound/delete')).toEqual(Array(3).fill('303 /account#sound'));
-    expect(await readNotice(browser, '/account#sound')).toBe(en.notices['sound-already-removed']);
-    expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
-    expect(await countEntries('sound.removed')).toBe(1);
-  });
-
-  test('unlinking Discord three times unlinks it once and leads to the same page', async () => {
-    const { browser } = visit;
     await db.update(users).set({ discordId: '80351110224678912' }).where(eq(users.steamId64, PLAYER));
-    expect(await repeat(browser, '/account/discord/unlink')).toEqual(Array(3).fill('303 /account#discord'));
-    expect(await readNotice(browser, '/account#discord')).toBe(en.notices['discord-unlinked']);
-    expect(await countEntries('discord.unlinked')).toBe(1);
-  });
+    const browser = path.includes('moderation') ? await openAdmin() : visit.browser;
+    const responses = await repeat(browser, path.replace(':id', String(id)));
+    expect(responses).toEqual(Array(3).fill(`303 ${back}`));
+    expect(noticesOf((await browser.get(back)).text)).toEqual([[back.split('#')[1], notices[notice]]]);
+    expect(await db.$count(auditLog, eq(auditLog.action, entry))).toBe(1);
+  },
+);
 
-  test('signing out works again without the session that has ended', async () => {
-    const { browser } = visit;
-    await browser.get('/account');
-    const stale = new Map(browser.cookies);
-    expect((await browser.post('/account/sign-out')).location).toBe('/account');
-    for (const cookies of [stale, new Map<string, string>()]) {
-      browser.cookies.clear();
-      for (const [name, value] of cookies) browser.cookies.set(name, value);
-      const again = await browser.post('/account/sign-out');
-      expect([again.status, again.location]).toEqual([303, '/account']);
-      expect(await readNotice(browser, '/account')).toBe(en.notices['signed-out']);
-    }
-  });
+test('signing out works again without the session that has ended', async () => {
+  const { browser } = visit;
+  await browser.get('/account');
+  const stale = new Map(browser.cookies);
+  expect((await browser.post('/account/sign-out')).location).toBe('/account');
+  for (const cookies of [stale, new Map<string, string>()]) {
+    browser.cookies.clear();
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    const again = await browser.post('/account/sign-out');
+    expect([again.status, again.location]).toEqual([303, '/account']);
+    expect(noticesOf((await browser.get('/account')).text)).toEqual([[undefined, notices['signed-out']]]);
+  }
 });
 
-describe('a moderator who repeats a form ends where the first request did', () => {
-  test('an admin who revokes a token three times revokes it once and is led to the same page', async () => {
-    const admin = await openAdmin();
-    const path = `${PLAYER_PAGE}/tokens/${await createTokenOf(PLAYER)}/revoke`;
-    expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${PLAYER_PAGE}#tokens`));
-    expect(await readNotice(admin, `${PLAYER_PAGE}#tokens`)).toBe(en.notices['token-revoked']);
-    expect(await countEntries('token.revoked')).toBe(1);
-  });
-
-  test('revoking a token of somebody else, or of nobody, gives 404', async () => {
+describe('a moderator', () => {
+  test('revoking a token of somebody else than the page shows, or of nobody, gives 404', async () => {
     const admin = await openAdmin();
     const id = await createTokenOf(aSteamId(7));
     for (const wrong of [id, 999_999, 'abc', '%00']) {
@@ -107,17 +100,6 @@ describe('a moderator who repeats a form ends where the first request did', () =
     }
     const [token] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
     expect(token?.revokedAt).toBeNull();
-  });
-
-  test.each([
-    [`/account/moderation/sounds/${PLAYER}/delete`, '/account/moderation/sounds#sounds'],
-    [`${PLAYER_PAGE}/sound/delete`, `${PLAYER_PAGE}#sounds`],
-  ])('a moderator who deletes a sound three times at %s deletes it once', async (path, back) => {
-    await insertReadySound('rude.mp3');
-    const admin = await openAdmin();
-    expect(await repeat(admin, path)).toEqual(Array(3).fill(`303 ${back}`));
-    expect(await readNotice(admin, back)).toBe(en.notices['sound-already-removed']);
-    expect(await countEntries('sound.removed')).toBe(1);
     expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
   });
 

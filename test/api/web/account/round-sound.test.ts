@@ -2,21 +2,40 @@ import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
-import { auditLog } from '../../../../src/db/schema/accounts.ts';
+import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
 import { publishedPath } from '../../../support/audio/sound-folders.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import {
+  aSteamId,
+  insertReadySound as insertSoundOf,
+  insertUser,
+} from '../../../support/database/builders.ts';
 import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { noticesOf } from '../../../support/web/page-text.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
 const { en, pl } = PAGE_TEXTS;
 
 const soundSite = await openSoundSite();
-const { db, folders, site, visit, signedIn } = soundSite;
+const { db, folders, site, startSiteFor, visit, signedIn } = soundSite;
 const { upload, send, csrfToken, listUploadsUnderWay, insertReadySound } = soundSite;
+/** What a script sends, which is answered in JSON. */
+const JSON_ONLY = { accept: 'application/json' };
 const FILE = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+
+/** Begins an upload whose file has not arrived yet, by `visit.browser`. */
+async function beginUpload() {
+  const headers = {
+    Cookie: visit.browser.cookieLine(),
+    'X-CSRF-Token': await csrfToken(),
+    'Content-Length': '1000',
+  };
+  const upload = await openUpload(site.origin, headers);
+  await upload.write(`${FILE}first bytes`);
+  return upload;
+}
 
 describe('uploading', () => {
   test('answers at once, keeps the bytes, and shows how far it is', async () => {
@@ -27,7 +46,7 @@ describe('uploading', () => {
     const stored = Bun.file(join(folders.inbox, sound?.uploadKey ?? '', 'upload.bin'));
     expect(await stored.text()).toBe('any bytes');
     const page = await visit.browser.get('/account');
-    expect(page.text).toContain(en.notices['sound-uploaded']);
+    expect(noticesOf(page.text)).toEqual([['sound', en.notices['sound-uploaded']]]);
     expect(page.text).toMatch(/data-step="queued"[^>]*aria-current="step"/);
     expect(page.text).toContain(en.roundSound.underWay('Zwycięstwo!'));
     const [entry] = (await db.select().from(auditLog)).filter(({ action }) => action === 'sound.uploaded');
@@ -59,29 +78,23 @@ describe('uploading', () => {
   });
 
   test('responds to a script with JSON', async () => {
-    const sent = await upload(new File(['x'], 'a.mp3'), { accept: 'application/json' });
+    const sent = await upload(new File(['x'], 'a.mp3'), { headers: JSON_ONLY });
     expect([sent.status, JSON.parse(sent.text)]).toEqual([202, { success: true, status: 'queued' }]);
     const status = await visit.browser.get('/account/roundsound/status');
     expect(JSON.parse(status.text)).toEqual({ status: 'queued', message: null, url: null, title: null });
   });
 
-  test.each([
+  test.each<[string, headers: Record<string, string>, status: number]>([
     ['without a token', {}, 403],
     ['with a wrong token', { 'x-csrf-token': 'wrong' }, 403],
     ['from another site', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['without a session', { cookie: '' }, 401],
   ])('an upload %s is refused', async (_, headers, status) => {
     const form = new FormData();
     form.append('file', new File(['x'], 'a.mp3'));
-    if (status === 403 && 'sec-fetch-site' in headers) form.append('csrf_token', await csrfToken());
+    if ('sec-fetch-site' in headers) form.append('csrf_token', await csrfToken());
     expect((await send(form, headers)).status).toBe(status);
     expect(await listRoundSounds(db)).toEqual([]);
-  });
-
-  test('needs a session', async () => {
-    const form = new FormData();
-    form.append('file', new File(['x'], 'a.mp3'));
-    const response = await fetch(`${site.origin}/account/roundsound`, { method: 'POST', body: form });
-    expect(response.status).toBe(401);
   });
 
   test('an upload while the disk is full gives 503 and is logged', async () => {
@@ -98,13 +111,7 @@ describe('uploading', () => {
   });
 
   test('a person uploads one file at a time, and another once the first has ended', async () => {
-    const headers = {
-      Cookie: visit.browser.cookieLine(),
-      'X-CSRF-Token': await csrfToken(),
-      'Content-Length': '1000',
-    };
-    const first = await openUpload(site.origin, headers);
-    await first.write(`${FILE}first bytes`);
+    const first = await beginUpload();
     await waitFor(async () => (await listUploadsUnderWay()).length === 1);
     expect((await upload(new File(['x'], 'a.mp3'))).status).toBe(503);
     first.destroy();
@@ -116,14 +123,7 @@ describe('uploading', () => {
     const open = [];
     for (let number = 1; number <= 16; number++) {
       visit.browser = await signedIn(number);
-      const headers = {
-        Cookie: visit.browser.cookieLine(),
-        'X-CSRF-Token': await csrfToken(),
-        'Content-Length': '1000',
-      };
-      const one = await openUpload(site.origin, headers);
-      await one.write(`${FILE}first bytes`);
-      open.push(one);
+      open.push(await beginUpload());
     }
     await waitFor(async () => (await listUploadsUnderWay()).length === 16);
     visit.browser = await signedIn(17);
@@ -228,6 +228,59 @@ describe('a form that is sent as a whole', () => {
   );
 });
 
+describe('the start of a sound', () => {
+  const FANFARE = new File(['any bytes'], 'fanfare.mp3');
+  const fieldOf = (text: string) => /<input[^>]*name="start"[^>]*>/.exec(text)?.[0] ?? '';
+
+  test('the start is a field for minutes and seconds without a script', async () => {
+    const { text } = await visit.browser.get('/account');
+    expect(fieldOf(text)).toContain('value="0:00"');
+    expect(text).toContain(`<label for="sound-start">${en.roundSound.start}</label>`);
+  });
+
+  test.each<[string, Parameters<typeof upload>[1], startMs: number, startFrom: string]>([
+    ['before the file', { before: { start: '1:07.5' } }, 67_500, 'file'],
+    ['after the file', { after: { start: '67.5' } }, 67_500, 'file'],
+    ['from the first sound', { before: { start_ms: '12500', start: '' } }, 12_500, 'first_sound'],
+    ['that is empty', { before: { start: '', start_ms: '' } }, 0, 'first_sound'],
+    ['that is absent', {}, 0, 'first_sound'],
+  ])('a start %s is stored with the upload', async (_, fields, startMs, startFrom) => {
+    expect((await upload(FANFARE, { headers: JSON_ONLY, ...fields })).status).toBe(202);
+    expect(await listRoundSounds(db)).toMatchObject([{ startMs, startFrom }]);
+  });
+
+  test.each(['before', 'after'])(
+    'an invalid start is refused %s the file, and nothing is stored',
+    async (side) => {
+      for (const fields of [
+        { start: '-1' },
+        { start: '10:01' },
+        { start_ms: '1.5' },
+        { start_ms: '600001' },
+      ]) {
+        const sent = await upload(FANFARE, { headers: JSON_ONLY, [side]: fields });
+        expect([sent.status, JSON.parse(sent.text)]).toEqual([
+          400,
+          { success: false, message: en.errors['sound-start'] },
+        ]);
+      }
+      expect((await upload(FANFARE, { [side]: { start: '0:00', start_ms: '0' } })).status).toBe(400);
+      expect(await listRoundSounds(db)).toEqual([]);
+    },
+  );
+
+  test('the form keeps the start that was entered without a script, whatever was wrong', async () => {
+    for (const [start, file] of [
+      ['1:07.5', new File([], '')],
+      ['10:01', FANFARE],
+    ] as const) {
+      const refused = await upload(file, { before: { start } });
+      const kept = expect.stringContaining(`value="${start}"`);
+      expect([refused.status, fieldOf(refused.text)]).toEqual([400, kept]);
+    }
+  });
+});
+
 describe('a ready sound', () => {
   test('a ready sound has a player, a waveform and figures in both languages, and its name is escaped', async () => {
     await insertReadySound('<b>"Fanfara" & co</b>.mp3');
@@ -274,7 +327,8 @@ describe('a ready sound', () => {
     expect([answer.status, answer.location]).toEqual([303, '/account#sound']);
     expect(await listRoundSounds(db)).toEqual([]);
     expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(false);
-    expect((await visit.browser.get('/account')).text).toContain(en.notices['sound-removed']);
+    const { text } = await visit.browser.get('/account');
+    expect(noticesOf(text)).toEqual([['sound', en.notices['sound-removed']]]);
   });
 });
 
@@ -295,7 +349,8 @@ describe('moderation', () => {
     const removed = await admin.post(`/account/moderation/sounds/${PLAYER}/delete`);
     expect([removed.status, removed.location]).toEqual([303, '/account/moderation/sounds#sounds']);
     expect((await findRoundSounds(db, PLAYER)).ready).toBeUndefined();
-    expect((await admin.get('/account/moderation/sounds')).text).toContain(en.notices['sound-removed']);
+    const after = (await admin.get('/account/moderation/sounds')).text;
+    expect(noticesOf(after)).toEqual([['sounds', en.notices['sound-removed']]]);
     const entry = (await db.select().from(auditLog)).find(({ action }) => action === 'sound.removed');
     expect(entry).toMatchObject({
       actorUserId: moderator.id,
@@ -331,5 +386,67 @@ describe('moderation', () => {
     expect((await visit.browser.get('/account/moderation/sounds')).status).toBe(403);
     expect((await visit.browser.post(`/account/moderation/sounds/${PLAYER}/delete`)).status).toBe(403);
     expect(await listRoundSounds(db)).toHaveLength(1);
+  });
+});
+
+describe('a sound that only some may have', () => {
+  const limited = startSiteFor(['svip', 'admin']);
+  const FORM = 'action="/account/roundsound#sound"';
+
+  /** Signs in where only SVIP and admins may have a sound. */
+  async function openLimited(number = 1): Promise<void> {
+    visit.browser = await signedIn(number, { at: limited });
+  }
+
+  test('the page says who may have a sound, instead of the form, and plays none', async () => {
+    await openLimited();
+    await insertReadySound('fanfare.mp3');
+    const { text } = await visit.browser.get('/account');
+    const { groups, onlyFor, keptUnheard } = en.roundSound;
+    expect(text).toContain(onlyFor(`${groups.svip} and ${groups.admin}`));
+    expect(text).toContain(keptUnheard);
+    expect(text).not.toContain(FORM);
+    expect(text).not.toContain('<audio');
+  });
+
+  test('an upload of somebody who may have none is 403, and nothing is stored', async () => {
+    await openLimited();
+    const sent = await upload(new File(['x'], 'a.mp3'), { headers: JSON_ONLY });
+    expect([sent.status, JSON.parse(sent.text)]).toEqual([
+      403,
+      { success: false, message: en.errors['sound-not-allowed'] },
+    ]);
+    expect(await readdir(folders.inbox)).toEqual([]);
+  });
+
+  test.each(['hasSvip', 'isAdmin', 'isOwner'] as const)(
+    'the form for sounds is there with %s, and works',
+    async (flag) => {
+      await openLimited();
+      await db.update(users).set({ [flag]: true });
+      expect((await visit.browser.get('/account')).text).toContain(FORM);
+      expect((await upload(new File(['x'], 'a.mp3'))).status).toBe(303);
+      expect(await listRoundSounds(db)).toHaveLength(1);
+    },
+  );
+
+  test('moderators see that a sound is kept, without a player, where its owner may not have one', async () => {
+    await insertUser(db, 2, { nickname: 'SVIP', hasSvip: true });
+    await insertUser(db, 3, { nickname: 'Nobody' });
+    await insertUser(db, 7, { isAdmin: true });
+    for (const number of [2, 3, 4]) await insertSoundOf(db, aSteamId(number));
+    await openLimited(7);
+    const list = (await visit.browser.get('/account/moderation/sounds')).text;
+    expect(list.match(/<audio[^>]*src="[^"]*(\d{17})[^"]*"/g)?.length).toBe(1);
+    expect(list).toContain(`src="/storage/roundsound/${aSteamId(2)}.mp3`);
+    expect(list.split(en.roundSound.moderation.kept).length - 1).toBe(2);
+    for (const [number, isPlayed] of [
+      [2, true],
+      [3, false],
+    ] as const) {
+      const { text } = await visit.browser.get(`/account/moderation/users/${aSteamId(number)}`);
+      const shown = [text.includes('<audio'), text.includes(en.roundSound.moderation.kept)];
+      expect([number, ...shown]).toEqual([number, isPlayed, !isPlayed]);
+    }
   });
 });

@@ -14,7 +14,7 @@ import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
-const { db, site, startSite, signedIn } = await openMemberSite({ appeals: { againDays: 30 } });
+const { db, site, startSite, signedIn } = await openMemberSite({ settings: { appeals: { againDays: 30 } } });
 const { appeals: t, notices, errors } = PAGE_TEXTS.en;
 const { origin } = site;
 const QUEUE = '/account/moderation/appeals';

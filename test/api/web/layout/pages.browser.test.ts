@@ -48,7 +48,7 @@ const label = 'w'.repeat(63);
 const site = startAccountSite({
   db: (await createTestDatabase({ max: 3 })).db,
   steam,
-  publicUrl: `http://${label}.${label}.${label}.example.org`,
+  settings: { publicUrl: `http://${label}.${label}.${label}.example.org` },
 });
 
 describeInChromium('on every page in Chromium', () => {

@@ -1,15 +1,45 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
-import { users } from '../../../../src/db/schema/accounts.ts';
+import { userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { parseSteamId } from '../../../../src/domain/steam-id.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import {
+  aSteamId,
+  insertPenalties,
+  insertReadySound,
+  insertUser,
+} from '../../../support/database/builders.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
-import { rowsOf } from '../../../support/web/page-text.ts';
+import { cardOf, noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
+const { columns, inForce, permanently } = en.penalties;
 
 const { db, steamApi, as, admin, userOf } = await openModeration();
+
+const WITH_ACCOUNT = aSteamId(501);
+const WITHOUT_ACCOUNT = aSteamId(502);
+
+/** Ids of penalties, in the order in which they are inserted below. */
+let ids: number[];
+
+beforeAll(async () => {
+  await insertUser(db, 501, { nickname: 'Żniwiarz' });
+  await insertUser(db, 503, { nickname: 'Ștefan', discordUsername: 'zoë' });
+  await insertUser(db, 504, { nickname: 'Ștefan 2' });
+  const rows = await insertPenalties(db, [
+    { playerSteamId: aSteamId(504), playerName: 'Łowca' },
+    { playerSteamId: WITH_ACCOUNT, playerName: 'Żniwiarz', reason: 'Aimbot' },
+    { playerSteamId: WITHOUT_ACCOUNT, playerName: 'zniwiarz2', reason: 'Wallhack', createdAt: new Date() },
+    { playerSteamId: WITHOUT_ACCOUNT, playerName: 'Old name', type: 'warn', status: 'EXPIRED' },
+  ]);
+  ids = rows.map(({ id }) => id);
+});
+
+const card = (text: string, id: string) => textOf(cardOf(text, id));
+
+const search = async (query: string) =>
+  (await admin.get(`/account/moderation?${new URLSearchParams({ q: query })}`)).text;
 
 describe('the moderation view', () => {
   test('a former admin is refused from the next request on', async () => {
@@ -53,7 +83,7 @@ describe('the moderation view', () => {
 
   test('takes digits and @names of nobody as names', async () => {
     for (const [number, nickname] of [
-      [70, 'cs 1999 lover'],
+      [70, 'cs 1999 fan'],
       [71, '@nobody linked'],
     ] as const) {
       await insertUser(db, number, { nickname });
@@ -155,9 +185,107 @@ test('a reason for a block that is too long is shown again, with what was entere
     expect(page.text).toContain(`value="&quot;&lt;b&gt;${'x'.repeat(196)}&quot;"`);
     expect((await userOf(2)).blockedAt).toBeNull();
   }
-  await admin.post(`${path}/block`, { reason: `${'😀'.repeat(200)}  ` });
+  const blocked = await admin.follow(await admin.post(`${path}/block`, { reason: `${'😀'.repeat(200)}  ` }));
+  expect(noticesOf(blocked.text)).toEqual([['block', en.notices['user-blocked']]]);
   expect((await userOf(2)).blockReason).toBe('😀'.repeat(200));
-  await admin.post(`${path}/unblock`);
+  const unblocked = await admin.follow(await admin.post(`${path}/unblock`));
+  expect(noticesOf(unblocked.text)).toEqual([['block', en.notices['user-unblocked']]]);
+});
+
+describe('the search of the moderation', () => {
+  test('finds players without an account by part of a name, whatever its diacritics', async () => {
+    expect(card(await search('ZNIWI'), 'players')).toBe(
+      `${en.moderation.playersWithoutAccount} ${en.penalties.columns.player} ${en.account.steamId} ${en.moderation.columns.penalties} ${en.moderation.columns.seen} zniwiarz2 ${WITHOUT_ACCOUNT} 2 ${inForce.ban} now`,
+    );
+    expect(await search('ZNIWI')).toContain(`href="/account/moderation/users/${WITHOUT_ACCOUNT}"`);
+  });
+
+  test('finds users by a nickname, a name in a penalty or a Discord name, whatever its diacritics', async () => {
+    expect(await found('stefan')).toEqual([aSteamId(504), aSteamId(503)]);
+    expect(await found('ŞTEFAN')).toEqual([aSteamId(504), aSteamId(503)]);
+    expect(await found('lowca')).toEqual([aSteamId(504)]);
+    expect(await found('LO')).toEqual([aSteamId(504)]);
+    expect(await found('zoe')).toEqual([aSteamId(503)]);
+    expect(await found('\u0301')).toEqual([]);
+  });
+
+  test.each([
+    ['old nam', 'zniwiarz2 Old name'],
+    ['zniwiarz2', 'zniwiarz2'],
+    [WITHOUT_ACCOUNT, 'zniwiarz2'],
+  ])('finds a player without an account by %s, and says by which name', async (query, words) => {
+    const text = await search(query);
+    expect(card(text, 'players')).toContain(words);
+    expect(text).not.toContain(en.penalties.nothingFound);
+  });
+
+  test('says that there is nobody only where neither list has anybody', async () => {
+    expect(await search('stefan')).not.toContain(en.penalties.nothingFound);
+    expect(await search('nobody at all')).toContain(en.penalties.nothingFound);
+  });
+
+  test('finds players without an account beside many users of such a name', async () => {
+    for (let number = 600; number < 630; number++) {
+      await insertUser(db, number, { nickname: `Zebrowskaa ${number}`, signedInAt: new Date() });
+    }
+    await insertPenalties(db, [{ playerSteamId: aSteamId(699), playerName: 'Zebrowiec' }]);
+    expect(card(await search('zebrow'), 'players')).toContain('Zebrowiec');
+  });
+
+  test('shows those with an account once, among the users', async () => {
+    expect(card(await search(WITH_ACCOUNT), 'users')).toContain('Żniwiarz');
+    expect(card(await search(WITH_ACCOUNT), 'players')).toBe('');
+    for (const query of ['', 'nobody at all', aSteamId(599), '%', 'a\0b', '\0']) {
+      expect([query, card(await search(query), 'players')]).toEqual([query, '']);
+    }
+  });
+});
+
+describe('the page of a player', () => {
+  test('shows penalties, sound, link and tokens of a user', async () => {
+    await insertReadySound(db, WITH_ACCOUNT, 'theme.wav');
+    const { text } = await admin.get(`/account/moderation/users/${WITH_ACCOUNT}`);
+    expect(card(text, 'penalties')).toContain(
+      `${inForce.ban} ${permanently('ban')} #${ids[1]} ${columns.reason} Aimbot`,
+    );
+    expect(card(text, 'sounds')).toContain('theme');
+    expect(card(text, 'tokens')).toContain(en.moderation.noTokens);
+    expect(text).toContain(en.moderation.noDiscord);
+  });
+
+  test('players without an account have a page', async () => {
+    const page = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
+    expect(page.status).toBe(200);
+    expect(textOf(page.text)).toContain(en.moderation.noAccount);
+    expect(card(page.text, 'penalties')).toContain(
+      `${inForce.ban} ${permanently('ban')} #${ids[2]} ${columns.reason} Wallhack`,
+    );
+    expect(card(page.text, 'sounds')).toContain(en.roundSound.moderation.none);
+    expect([card(page.text, 'tokens'), card(page.text, 'flags')]).toEqual(['', '']);
+    const endsAt = new Date('2030-01-02T03:04:05Z');
+    await db
+      .insert(userFlags)
+      .values({ steamId64: WITHOUT_ACCOUNT, flag: 'has_svip', source: 'vipcore', endsAt });
+    const { text } = await admin.get(`/account/moderation/users/${WITHOUT_ACCOUNT}`);
+    expect(card(text, 'flags')).toMatch(
+      new RegExp(
+        `${en.account.flagSources.vipcore}, ${en.account.until} .*2030.* ${en.moderation.laterFlags}$`,
+      ),
+    );
+  });
+
+  test('players of whom only a sound is known have a page; an invalid SteamID gives 404', async () => {
+    await insertReadySound(db, aSteamId(698));
+    for (const [id, status] of [
+      [aSteamId(698), 200],
+      ['x', 404],
+      ['0', 404],
+    ] as const) {
+      const page = await admin.get(`/account/moderation/users/${id}`);
+      expect([id, page.status]).toEqual([id, status]);
+      expect(card(page.text, 'sounds')).not.toContain(en.roundSound.moderation.none);
+    }
+  });
 });
 
 async function found(query: string): Promise<string[]> {

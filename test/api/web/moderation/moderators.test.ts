@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { staffNotes } from '../../../../src/db/schema/accounts.ts';
+import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
@@ -120,6 +121,23 @@ test('moderators open penalties, admins, records and notes, members and visitors
 test('moderators who open the start of moderation are led to the penalties', async () => {
   expect((await moderator.get(`${MODERATION}?q=ala`)).location).toBe(`${MODERATION}/penalties`);
   expect((await admin.get(MODERATION)).status).toBe(200);
+});
+
+test('administrators see what is held back, and moderators nothing of it', async () => {
+  const { held } = en.moderation;
+  const paths = [MODERATION, `${MODERATION}/admins`];
+  for (const path of paths) expect((await admin.get(path)).text).not.toContain(held.title);
+  await db.insert(heldRemovals).values([
+    { system: 'sourcebans', kind: 'penalties', subject: 'sb_bans', removals: 4316, since: NOW },
+    { system: 'vipcore', kind: 'flags', subject: 'has_svip', removals: 56, since: NOW },
+  ]);
+  for (const path of paths) {
+    const rows = rowsOf((await admin.get(path)).text).join('\n');
+    expect(rows).toMatch(/^sourcebans sb_bans 4316 /m);
+    expect(rows).toMatch(new RegExp(`^vipcore ${en.account.badges.hasSvip} 56 `, 'm'));
+  }
+  expect((await moderator.get(`${MODERATION}/admins`)).text).not.toContain(held.title);
+  await db.delete(heldRemovals);
 });
 
 test('moderators see no account data of a player, nor links to pages for admins', async () => {

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
+import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
+import { createApiToken, findLiveApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import {
   saveConfiguredFlags,
   saveUser,
   type UserChanges,
 } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import type { Page } from '../../../support/web/browser.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
-import { textOf } from '../../../support/web/page-text.ts';
+import { noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
 const { badges: flag } = en.account;
@@ -21,10 +25,17 @@ const { db, as, owner, admin, userOf } = await openModeration();
 const saveOwners = (ownerSteamIds: SteamId64[]) =>
   saveConfiguredFlags(db, { ownerSteamIds, moderatorSteamIds: [] }, new Date());
 
+/** What the audit log says of each change of a user's flags. */
+async function listFlagChanges(number: number): Promise<object[]> {
+  const entries = await listAuditEntries(db, { person: aSteamId(number), action: 'user.flags-set' });
+  return entries.map(({ details }) => details).reverse();
+}
+
 describe('an owner', () => {
   test('grants and revokes flags; only changes are in the audit log', async () => {
     const page = await saveFlags(owner, 2, { hasSvip: 'on', isServiceplus: 'on' });
-    expect((await owner.follow(page)).text).toContain(en.notices['flags-saved']);
+    const { text } = await owner.follow(page);
+    expect(noticesOf(text)).toEqual([['flags', en.notices['flags-saved']]]);
     expect(await userOf(2)).toMatchObject({
       isAdmin: false,
       isOwner: false,
@@ -34,13 +45,10 @@ describe('an owner', () => {
     await saveFlags(owner, 2, { hasSvip: 'on' });
     expect(await userOf(2)).toMatchObject({ hasSvip: true, isServiceplus: false });
     await saveFlags(owner, 2, { hasSvip: 'on' });
-    const entries = await db
-      .select()
-      .from(auditLog)
-      .where(eq(auditLog.subject, aSteamId(2)));
-    expect(entries.filter(({ action }) => action === 'user.flags-set').map(({ details }) => details)).toEqual(
-      [{ hasSvip: true, isServiceplus: true }, { isServiceplus: false }],
-    );
+    expect(await listFlagChanges(2)).toEqual([
+      { hasSvip: true, isServiceplus: true },
+      { isServiceplus: false },
+    ]);
   });
 
   test('owners cannot remove their own flag, nor one that the configuration gives', async () => {
@@ -68,11 +76,7 @@ describe('an owner', () => {
     const form = { isAdmin: 'on', hasSvip: 'on', shown_flags: shown };
     expect((await second.post(`${path}/flags`, form)).status).toBe(303);
     expect(await userOf(17)).toMatchObject({ isAdmin: false, hasSvip: true, isServiceplus: true });
-    const entries = await db
-      .select()
-      .from(auditLog)
-      .where(eq(auditLog.subject, aSteamId(17)));
-    expect(entries.at(-1)?.details).toEqual({ hasSvip: true });
+    expect((await listFlagChanges(17)).at(-1)).toEqual({ hasSvip: true });
   });
 
   test('sets all flags by a form that does not say what it showed', async () => {
@@ -109,6 +113,83 @@ describe('an owner', () => {
       expect([id, (await owner.post(`/account/moderation/users/${id}/flags`)).status]).toEqual([id, 404]);
     }
   });
+});
+
+describe('an admin', () => {
+  test('revokes any token, which is in the audit log', async () => {
+    const target = await userOf(1);
+    const options = { name: 'Leaked', now: new Date(), actor: 'operator' } as const;
+    const { token, id } = await createApiToken(db, target.id, options);
+    const user = `/account/moderation/users/${aSteamId(1)}`;
+    const { text } = await admin.get(user);
+    expect(text).toContain(en.tokens.revokeLead('Leaked', token.slice(-4)));
+    expect(text).toContain(`action="${user}/tokens/${id}/revoke"`);
+    const page = await admin.post(`${user}/tokens/${id}/revoke`);
+    expect([page.status, page.location]).toEqual([303, `${user}#tokens`]);
+    const after = await admin.follow(page);
+    expect(noticesOf(after.text)).toEqual([['tokens', en.notices['token-revoked']]]);
+    expect(after.text).toContain('state-revoked');
+    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
+
+    const [entry] = await db.select().from(auditLog).where(eq(auditLog.action, 'token.revoked'));
+    expect(entry).toMatchObject({
+      actorUserId: (await userOf(4)).id,
+      subject: aSteamId(1),
+      details: { tokenId: id, name: 'Leaked' },
+    });
+    const { detailLabels: label, neverExpires } = en.moderation;
+    expect((await admin.get('/account/moderation/audit')).text).toMatch(
+      new RegExp(
+        `${label.name}: \\S*Leaked\\S* · ${label.tokenId}: \\S+ · ${label.expiresAt}: ${neverExpires}`,
+      ),
+    );
+  });
+
+  test('admins cannot set flags', async () => {
+    const path = `/account/moderation/users/${aSteamId(4)}/flags`;
+    expect((await admin.post(path, { isOwner: 'on', isAdmin: 'on', shown_flags: 'isAdmin' })).status).toBe(
+      403,
+    );
+    expect((await userOf(4)).isOwner).toBe(false);
+    expect((await admin.get(`/account/moderation/users/${aSteamId(4)}`)).text).toContain(
+      en.moderation.ownersOnly,
+    );
+  });
+});
+
+describe("a user's tokens", () => {
+  const LIVE = 3;
+  const ENDED = 5_000;
+
+  test("moderators see a user's live tokens, then the newest 25 ended ones, however many were revoked", async () => {
+    const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
+    for (let number = 1; number <= LIVE; number++) {
+      await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' });
+    }
+    await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at, expires_at)
+      select ${clicker.id}, 'Ended ' || n || '.', 'clicker ' || n, 'abcd',
+        case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
+      from generate_series(1, ${ENDED}::integer) n`);
+
+    const page = await admin.get(`/account/moderation/users/${clicker.steamId64}`);
+    expect(page.text.length).toBeLessThan(60_000);
+    expect(namesOn(page)).toEqual([
+      ...['Live 3', 'Live 2', 'Live 1'],
+      ...Array.from({ length: 25 }, (_, index) => `Ended ${ENDED - index}.`),
+    ]);
+  });
+
+  test('the account page lists live tokens only', async () => {
+    const page = await (await as(70)).get('/account');
+    expect(page.text.length).toBeLessThan(20_000);
+    expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);
+  });
+
+  function namesOn({ text }: Page): string[] {
+    return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
+      ([, name]) => name ?? '',
+    );
+  }
 });
 
 describe('the audit log', () => {
@@ -163,8 +244,11 @@ describe('the audit log', () => {
     ]);
     const { text } = await admin.get('/account/moderation/audit');
     const { operator } = en.moderation.actors;
-    const rows = [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1, 6).map(([, row = '']) => textOf(row));
-    expect(rows.map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, ''))).toEqual([
+    expect(
+      rowsOf(text)
+        .slice(0, 5)
+        .map((row) => row.replace(/ \d+ \S+ \d{4}.*$/, '')),
+    ).toEqual([
       `${en.moderation.actions['webhook.added']} ${operator} 1 (https://example.org) ${en.moderation.detailLabels.types}: ${en.webhooks.allTypes}`,
       `${en.moderation.actions['server.added']} ${operator} erased`,
       `${en.moderation.actions['user.erased']} ${operator} ${en.moderation.erasedPlayer}`,

@@ -7,7 +7,7 @@ import { openBrowser } from '../../../support/web/browser.ts';
 import { describeInChromium, launchChromium } from '../../../support/web/chromium.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 
-const { db, site, signedIn } = await openMemberSite({ arePenaltiesPublic: true });
+const { db, site, signedIn } = await openMemberSite({ settings: { arePenaltiesPublic: true } });
 const REASON = 'Krzyki do mikrofonu podczas całej rundy, mimo trzech ostrzeżeń od dwóch adminów';
 const DAY_MS = 86_400_000;
 await insertPenalties(
@@ -54,7 +54,7 @@ describeInChromium('lists of penalties on phones and tablets', () => {
     async (language) => {
       for (const width of [320, 390]) {
         await window.setViewportSize({ width, height: 844 });
-        await show(await signedIn(900, language), '/account/moderation/penalties');
+        await show(await signedIn(900, { language }), '/account/moderation/penalties');
         const cells = await readCells();
         expect(cells.map(([, isWhole]) => isWhole)).toEqual(cells.map(() => true));
         const texts = cells.map(([text]) => text).join(' ');
@@ -71,7 +71,7 @@ describeInChromium('lists of penalties on phones and tablets', () => {
   );
 
   test.each(['en', 'pl'])('the table of moderators fits its card on a tablet (%s)', async (language) => {
-    await show(await signedIn(900, language), '/account/moderation/penalties');
+    await show(await signedIn(900, { language }), '/account/moderation/penalties');
     for (const width of [840, 900]) {
       await window.setViewportSize({ width, height: 844 });
       const spillPx =

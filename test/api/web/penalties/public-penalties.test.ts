@@ -12,7 +12,7 @@ const { types, permanent, statusOf } = en.penalties;
 
 const { db } = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
-const open = startAccountSite({ db, steam, arePenaltiesPublic: true });
+const open = startAccountSite({ db, steam, settings: { arePenaltiesPublic: true } });
 const closed = startAccountSite({ db, steam });
 afterAll(async () => {
   await open.stop();

@@ -1,15 +1,21 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
-import { loadSessionSecret } from '../../../../api/web/request/signing.ts';
-import { sessions } from '../../../../src/db/schema/accounts.ts';
-import { openBrowser, signIn } from '../../../support/web/browser.ts';
+import { createSigner, loadSessionSecret } from '../../../../api/web/request/signing.ts';
+import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
+import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
+import { cardOf, noticesOf, rowsOf } from '../../../support/web/page-text.ts';
 
-const { en } = PAGE_TEXTS;
+const { en, pl } = PAGE_TEXTS;
+const { device, current, end } = en.sessions;
 
 const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();
 const DAY_MS = 86_400_000;
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
+const SAFARI =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1';
 
 describe('a session', () => {
   test('a session has a signed, HttpOnly, SameSite=Lax cookie of thirty days, and is stored as a hash', async () => {
@@ -22,7 +28,7 @@ describe('a session', () => {
   });
 
   test("the session's cookie is Secure with the __Host- prefix, and pages send HSTS, when the public address is https", async () => {
-    const browser = openBrowser(startSite({ publicUrl: 'https://community.example' }).origin);
+    const browser = openBrowser(startSite({ settings: { publicUrl: 'https://community.example' } }).origin);
     const start = await browser.get('/account/sign-in?at=public');
     const provider = await browser.follow(start);
     const back = new URL(provider.location);
@@ -135,9 +141,98 @@ describe('a session', () => {
 
   test('ends everywhere on request', async () => {
     const [here, elsewhere] = [await signedIn(), await signedIn()];
-    await here.post('/account/sign-out-everywhere');
+    const out = await here.follow(await here.post('/account/sign-out-everywhere'));
+    expect(out.text).toContain(en.signIn.button);
+    expect(noticesOf(out.text)).toEqual([[undefined, en.notices['signed-out-everywhere']]]);
     expect((await elsewhere.get('/account')).text).toContain(en.signIn.button);
-    expect((await here.get('/account')).text).toContain(en.signIn.button);
+  });
+});
+
+async function openBrowserAs(agent: string): Promise<Browser> {
+  const browser = openBrowser(site.origin, { agent });
+  await signIn(browser);
+  return browser;
+}
+
+/** The text of each cell in the list of sessions; the last column is the button. */
+async function listRows(browser: Browser, language = 'en'): Promise<string[]> {
+  const { text } = await browser.get('/account', { 'accept-language': language });
+  return rowsOf(cardOf(text, 'sessions'));
+}
+
+describe('the list of sessions', () => {
+  test('names each by browser, system and time, this one first', async () => {
+    const phone = await openBrowserAs(SAFARI);
+    const computer = await openBrowserAs(FIREFOX);
+    const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS);
+    await db
+      .update(sessions)
+      .set({ createdAt: daysAgo(3), seenAt: daysAgo(1) })
+      .where(eq(sessions.browser, 'Safari'));
+    await db
+      .update(sessions)
+      .set({ createdAt: daysAgo(2) })
+      .where(eq(sessions.browser, 'Firefox'));
+    expect(await listRows(computer)).toEqual([
+      `${device('Firefox', 'Windows')} ${current} now 2 days ago`,
+      `${device('Safari', 'iOS')} 1 day ago 3 days ago ${end}`,
+    ]);
+    expect(await listRows(phone, 'pl')).toEqual([
+      `${pl.sessions.device('Safari', 'iOS')} ${pl.sessions.current} teraz 3 dni temu`,
+      `${pl.sessions.device('Firefox', 'Windows')} teraz 2 dni temu ${pl.sessions.end}`,
+    ]);
+  });
+
+  test('says how long a session lasts', async () => {
+    const { text } = await (await openBrowserAs(FIREFOX)).get('/account');
+    expect(text).toContain(en.sessions.lead({ unused: 30, most: 180 }));
+  });
+
+  test('stores no text of an unknown user agent', async () => {
+    for (const agent of ['curl/8.5.0', '', '<script>alert(1)</script>/1 x', 'x'.repeat(4000)]) {
+      const [row] = await listRows(await openBrowserAs(agent));
+      expect([agent, row]).toEqual([agent, `${device(null, null)} ${current} now now`]);
+    }
+  });
+
+  test('ends the one that is chosen, and says so there', async () => {
+    const lost = await openBrowserAs(SAFARI);
+    const other = await openBrowserAs(FIREFOX);
+    const here = await openBrowserAs(FIREFOX);
+    const { text } = await here.get('/account');
+    const ids = [...text.matchAll(/name="session" value="([^"]+)"/g)].map(([, id]) => id ?? '');
+    expect(ids).toHaveLength(2);
+    // The most recently used session comes first.
+    const ended = await here.post('/account/sessions/end', { session: ids[1] ?? '' });
+    expect([ended.status, ended.location]).toEqual([303, '/account#sessions']);
+    const after = (await here.get('/account')).text;
+    expect(noticesOf(after)).toEqual([['sessions', en.notices['session-ended']]]);
+    expect(rowsOf(cardOf(after, 'sessions'))).toHaveLength(2);
+    expect((await lost.get('/account')).text).toContain(en.signIn.button);
+    expect((await other.get('/account')).text).toContain(player.steamId);
+    const entries = await db.select().from(auditLog).where(eq(auditLog.action, 'user.session-ended'));
+    expect(entries).toMatchObject([
+      { subject: player.steamId, details: { browser: 'Safari', system: 'iOS' } },
+    ]);
+  });
+
+  test('ends nobody else’s, and none without the CSRF token', async () => {
+    const victim = await openBrowserAs(SAFARI);
+    const helper = await openBrowserAs(SAFARI);
+    const id = (await helper.get('/account')).field('session') ?? '';
+    steam.steamId = aSteamId(700);
+    const stranger = await openBrowserAs(FIREFOX);
+    expect((await stranger.post('/account/sessions/end', { session: id })).status).toBe(303);
+    expect((await helper.post('/account/sessions/end', { session: id, csrf_token: 'x' })).status).toBe(403);
+    expect((await victim.get('/account')).text).toContain(player.steamId);
+  });
+
+  test("ends nothing for an id that is not a session's", async () => {
+    const browser = await openBrowserAs(SAFARI);
+    for (const session of ['', '\0', 'x'.repeat(5000)]) {
+      expect((await browser.post('/account/sessions/end', { session })).status).toBe(303);
+    }
+    expect(site.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
 
@@ -155,5 +250,37 @@ describe('the session secret', () => {
   test('prefers the session secret of the configuration', async () => {
     const configured = 'configured-0123456789-0123456789-0123';
     expect(await loadSessionSecret(db, configured)).toBe(configured);
+  });
+});
+
+describe('the signer', () => {
+  const signer = createSigner('s'.repeat(32));
+
+  test('opens what it sealed for the same purpose only', () => {
+    const sealed = signer.seal('one', 'żółw');
+    expect(signer.open('one', sealed)).toBe('żółw');
+    expect(signer.open('other', sealed)).toBeUndefined();
+    expect(createSigner('t'.repeat(32)).open('one', sealed)).toBeUndefined();
+  });
+
+  test('refuses a sealed value that was changed in any way', () => {
+    // 31 bytes, whose last character of base64url has two spare bits.
+    const sealed = signer.seal('one', 'abc');
+    const changed = [...sealed].flatMap((character, at) =>
+      ['A', 'B', 'C', 'D', '-', '=', ''].flatMap((other) =>
+        other === character ? [] : [sealed.slice(0, at) + other + sealed.slice(at + 1)],
+      ),
+    );
+    for (const other of [
+      ...changed,
+      `${sealed}=`,
+      `${sealed} `,
+      `${sealed}\n`,
+      `${sealed}!`,
+      `.${sealed}`,
+      '',
+    ]) {
+      expect([other, signer.open('one', other)]).toEqual([other, undefined]);
+    }
   });
 });

@@ -1,12 +1,14 @@
 import { expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import { apiTokens, users } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { deleteSessionsOf } from '../../../../src/queries/users/sessions.ts';
 import { blockUser } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
-import type { Browser } from '../../../support/web/browser.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
+import { waitFor } from '../../../support/wait.ts';
+import type { Browser, Page } from '../../../support/web/browser.ts';
 import { openModeration } from '../../../support/web/moderation.ts';
 
 let identified = Promise.withResolvers<void>();
@@ -45,18 +47,18 @@ async function postSlowly(
   return response;
 }
 
-const setFlags = (number: number, flags: Partial<typeof users.$inferInsert>) =>
+const setFlags = (numbers: number[], flags: Partial<typeof users.$inferInsert>) =>
   db
     .update(users)
     .set(flags)
-    .where(eq(users.steamId64, aSteamId(number)));
+    .where(inArray(users.steamId64, numbers.map(aSteamId)));
 
 test('a form counts by the rights that its sender has once it has arrived', async () => {
   await insertUser(db, 50, { isOwner: true, isAdmin: true });
   const owner = await as(50);
   const demoted = await postSlowly(owner, `/account/moderation/users/${aSteamId(50)}/flags`, {
     form: { isAdmin: 'on', isOwner: 'on', shown_flags: '' },
-    meanwhile: () => setFlags(50, { isOwner: false, isAdmin: false }),
+    meanwhile: () => setFlags([50], { isOwner: false, isAdmin: false }),
   });
   expect(demoted.status).toBe(403);
   expect(await userOf(50)).toMatchObject({ isOwner: false, isAdmin: false });
@@ -65,7 +67,7 @@ test('a form counts by the rights that its sender has once it has arrived', asyn
   const admin = await as(51);
   const webhook = await postSlowly(admin, '/account/moderation/webhooks', {
     form: { url: 'https://example.org/hook', 'penalty.created': 'on', form_id: crypto.randomUUID() },
-    meanwhile: () => setFlags(51, { isAdmin: false }),
+    meanwhile: () => setFlags([51], { isAdmin: false }),
   });
   expect(webhook.status).toBe(403);
   expect(await db.select().from(webhooks)).toEqual([]);
@@ -94,15 +96,84 @@ test('a form of a session that ended while it arrived does nothing', async () =>
 
 test('a form of an account that was erased while it arrived does nothing', async () => {
   await insertUser(db, 54, { isAdmin: true });
+  const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
   const page = await postSlowly(await as(54), `/account/moderation/users/${aSteamId(2)}/block`, {
     form: { reason: 'x' },
-    meanwhile: () =>
-      erasePerson(db, aSteamId(54), {
-        withPenalties: false,
-        actor: 'operator',
-        removeSounds: async () => {},
-      }),
+    meanwhile: () => erasePerson(db, aSteamId(54), erasure),
   });
   expect(page.status).toBe(401);
   expect((await userOf(2)).blockedAt).toBeNull();
+});
+
+type Form = { from: Browser; about: number; action: string; fields?: Record<string, string> };
+
+/**
+ * Sends the forms while the rows of some users are locked, each once the one before it waits or has a response.
+ * @param meanwhile runs before the rows are released.
+ * @returns the status of each response.
+ */
+async function postWhileLocked(
+  locked: number[],
+  { forms, meanwhile }: { forms: Form[]; meanwhile?: () => Promise<unknown> },
+): Promise<number[]> {
+  const pages: Promise<Page>[] = [];
+  await db.transaction(async (tx) => {
+    const ids = locked.map((number) => aSteamId(number));
+    await tx.select().from(users).where(inArray(users.steamId64, ids)).for('no key update');
+    let responses = 0;
+    for (const { from, about, action, fields } of forms) {
+      const sent = from.post(`/account/moderation/users/${aSteamId(about)}/${action}`, fields);
+      pages.push(sent.finally(() => responses++));
+      await waitFor(async () => responses + (await countWaiting(db)) === pages.length);
+    }
+    await meanwhile?.();
+  });
+  return (await Promise.all(pages)).map(({ status }) => status);
+}
+
+const removeOwner = (from: Browser, about: number): Form => ({
+  from,
+  about,
+  action: 'flags',
+  fields: { shown_flags: 'isOwner' },
+});
+
+test('two owners who remove each other leave one', async () => {
+  for (const [one, other, locked] of [
+    [70, 71, [71]],
+    [72, 73, [72, 73]],
+  ] as const) {
+    for (const number of [one, other]) await insertUser(db, number, { isOwner: true });
+    const forms = [removeOwner(await as(one), other), removeOwner(await as(other), one)];
+    expect(await postWhileLocked([...locked], { forms })).toEqual([303, 403]);
+    expect([(await userOf(one)).isOwner, (await userOf(other)).isOwner]).toEqual([true, false]);
+  }
+});
+
+test('two admins who block each other leave one unblocked', async () => {
+  for (const number of [74, 75]) await insertUser(db, number, { isAdmin: true });
+  const forms = [
+    { from: await as(74), about: 75, action: 'block' },
+    { from: await as(75), about: 74, action: 'block' },
+  ];
+  expect(await postWhileLocked([74, 75], { forms })).toEqual([303, 403]);
+  expect([(await userOf(74)).blockedAt, (await userOf(75)).blockedAt]).toEqual([null, expect.any(Date)]);
+});
+
+test('somebody who stops being an admin while their form waits neither blocks nor unblocks', async () => {
+  const blockedAt = new Date();
+  await insertUser(db, 60);
+  await insertUser(db, 61, { blockedAt });
+  await insertUser(db, 62, { isAdmin: true });
+  await insertUser(db, 63, { isAdmin: true });
+  const forms = [
+    { from: await as(62), about: 60, action: 'block' },
+    { from: await as(63), about: 61, action: 'unblock' },
+  ];
+  const statuses = await postWhileLocked([60, 61], {
+    forms,
+    meanwhile: () => setFlags([62, 63], { isAdmin: false }),
+  });
+  expect(statuses).toEqual([403, 403]);
+  expect([(await userOf(60)).blockedAt, (await userOf(61)).blockedAt]).toEqual([null, blockedAt]);
 });

@@ -8,12 +8,12 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-import { textOf } from '../../../support/web/page-text.ts';
+import { cardOf, textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
-const service = await startTestService({ databaseUrl: url });
+const service = await startTestService({ databaseUrl: url, env: { POLL_INTERVAL_SECONDS: '20' } });
 const visitor = openBrowser(service.origin);
 
 test('servers that were not checked yet are not said to be online or offline', async () => {
@@ -78,11 +78,9 @@ test('an outage that the uptime of 30 days counts is in one of the bars', async 
     { ...sample, sampledAt: hoursAgo(1), onlineShare: 1 },
   ]);
   await waitFor(async () => (await visitor.get('/servers/three')).status === 200);
-  const card = /<section class="card" id="uptime".*?<\/section>/s.exec(
-    (await visitor.get('/servers/three')).text,
-  )?.[0];
-  expect(textOf(card ?? '')).toStartWith(`${en.server.uptime} 75%`);
-  expect(card?.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
+  const card = cardOf((await visitor.get('/servers/three')).text, 'uptime');
+  expect(textOf(card)).toStartWith(`${en.server.uptime} 75%`);
+  expect(card.match(/uptime-(poor|good)/g)).toEqual(['uptime-poor', 'uptime-good']);
   expect(card).toContain(`<title>${en.server.uptimeOn('22 Oct', '0%')}</title>`);
 });
 
@@ -122,4 +120,47 @@ test('the average of a chart is that of its table: nobody plays while a server i
   // Nine hours of the one day and one of the other: 0.9 × 6 + 0.1 × 16.
   const rows = [...((await readChart('week', 'en')) ?? '').matchAll(/<\/th><td>(.*?)<\/td>/g)];
   expect(rows.map(([, average]) => average)).toEqual(['16', '6']);
+});
+
+// This comes last, since it removes the servers above and moves the clock.
+test('what was not checked for three intervals is shown as such, and fields of the API stay', async () => {
+  const { uncheckedSince, allUncheckedSince, unchecked } = en.status;
+  const players = [{ name: 'Rzeźnik', score: 20 }];
+  await db.delete(servers);
+  await insertServerWithHistory(db, { now: NOW, players, days: 1, slug: 'mirage', name: 'Mirage' });
+  await waitFor(async () => (await visitor.get('/')).text.includes(en.status.summary(1, 1, 1)));
+  const polledAt = new Date(NOW.getTime() - 5000);
+  const since = `${uncheckedSince} <time datetime="${polledAt.toISOString()}"`;
+  const paths = ['/', '/servers/mirage', '/connect/mirage'];
+  /** Whether a page says that the server is online, that its state is unknown, and since when. */
+  const readState = async (path: string) => {
+    const { text } = await visitor.get(path);
+    return ['server-state is-online', 'server-state is-unknown', since].map((words) => text.includes(words));
+  };
+  const readBanners = () =>
+    Promise.all(
+      ['560x95', '160x248'].map(async (size) =>
+        (await visitor.get(`/servers/mirage/banner.png?size=${size}`)).headers.get('etag'),
+      ),
+    );
+
+  service.clock.now = new Date(polledAt.getTime() + 60_000);
+  for (const path of paths) expect(await readState(path)).toEqual([true, false, false]);
+  const [wide, tall] = await readBanners();
+  service.clock.now = new Date(polledAt.getTime() + 60_001);
+  for (const path of paths) {
+    // Pages are cached for a second.
+    await waitFor(async () => Bun.deepEquals(await readState(path), [false, true, true]));
+    const { text } = await visitor.get(path);
+    expect(text).toContain(`<meta property="og:description" content="${unchecked}"/>`);
+  }
+  expect((await visitor.get('/')).text).toContain(allUncheckedSince);
+  expect((await visitor.get('/servers/mirage')).text).not.toContain('Rzeźnik');
+  await waitFor(async () => {
+    const [nowWide, nowTall] = await readBanners();
+    return nowWide !== wide && nowTall !== tall;
+  });
+  expect((await service.get('/servers/mirage')).body).toMatchObject({
+    data: { is_online: true, players_count: 1, players },
+  });
 });
