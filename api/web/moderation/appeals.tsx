@@ -68,7 +68,7 @@ export const showAppeals: Handler = async ({ db, site }, visit) => {
         </form>
         <ListTable
           rows={rows}
-          empty={t.none}
+          empty={total === 0 && t.none}
           columns={[
             [t.columns.player, (row) => <PlayerOfAppeal row={row} visit={visit} />, 'list-words'],
             [t.columns.penalty, ({ appeal, penalty }) => penaltyOf(appeal.penaltyId, penalty, visit)],
