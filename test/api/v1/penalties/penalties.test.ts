@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { BASES } from '../../../../api/app.ts';
-import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
+import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { loadPlayerRecord } from '../../../../src/queries/penalties/player-record.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
@@ -19,38 +19,32 @@ const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);
 const [player, other, third] = [aSteamId(1), aSteamId(2), '76561202255233023' as SteamId64];
 const [admin, otherAdmin] = [aSteamId(900), aSteamId(901)];
 
+const STRANGE_REASON = '<i>"x"</i> \\ 🎧 \u202Ertl \u200B @everyone';
 // Oldest first: the lists give them the other way round.
 const rows = await insertPenalties(db, [
-  {
-    type: 'ban',
-    createdAt: minutes(-9000),
-    durationMinutes: 60,
-    endsAt: minutes(-8940),
-    status: 'EXPIRED',
-  },
-  { type: 'ban', createdAt: minutes(-8000), status: 'UNBANNED', playerSteamId: other, serverId: 2 },
+  { createdAt: minutes(-9000), durationMinutes: 60, endsAt: minutes(-8940), status: 'EXPIRED' },
+  { createdAt: minutes(-8000), status: 'UNBANNED', playerSteamId: other, serverId: 2 },
   // The status stored lags behind the clock.
-  { type: 'ban', createdAt: minutes(-100), durationMinutes: 100, endsAt: minutes(0), playerSteamId: other },
+  { createdAt: minutes(-100), durationMinutes: 100, endsAt: minutes(0), playerSteamId: other },
   {
     type: 'mute',
     createdAt: minutes(-50),
-    durationMinutes: 60,
     endsAt: minutes(10),
+    durationMinutes: 60,
     adminSteamId: otherAdmin,
   },
-  { type: 'gag', createdAt: minutes(-50), durationMinutes: 0, serverId: 2_147_483_647 },
+  { type: 'gag', createdAt: minutes(-50), serverId: 2_147_483_647 },
   { type: 'silence', createdAt: minutes(-40), playerSteamId: third, adminSteamId: otherAdmin },
   { type: 'warn', createdAt: minutes(-30), status: 'EXPIRED', serverId: 0 },
   {
-    type: 'ban',
     createdAt: new Date('2026-11-21T09:59:59.999Z'),
-    playerSteamId: '0',
+    playerSteamId: UNKNOWN_STEAM_ID,
     playerName: '',
     adminName: 'Console',
-    adminSteamId: '0',
+    adminSteamId: UNKNOWN_STEAM_ID,
     serverId: 0,
-    reason: '<i>"x"</i> \\ 🎧 \u202Ertl \u200B @everyone',
-  } as object,
+    reason: STRANGE_REASON,
+  },
 ]);
 const [expired, unbanned, lagging, mute, gag, silence, warn, console_] = rows.map(({ id }) => id);
 
@@ -83,7 +77,6 @@ async function linksOf(path: string): Promise<Links> {
 }
 
 const BAN = {
-  penalty_type: 'ban',
   player_name: 'Rzeźnik',
   player_steamid: player,
   admin_name: 'Ala',
@@ -92,79 +85,53 @@ const BAN = {
   duration: 0,
   status: 'ACTIVE',
   server_id: 1,
-  ends: null,
+  ends: null as string | null,
 };
-/** As /penalties shows them. */
+/** A record as /penalties shows it. */
+const aRecord = (id: unknown, penalty_type: string, created: string, values: Partial<typeof BAN> = {}) => ({
+  ...BAN,
+  id,
+  penalty_type,
+  created,
+  ...values,
+});
 const RECORDS = [
-  {
-    ...BAN,
-    id: console_,
+  aRecord(console_, 'ban', '2026-11-21T09:59:59+00:00', {
     player_name: '',
-    player_steamid: '0',
+    player_steamid: UNKNOWN_STEAM_ID,
     admin_name: 'Console',
-    admin_steamid: '0',
+    admin_steamid: UNKNOWN_STEAM_ID,
     server_id: 0,
-    reason: '<i>"x"</i> \\ 🎧 \u202Ertl \u200B @everyone',
-    created: '2026-11-21T09:59:59+00:00',
-  },
-  {
-    ...BAN,
-    penalty_type: 'warn',
-    id: warn,
-    status: 'EXPIRED',
-    server_id: 0,
-    created: '2026-11-21T09:30:00+00:00',
-  },
-  {
-    ...BAN,
-    penalty_type: 'silence',
-    id: silence,
+    reason: STRANGE_REASON,
+  }),
+  aRecord(warn, 'warn', '2026-11-21T09:30:00+00:00', { status: 'EXPIRED', server_id: 0 }),
+  aRecord(silence, 'silence', '2026-11-21T09:20:00+00:00', {
     player_steamid: third,
     admin_steamid: otherAdmin,
-    created: '2026-11-21T09:20:00+00:00',
-  },
+  }),
   // Created in the same second: the higher id first.
-  {
-    ...BAN,
-    penalty_type: 'gag',
-    id: gag,
-    server_id: 2_147_483_647,
-    created: '2026-11-21T09:10:00+00:00',
-  },
-  {
-    ...BAN,
-    penalty_type: 'mute',
-    id: mute,
+  aRecord(gag, 'gag', '2026-11-21T09:10:00+00:00', { server_id: 2_147_483_647 }),
+  aRecord(mute, 'mute', '2026-11-21T09:10:00+00:00', {
     admin_steamid: otherAdmin,
     duration: 60,
-    created: '2026-11-21T09:10:00+00:00',
     ends: '2026-11-21T10:10:00+00:00',
-  },
-  {
-    ...BAN,
-    id: lagging,
+  }),
+  aRecord(lagging, 'ban', '2026-11-21T08:20:00+00:00', {
     player_steamid: other,
     duration: 100,
     status: 'EXPIRED',
-    created: '2026-11-21T08:20:00+00:00',
     ends: '2026-11-21T10:00:00+00:00',
-  },
-  {
-    ...BAN,
-    id: unbanned,
+  }),
+  aRecord(unbanned, 'ban', '2026-11-15T20:40:00+00:00', {
     player_steamid: other,
     status: 'UNBANNED',
     server_id: 2,
-    created: '2026-11-15T20:40:00+00:00',
-  },
-  {
-    ...BAN,
-    id: expired,
+  }),
+  aRecord(expired, 'ban', '2026-11-15T04:00:00+00:00', {
     duration: 60,
     status: 'EXPIRED',
-    created: '2026-11-15T04:00:00+00:00',
     ends: '2026-11-15T05:00:00+00:00',
-  },
+  }),
 ];
 const NEWEST_FIRST = RECORDS.map(({ id }) => id);
 const withoutType = ({ penalty_type: _, ...record }: (typeof RECORDS)[number]) => record;
