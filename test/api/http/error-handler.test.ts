@@ -15,7 +15,10 @@ import {
 
 const lines: { level: number; msg: string }[] = [];
 const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-const outage = () => new Error('query failed', { cause: Object.assign(new Error('x'), { code: '57P01' }) });
+/** As a query fails that PostgreSQL ends with this code. */
+const queryError = (code: string) =>
+  new Error('query failed', { cause: Object.assign(new Error('x'), { code }) });
+const UNREACHABLE = 'The database is unreachable: try again shortly';
 
 test('each expected failure has its status, its own message and its headers, and is not logged', () => {
   const toErrorResponse = createErrorMapper(log);
@@ -50,8 +53,23 @@ test('any other error is a 500 without details, and is logged each time', () => 
   }
 });
 
+test.each(['40001', '53100', '25006', '28P01', '28000', '3D000', '57P01'])(
+  'a query that ends with %s is an outage, not an internal error',
+  (code) => {
+    expect(createErrorMapper(log)(queryError(code))).toEqual({
+      status: 503,
+      message: UNREACHABLE,
+      headers: { 'Retry-After': '2' },
+    });
+  },
+);
+
+test('an invalid query is an internal error', () => {
+  expect(createErrorMapper(log)(queryError('42P01'))).toEqual({ status: 500, message: 'Server error' });
+});
+
 test.each([
-  ['unreachable', outage(), 'The database is unreachable: try again shortly', {}],
+  ['unreachable', queryError('57P01'), UNREACHABLE, {}],
   [
     'busy',
     new DatabaseBusy({ slow: ['select penalties (3400 ms)'], waiting: 58 }),

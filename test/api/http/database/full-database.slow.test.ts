@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openDatabase } from '../../../../src/db/database.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { runOnServer } from '../../../support/database/test-server.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
 import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
@@ -23,23 +23,20 @@ const disk = await mountSmallDisk(join(folder.path, 'disk'), DISK_BYTES);
 // The database itself has been dropped by then.
 afterAll(async () => {
   try {
-    await runOnServer(`drop tablespace if exists ${name}_space`);
+    await runOnServer(database.url, `drop tablespace if exists ${name}_space`);
   } finally {
     disk.unmount();
     await folder.remove();
   }
 });
 
-async function runOnServer(statement: string): Promise<void> {
-  const server = openDatabase(new URL('/postgres', database.url).href, { max: 1 });
-  await server.connection.unsafe(statement);
-  await server.close();
-}
-
 /** A database can be moved only while nobody is connected to it. */
 async function moveTo(space: string): Promise<void> {
-  await runOnServer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-  await runOnServer(`alter database ${name} set tablespace ${space}`);
+  await runOnServer(
+    database.url,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  );
+  await runOnServer(database.url, `alter database ${name} set tablespace ${space}`);
 }
 
 async function fillDisk(): Promise<void> {
@@ -70,7 +67,7 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     await chmod(folder.path, 0o755);
     const { uid, gid } = await stat(await dataFolderOfServer());
     Bun.spawnSync(['chown', `${uid}:${gid}`, space]);
-    await runOnServer(`create tablespace ${name}_space location '${space}'`);
+    await runOnServer(database.url, `create tablespace ${name}_space location '${space}'`);
     await moveTo(`${name}_space`);
 
     const steam = startSteamOpenIdProvider();
@@ -90,12 +87,9 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     expect((await service.ask('/readyz')).status).toBe(200);
     const file = join(folder.path, 'penalties.ndjson');
     await Bun.write(file, lines(5000));
-    const program = startProgram('src/cli.ts', { DATABASE_URL: database.url, DATA_DIR: folder.path }, [
-      'penalties',
-      'import',
-      'ndjson',
-      file,
-    ]);
+    const env = { DATABASE_URL: database.url, DATA_DIR: folder.path };
+    const importFile = () => startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);
+    const program = importFile();
     expect([await program.exited, program.stderr(), program.stdout()]).toEqual([
       1,
       "The database's disk is full: make room and try again\n",
@@ -107,13 +101,7 @@ describe.skipIf(!disk.isMounted)('while the disk of the database is full', () =>
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
 
     disk.resize(DISK_BYTES * 4);
-    const again = startProgram('src/cli.ts', { DATABASE_URL: database.url, DATA_DIR: folder.path }, [
-      'penalties',
-      'import',
-      'ndjson',
-      file,
-    ]);
-    expect(await again.exited).toBe(0);
+    expect(await importFile().exited).toBe(0);
     expect(await db.select({ id: penalties.id }).from(penalties)).toHaveLength(5001);
     await service.stop();
     await steam.stop();
