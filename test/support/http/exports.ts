@@ -46,10 +46,11 @@ export async function startExports() {
       texts.push(text);
     }
     expect(texts[1]).toBe(texts[0] ?? '');
-    const lines = (texts[0] ?? '')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines =
+      texts[0]
+        ?.trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)) ?? [];
     const end = lines.pop();
     expect(end).toStrictEqual({
       end: true,
@@ -84,14 +85,25 @@ export async function startExports() {
     });
   }
 
-  /** Begins an export and reads its first bytes. */
+  /** Begins an export and reads its first bytes. `readToEnd` gives all that is sent, also of one that is aborted. */
   async function open(origin = service.origin) {
     const { status, body } = await fetch(`${origin}/api/v1/penalties/export`, bearer(caller.token));
     expect(status).toBe(200);
     if (!body) throw new Error('there is no body');
     const reader = body.getReader();
-    const first = await reader.read();
-    return { reader, first: new TextDecoder().decode(first.value), cancel: () => reader.cancel() };
+    const decoder = new TextDecoder();
+    let chunk = await reader.read();
+    const readToEnd = async () => {
+      let text = '';
+      try {
+        for (; !chunk.done; chunk = await reader.read())
+          text += decoder.decode(chunk.value, { stream: true });
+      } catch {
+        // The service aborted it.
+      }
+      return text;
+    };
+    return { readToEnd, cancel: () => reader.cancel() };
   }
 
   /** A client that sends a request and reads nothing, or only the beginning, until told to read on. */
@@ -130,36 +142,5 @@ export async function startExports() {
     return Number(row?.count);
   }
 
-  return {
-    database,
-    db,
-    connection,
-    service,
-    caller,
-    exportAll,
-    listAll,
-    fill,
-    open,
-    readNothing,
-    readToEnd,
-    countSessions,
-  };
-}
-
-/** A running export: what was read of it, and what reads the rest. */
-type OpenExport = { reader: { read: () => Promise<{ done: boolean; value?: Uint8Array }> }; first: string };
-
-/** The rest of an export, as far as it was sent before it was aborted. */
-async function readToEnd({ reader, first }: OpenExport) {
-  let text = first;
-  const decoder = new TextDecoder();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return { text };
-      text += decoder.decode(value, { stream: true });
-    }
-  } catch {
-    return { text };
-  }
+  return { ...database, service, caller, exportAll, listAll, fill, open, readNothing, countSessions };
 }

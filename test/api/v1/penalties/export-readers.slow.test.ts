@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { startExports } from '../../../support/http/exports.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const { caller, fill, open, readNothing, readToEnd, countSessions } = await startExports();
+const { caller, fill, open, readNothing, countSessions } = await startExports();
 
 test('Bun aborts an export that nobody reads, and one that is read slowly is whole, though it outlasts a statement', async () => {
   await fill(1500);
@@ -10,7 +10,7 @@ test('Bun aborts an export that nobody reads, and one that is read slowly is who
   await caller.becomeAnother();
   const reader = await open();
   await Bun.sleep(16_000);
-  const { text } = await readToEnd(reader);
+  const text = await reader.readToEnd();
   expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 1500 });
   await waitFor(async () => (await countSessions()) === 0);
   expect(await silent.readRest()).not.toContain('"end":true');
