@@ -305,30 +305,28 @@ describe('a token with fewer scopes', () => {
   });
 });
 
-describe('GET /token', () => {
-  test.each(TOKEN_SCOPES.map((scope, index) => [scope, index] as const))(
-    'describes a token with the scope %s to its holder',
-    async (scope, index) => {
-      const expiresAt = index === 0 ? null : new Date(NOW.getTime() + 3_600_000);
-      const { token } = await aToken(db, 210 + index, { scopes: [scope], expiresAt, now: NOW });
-      const { status, body } = await scarce.ask('/api/v1/token', bearer(token));
-      expect([status, body]).toStrictEqual([
-        200,
-        {
-          success: true,
-          data: {
-            name: 'test',
-            owner_steamid64: aSteamId(210 + index),
-            scopes: [scope],
-            created_at: '2026-11-21T10:00:00+00:00',
-            expires_at: expiresAt && '2026-11-21T11:00:00+00:00',
-            limit_per_minute: 1,
-          },
+test.each(TOKEN_SCOPES.map((scope, index) => [scope, index] as const))(
+  'describes a token with the scope %s to its holder',
+  async (scope, index) => {
+    const expiresAt = index === 0 ? null : new Date(NOW.getTime() + 3_600_000);
+    const { token } = await aToken(db, 210 + index, { scopes: [scope], expiresAt, now: NOW });
+    const { status, body } = await scarce.ask('/api/v1/token', bearer(token));
+    expect([status, body]).toStrictEqual([
+      200,
+      {
+        success: true,
+        data: {
+          name: 'test',
+          owner_steamid64: aSteamId(210 + index),
+          scopes: [scope],
+          created_at: '2026-11-21T10:00:00+00:00',
+          expires_at: expiresAt && '2026-11-21T11:00:00+00:00',
+          limit_per_minute: 1,
         },
-      ]);
-    },
-  );
-});
+      },
+    ]);
+  },
+);
 
 test('every protected route but /token needs a scope', () => {
   const nameless = ROUTES.filter(({ policy, scope }) => (policy === 'protected') !== (scope !== undefined));

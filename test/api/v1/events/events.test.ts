@@ -49,6 +49,17 @@ const insertOne = async (values: Partial<typeof penalties.$inferInsert> = {}) =>
   if (!row) throw new Error('nothing was inserted');
   return row;
 };
+const insertMany = (count: number, reason: (n: number) => string) =>
+  insertPenalties(
+    db,
+    Array.from({ length: count }, (_, n) => ({ createdAt: now(), reason: reason(n) })),
+  );
+/** Inserts a server, and waits until the service knows it. */
+const insertShownServer = async () => {
+  const server = await insertServer(db);
+  await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
+  return server;
+};
 const A_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
 const STATE = { hostname: 'x', map: 'de_train', playersCount: 1, maxPlayers: 10, pingMs: 9, players: [] };
 const open = (query = '', headers: Record<string, string> = {}) =>
@@ -87,10 +98,7 @@ describe('GET /penalties/changes', () => {
 
   test('comes in pages of at most 500, 100 by default', async () => {
     const { meta } = await page();
-    await insertPenalties(
-      db,
-      Array.from({ length: 620 }, () => ({ createdAt: now() })),
-    );
+    await insertMany(620, () => '');
     const sizes = async (limit: string) => {
       const changePage = await page(`?cursor=${meta.cursor}${limit}`);
       return [changePage.data.length, changePage.meta.has_more];
@@ -140,8 +148,7 @@ const openAsGuest = (address: string, path = PUBLIC) =>
 
 describe('GET /events without a token', () => {
   test('sends events of servers and sounds, without ids', async () => {
-    const server = await insertServer(db);
-    await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
+    const server = await insertShownServer();
     const stream = await openAsGuest('198.51.100.1', `${PUBLIC},server.players`);
     expect([stream.status, stream.headers.get('ratelimit-policy')]).toEqual([200, '"public";q=1000000;w=60']);
     expect(stream.headers.get('cache-control')).toBe('private, no-cache, no-transform');
@@ -295,15 +302,9 @@ describe('GET /events', () => {
 
   test('resumes after Last-Event-ID without a gap or a repetition, however much was missed', async () => {
     const { meta } = await page();
-    await insertPenalties(
-      db,
-      Array.from({ length: 1700 }, (_, n) => ({ createdAt: now(), reason: `before ${n}` })),
-    );
+    await insertMany(1700, (n) => `before ${n}`);
     const stream = await open('', { 'Last-Event-ID': meta.cursor });
-    await insertPenalties(
-      db,
-      Array.from({ length: 300 }, (_, n) => ({ createdAt: now(), reason: `after ${n}` })),
-    );
+    await insertMany(300, (n) => `after ${n}`);
     await waitFor(() => stream.events.length >= 2000);
     const reasons = stream.events.map(({ data }) => (data as Change).penalty.reason);
     expect(reasons).toEqual([
@@ -354,8 +355,7 @@ describe('GET /events', () => {
   });
 
   test('sends all that the token may see by default', async () => {
-    const server = await insertServer(db);
-    await waitFor(async () => (await service.ask('/api/v1/servers')).text.includes(server.slug));
+    const server = await insertShownServer();
     const penaltiesOnly = await aToken(db, owner, { scopes: ['events'], now: new Date() });
     const all = await open();
     const some = await openEventStream(
@@ -406,12 +406,7 @@ function openUnread() {
 /** 24 MB: more than the kernel holds for a client. */
 async function insertLargePenalties(): Promise<string> {
   const reason = 'x'.repeat(20_000);
-  for (let n = 0; n < 6; n++) {
-    await insertPenalties(
-      db,
-      Array.from({ length: 200 }, () => ({ createdAt: new Date(), reason })),
-    );
-  }
+  for (let n = 0; n < 6; n++) await insertMany(200, () => reason);
   return reason;
 }
 

@@ -30,6 +30,15 @@ async function search(name: string): Promise<Found[]> {
 
 const namesFound = async (name: string) => (await search(name)).map((player) => player.matched_name);
 
+/** A player in the response, by default a user without penalties who never signed in. */
+const aFound = (number: number, name: string, values: Record<string, unknown> = {}): Found => ({
+  steamid64: aSteamId(number),
+  name,
+  matched_name: name,
+  ...{ penalties: 0, is_banned: false, last_seen_at: null },
+  ...values,
+});
+
 /** One penalty for each name, each against a different player; later names are more recent. */
 async function insertNames(...names: string[]): Promise<void> {
   await insertPenalties(
@@ -52,22 +61,12 @@ describe('GET /players/search', () => {
     expect((await ask('?name=rzeznik')).body).toStrictEqual({
       success: true,
       data: [
-        {
-          steamid64: aSteamId(1),
-          name: 'Baranek',
+        aFound(1, 'Baranek', {
           matched_name: 'Rzeźnik',
           penalties: 2,
-          is_banned: false,
           last_seen_at: '2026-10-02T00:00:00+00:00',
-        },
-        {
-          steamid64: aSteamId(2),
-          name: 'rzeznik',
-          matched_name: 'rzeznik',
-          penalties: 1,
-          is_banned: true,
-          last_seen_at: '2026-10-01T00:00:00+00:00',
-        },
+        }),
+        aFound(2, 'rzeznik', { penalties: 1, is_banned: true, last_seen_at: '2026-10-01T00:00:00+00:00' }),
       ],
     });
   });
@@ -132,23 +131,9 @@ describe('GET /players/search', () => {
     await saveSignIn(db, aSteamId(1), { profile: { nickname: 'Nicknamed' }, now: at(3) });
     await saveUser(db, aSteamId(2), { changes: { nickname: 'Nicknamed too' }, actor: 'operator' });
     expect(await search('nicknamed')).toEqual([
-      {
-        steamid64: aSteamId(1),
-        name: 'Nicknamed',
-        matched_name: 'Nicknamed',
-        penalties: 0,
-        is_banned: false,
-        last_seen_at: '2026-10-03T00:00:00+00:00',
-      },
-      {
-        steamid64: aSteamId(2),
-        name: 'Nicknamed too',
-        matched_name: 'Nicknamed too',
-        penalties: 0,
-        is_banned: false,
-        last_seen_at: null,
-      },
-    ] as never);
+      aFound(1, 'Nicknamed', { last_seen_at: '2026-10-03T00:00:00+00:00' }),
+      aFound(2, 'Nicknamed too'),
+    ]);
   });
 
   test('shows the exact one of several names that contain the text, else the latest', async () => {

@@ -11,32 +11,18 @@ const database = await createTestDatabase();
 const { db } = database;
 
 const POLLED_AT = new Date('2026-11-21T09:59:57.400Z');
-const online = await addServer(db, {
-  name: 'Only Mirage #1',
-  // Polled in the network of the machine; players use the other one.
-  address: '10.0.0.7:27015',
+const add = (name: string, address: string, values: Partial<Parameters<typeof addServer>[1]> = {}) =>
+  addServer(db, { name, address, actor: 'operator', ...values });
+// Polled in the network of the machine; players use the public address.
+const online = await add('Only Mirage #1', '10.0.0.7:27015', {
   publicAddress: '203.0.113.7:27015',
   mode: 'Competitive',
   region: 'EU',
-  actor: 'operator',
 });
-const twin = await addServer(db, {
-  name: 'Only Mirage 1',
-  address: '[2001:db8::1]:27015',
-  actor: 'operator',
-});
-const offline = await addServer(db, {
-  name: 'Zażółć gęślą',
-  address: 'play.example.org:27016',
-  actor: 'operator',
-});
+const twin = await add('Only Mirage 1', '[2001:db8::1]:27015');
+const offline = await add('Zażółć gęślą', 'play.example.org:27016');
 // A slug that is a number, the id of another server even.
-const numeric = await addServer(db, {
-  name: 'Arena',
-  slug: String(online.id),
-  address: '203.0.113.7:27017',
-  actor: 'operator',
-});
+const numeric = await add('Arena', '203.0.113.7:27017', { slug: String(online.id) });
 await insertServer(db, { name: 'Hidden', slug: 'hidden', isHidden: true });
 
 const state = {
@@ -223,17 +209,17 @@ describe('GET /servers/{slug}/history', () => {
       success: true,
       data: [
         {
+          max_players: 10,
           at: '2026-11-21T09:50:00+00:00',
           players_average: 5.5,
           players_max: 9,
-          max_players: 10,
           online_share: 1,
         },
         {
+          max_players: 10,
           at: '2026-11-21T09:55:00+00:00',
           players_average: 0,
           players_max: 0,
-          max_players: 10,
           online_share: 0,
         },
       ],
