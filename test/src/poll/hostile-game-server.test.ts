@@ -21,8 +21,8 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()));
 });
 
-async function aServer(...args: Parameters<typeof startRawServer>): Promise<RawServer> {
-  const server = await startRawServer(...args);
+async function aServer(respond: Parameters<typeof startRawServer>[0]): Promise<RawServer> {
+  const server = await startRawServer(respond);
   running.push(server);
   return server;
 }
@@ -33,6 +33,13 @@ function aServerWith(info: Buffer[], players: Buffer[] = [PLAYERS]) {
 }
 
 const ask = ({ address }: RawServer, timeoutMs = 2000) => queryGameServer(address, { timeoutMs });
+
+/** @returns what is read of a server with these responses. */
+async function stateOf(info: Buffer[], players?: Buffer[]) {
+  const outcome = await ask(await aServerWith(info, players));
+  if (!outcome.hasResponded) throw new Error(outcome.reason);
+  return outcome.state;
+}
 
 /** An A2S_INFO response with a host name of 200 MB of zeros, compressed by bzip2 to 194 bytes. */
 const BZIP2_BOMB = Buffer.from(
@@ -54,52 +61,48 @@ describe('a split response', () => {
     const server = await aServerWith([bomb]);
     const before = process.memoryUsage().rss;
     expect(await ask(server)).toEqual(MALFORMED);
+    expect(server.requests).toHaveLength(1);
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
   });
 
-  test('refuses a split response with more parts or bytes than any server needs', async () => {
-    const part = (total: number, number: number, bytes: number) =>
-      aSplitPart({ total, number, payload: Buffer.alloc(bytes) });
-    const floods = [
-      [part(255, 0, 10)],
-      [part(33, 0, 10)],
+  const part = (total: number, number: number, bytes = 10) =>
+    aSplitPart({ total, number, payload: Buffer.alloc(bytes) });
+  test.each([
+    ['of 255 parts', [part(255, 0)]],
+    ['of 33 parts', [part(33, 0)]],
+    [
+      'of more bytes than any server needs',
       Array.from({ length: 31 }, (_, number) => part(32, number, 8000)),
-      // Parts are numbered from 0, so there is no part 2 of 2 and none of 0; and all parts of a response give the same total.
-      [part(2, 2, 10)],
-      [part(0, 0, 10)],
-      [part(3, 0, 10), part(2, 1, 10)],
-    ];
-    for (const [index, flood] of floods.entries()) {
-      const server = await aServerWith(flood);
-      expect([index, await ask(server)]).toEqual([index, MALFORMED]);
-    }
+    ],
+    ['with a part 2 of 2, as parts are numbered from 0', [part(2, 2)]],
+    ['with a part of none', [part(0, 0)]],
+    [
+      'whose parts give different totals',
+      [
+        aSplitPart({ total: 3, number: 0, payload: anInfoPacket().subarray(0, 20) }),
+        aSplitPart({ total: 2, number: 1, payload: anInfoPacket().subarray(20) }),
+      ],
+    ],
+    ['of parts of parts', splitIntoParts(Buffer.concat(splitIntoParts(anInfoPacket(), { partBytes: 1000 })))],
+  ])('refuses a split response %s at once', async (_, parts) => {
+    const server = await aServerWith(parts);
+    expect(await ask(server)).toEqual(MALFORMED);
+    expect(server.requests).toHaveLength(1);
   });
 
   test('assembles a split response whose parts come twice, in any order, among those of another', async () => {
-    const parts = splitIntoParts(anInfoPacket({ hostname: 'Wanted, in several parts' }), {
-      id: 1,
-      partBytes: 9,
-    });
+    const parts = splitIntoParts(anInfoPacket({ hostname: 'Wanted' }), { id: 1, partBytes: 9 });
     const late = splitIntoParts(anInfoPacket({ hostname: 'Late, and never whole' }), { id: 2 });
-    const server = await aServerWith([
-      ...late.slice(1),
-      ...parts.slice(2),
-      ...parts.slice(2),
-      ...parts.slice(0, 1),
-      ...parts,
-    ]);
-    expect(await ask(server)).toMatchObject({ state: { hostname: 'Wanted, in several parts' } });
+    const [first, rest] = [parts.slice(0, 1), parts.slice(2)];
+    expect(await stateOf([...late.slice(1), ...rest, ...rest, ...first, ...parts])).toMatchObject({
+      hostname: 'Wanted',
+    });
   });
 
   test('misses a poll whose split response lacks a part until the time is over', async () => {
     const server = await aServerWith(splitIntoParts(anInfoPacket()).slice(1));
     expect(await ask(server, 1200)).toEqual(MALFORMED);
     expect(server.requests).toHaveLength(3);
-  });
-
-  test('holds a response, not parts of parts', async () => {
-    const nested = splitIntoParts(Buffer.concat(splitIntoParts(anInfoPacket(), { partBytes: 1000 })));
-    expect(await ask(await aServerWith(nested))).toEqual(MALFORMED);
   });
 
   test('a split response begun over and over again keeps no more than two in memory', async () => {
@@ -110,91 +113,109 @@ describe('a split response', () => {
     const forgotten = [...whole.slice(1), ...begun.slice(0, 2), ...whole.slice(0, 1)];
     const once = await aServer(() => forgotten.splice(0));
     expect(await ask(once, 300)).toEqual(MALFORMED);
-    expect(await ask(await aServerWith([...begun, ...whole]))).toMatchObject({
-      state: { hostname: 'Whole' },
-    });
-  });
-});
-
-describe('counts are the bytes of A2S_INFO', () => {
-  const keywords = (value: string) => Buffer.concat([Buffer.from([0x20]), text(value)]);
-
-  test.each(['cp99999999999,mp9999', 'cp-7,mp-1', 'cp0,mp0'])(
-    'counts players by the bytes of A2S_INFO, whatever tags say (%s)',
-    async (tags) => {
-      for (const appId of [252490, 730]) {
-        const info = anInfoPacket({
-          appId: appId & 0xffff,
-          extraData: Buffer.concat([
-            Buffer.from([0x21]),
-            text(tags),
-            uint16(appId & 0xffff),
-            uint16(appId >> 16),
-            uint16(0),
-            uint16(0),
-          ]),
-        });
-        expect(await ask(await aServerWith([info]))).toMatchObject({
-          hasResponded: true,
-          state: { playersCount: 3, maxPlayers: 10 },
-        });
-      }
-    },
-  );
-
-  test('reads counts of 255 and of none', async () => {
-    const full = await aServerWith([anInfoPacket({ players: 255, maxPlayers: 255 })]);
-    expect(await ask(full)).toMatchObject({ state: { playersCount: 255, maxPlayers: 255 } });
-    const empty = await aServerWith([anInfoPacket({ players: 0, maxPlayers: 0 })]);
-    expect(await ask(empty)).toMatchObject({ state: { playersCount: 0, maxPlayers: 0 } });
-  });
-
-  test('sends only A2S_INFO and A2S_PLAYER, whatever game the server reports', async () => {
-    // Special cases for Battalion 1944, Squad and Soulmask once made a good response malformed.
-    for (const appId of [489940, 393380, 2646460]) {
-      const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
-      const extraData = Buffer.concat([Buffer.from([0x01]), ...gameId]);
-      const server = await aServerWith([anInfoPacket({ extraData })]);
-      expect(await ask(server)).toMatchObject({ state: { players: [{ name: 'Ala', score: 4 }] } });
-      expect(server.requests.map((bytes) => bytes[4])).toEqual([0x54, 0x55]);
-    }
-    const tagged = await aServerWith([
-      anInfoPacket({ extraData: keywords('bat_name_s,bat_player_count_s') }),
-    ]);
-    expect(await ask(tagged)).toMatchObject({ hasResponded: true, state: { hostname: 'Raw server' } });
+    expect(await stateOf([...begun, ...whole])).toMatchObject({ hostname: 'Whole' });
   });
 });
 
 describe('a whole response', () => {
-  test('reads a response with every field of extra data and bytes behind its end', async () => {
-    const extraData = Buffer.concat([
-      Buffer.from([0x80 | 0x10 | 0x40 | 0x20 | 0x01]),
-      uint16(27015),
-      Buffer.alloc(8, 1),
-      uint16(27020),
-      text('SourceTV'),
-      text('secure,empty'),
-      Buffer.alloc(8, 2),
-      Buffer.from('behind the end'),
-    ]);
-    const server = await aServerWith(
-      [anInfoPacket({ extraData })],
-      [Buffer.concat([PLAYERS, Buffer.from('behind the end')])],
-    );
+  const behind = Buffer.from('behind the end');
+  const everyField = Buffer.concat([
+    Buffer.from([0x80 | 0x10 | 0x40 | 0x20 | 0x01]),
+    uint16(27015),
+    Buffer.alloc(8, 1),
+    uint16(27020),
+    text('SourceTV'),
+    text('secure,empty'),
+    Buffer.alloc(8, 2),
+    behind,
+  ]);
+  const LONG = '😀'.repeat(500);
+  const KEPT = '😀'.repeat(256);
+  const impossible = [Number.NaN, -1, 0, Number.POSITIVE_INFINITY].map((seconds) => ({
+    name: 'Ala',
+    seconds,
+  }));
+  const cutResponse = Buffer.from('\xff\xff\xff\xffI', 'latin1').subarray(0, 3);
+  const ala = { name: 'Ala', score: 4, seconds: 60 };
+
+  test.each([
+    [
+      'reads every field of extra data and bytes behind the end',
+      [anInfoPacket({ extraData: everyField })],
+      [Buffer.concat([PLAYERS, behind])],
+      { hostname: 'Raw server', players: [ala] },
+    ],
+    [
+      'reads counts of 255',
+      [anInfoPacket({ players: 255, maxPlayers: 255 })],
+      [PLAYERS],
+      { playersCount: 255, maxPlayers: 255, players: [ala] },
+    ],
+    [
+      'reads counts of 0',
+      [anInfoPacket({ players: 0, maxPlayers: 0 })],
+      [PLAYERS],
+      { playersCount: 0, maxPlayers: 0, players: [ala] },
+    ],
+    [
+      'cuts very long texts to 256 characters',
+      [anInfoPacket({ hostname: LONG })],
+      [aPlayersPacket([{ name: LONG }])],
+      { hostname: KEPT, players: [{ name: KEPT, score: 0, seconds: 60 }] },
+    ],
+    [
+      'lists the entry "Max Players", which a server that hides its players makes up, as nobody',
+      [anInfoPacket()],
+      [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
+      { playersCount: 3, players: [] },
+    ],
+    [
+      'leaves out an impossible time played',
+      [anInfoPacket()],
+      [aPlayersPacket(impossible)],
+      { players: impossible.map(() => ({ name: 'Ala', score: 0 })) },
+    ],
+    [
+      'ignores a response of another type, and one that is cut',
+      [PLAYERS, cutResponse, anInfoPacket()],
+      [anInfoPacket({ hostname: 'Again' }), PLAYERS],
+      { hostname: 'Raw server', players: [ala] },
+    ],
+  ] as const)('%s', async (_, info, players, expected) => {
+    const state = await stateOf([...info], [...players]);
+    expect(state).toMatchObject(expected);
+    expect(state.players).toEqual([...expected.players]);
+  });
+
+  // Special cases for Battalion 1944, Squad and Soulmask once made a good response malformed.
+  test.each([
+    ...[489940, 393380, 2646460].map((appId) => [appId, ''] as const),
+    [730, 'bat_name_s,bat_player_count_s'],
+    ...['cp99999999999,mp9999', 'cp-7,mp-1', 'cp0,mp0'].flatMap((tags) => [
+      [252490, tags] as const,
+      [730, tags] as const,
+    ]),
+  ])('game %d with the tags %j is asked and counted as any other', async (appId, tags) => {
+    const gameId = [uint16(appId & 0xffff), uint16(appId >> 16), uint16(0), uint16(0)];
+    const extraData = Buffer.concat([Buffer.from([0x21]), text(tags), ...gameId]);
+    const server = await aServerWith([anInfoPacket({ appId: appId & 0xffff, extraData })]);
     expect(await ask(server)).toMatchObject({
-      state: { hostname: 'Raw server', players: [{ name: 'Ala', score: 4 }] },
+      state: {
+        playersCount: 3,
+        maxPlayers: 10,
+        hostname: 'Raw server',
+        players: [{ name: 'Ala', score: 4 }],
+      },
     });
+    expect(server.requests.map((bytes) => bytes[4])).toEqual([0x54, 0x55]);
   });
 
   test('keeps what can be read of texts that are not UTF-8', async () => {
     const broken = Buffer.from([0x41, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x42]);
-    const server = await aServerWith(
+    const { hostname, players } = await stateOf(
       [anInfoPacket({ hostname: broken })],
       [aPlayersPacket([{ name: broken }])],
     );
-    const outcome = await ask(server);
-    if (!outcome.hasResponded) throw new Error(outcome.reason);
-    const { hostname, players } = outcome.state;
     expect(hostname).toMatch(/^A�+\(�+B$/);
     expect(players).toEqual([{ name: hostname, score: 0, seconds: 60 }]);
     expect(hostname.isWellFormed()).toBe(true);
@@ -211,50 +232,13 @@ describe('a whole response', () => {
     'a response with texts cut within a character (%s without %d bytes) leaves that character out',
     async (whole, missing) => {
       const name = Buffer.from(whole).subarray(0, -missing);
-      const server = await aServerWith([anInfoPacket({ hostname: name })], [aPlayersPacket([{ name }])]);
       const shown = [...whole].slice(0, -1).join('');
-      expect(await ask(server)).toMatchObject({
-        state: { hostname: shown.trim(), players: [{ name: shown }] },
+      expect(await stateOf([anInfoPacket({ hostname: name })], [aPlayersPacket([{ name }])])).toMatchObject({
+        hostname: shown.trim(),
+        players: [{ name: shown }],
       });
     },
   );
-
-  const LONG = '😀'.repeat(500);
-  test.each([
-    [
-      'with very long texts is cut to 256 characters',
-      [anInfoPacket({ hostname: LONG })],
-      [aPlayersPacket([{ name: LONG }])],
-      { hostname: '😀'.repeat(256), players: [{ name: '😀'.repeat(256), score: 0, seconds: 60 }] },
-    ],
-    [
-      'lists the entry "Max Players", which a server that hides its players makes up, as nobody',
-      [anInfoPacket()],
-      [aPlayersPacket([{ name: 'Max Players', score: 10 }])],
-      { playersCount: 3, players: [] },
-    ],
-    [
-      'leaves out an impossible time played',
-      [anInfoPacket()],
-      [
-        aPlayersPacket(
-          [Number.NaN, -1, 0, Number.POSITIVE_INFINITY].map((seconds) => ({ name: 'Ala', seconds })),
-        ),
-      ],
-      { players: Array.from({ length: 4 }, () => ({ name: 'Ala', score: 0 })) },
-    ],
-    [
-      'of another type, or cut, is ignored',
-      [PLAYERS, Buffer.from('\xff\xff\xff\xffI', 'latin1').subarray(0, 3), anInfoPacket()],
-      [anInfoPacket({ hostname: 'Again' }), PLAYERS],
-      { hostname: 'Raw server', players: [{ name: 'Ala', score: 4, seconds: 60 }] },
-    ],
-  ])('%s', async (_, info, players, state) => {
-    const outcome = await ask(await aServerWith(info, players));
-    if (!outcome.hasResponded) throw new Error(outcome.reason);
-    expect(outcome.state).toMatchObject(state);
-    expect(outcome.state.players).toEqual(state.players);
-  });
 });
 
 describe('a server that has responded to A2S_INFO is online, whatever it responds to A2S_PLAYER', () => {
@@ -263,30 +247,20 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
     score: 64 - index,
   }));
   const full = aPlayersPacket(entries);
-  const entryEnds = entries.map((_, index) => aPlayersPacket(entries.slice(0, index + 1)).length);
-  const announcing = (count: number, packet: Buffer) => {
-    const copy = Buffer.from(packet);
-    copy[5] = count;
-    return copy;
-  };
+  const announcing255 = aPlayersPacket(entries.slice(0, 40));
+  announcing255[5] = 255;
 
-  test('shows the complete entries of a broken player list', async () => {
-    const countIn = (bytes: number) => entryEnds.filter((end) => end <= bytes).length;
-    const cases: [Buffer, number][] = [
-      ...[5, 6, 7, 20, 1260, full.length - 1].map((bytes): [Buffer, number] => [
-        full.subarray(0, bytes),
-        countIn(bytes),
-      ]),
-      [announcing(255, aPlayersPacket(entries.slice(0, 40))), 40],
-    ];
-    expect(countIn(1260)).toBeWithin(40, 64);
-    for (const [packet, whole] of cases) {
-      const server = await aServerWith([anInfoPacket({ players: 64, maxPlayers: 64 })], [packet]);
-      expect(await ask(server)).toMatchObject({
-        hasResponded: true,
-        state: { playersCount: 64, maxPlayers: 64, players: entries.slice(0, whole) },
-      });
-    }
+  test.each([
+    ['cut before its count', full.subarray(0, 5), 0],
+    ['cut behind its count', full.subarray(0, 6), 0],
+    ['cut in the number of its first entry', full.subarray(0, 7), 0],
+    ['cut in its first entry', full.subarray(0, 20), 0],
+    ['cut in the middle', full.subarray(0, 1260), 46],
+    ['cut in its last entry', full.subarray(0, -1), 63],
+    ['that announces more than it has', announcing255, 40],
+  ])('shows the complete entries of a player list %s', async (_, packet, count) => {
+    const state = await stateOf([anInfoPacket({ players: 64, maxPlayers: 64 })], [packet]);
+    expect(state).toMatchObject({ playersCount: 64, maxPlayers: 64, players: entries.slice(0, count) });
   });
 
   test.each([
@@ -300,8 +274,7 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
     ['"Banned by server"', [Buffer.from('\xff\xff\xff\xfflBanned by server\0', 'latin1')]],
     ['a flood', Array.from({ length: 300 }, () => Buffer.from('nothing of use'))],
   ])('a server is online with nobody for %s', async (_, datagrams) => {
-    const server = await aServerWith([anInfoPacket()], datagrams);
-    expect(await ask(server)).toMatchObject({ hasResponded: true, state: { playersCount: 3, players: [] } });
+    expect(await stateOf([anInfoPacket()], datagrams)).toMatchObject({ playersCount: 3, players: [] });
   });
 });
 

@@ -11,7 +11,6 @@ type InfoFields = {
   appId?: number;
   players?: number;
   maxPlayers?: number;
-  bots?: number;
   /** From the byte of flags on. */
   extraData?: Buffer;
 };
@@ -23,7 +22,6 @@ export function anInfoPacket({
   appId = 730,
   players = 3,
   maxPlayers = 10,
-  bots = 0,
   extraData = Buffer.alloc(0),
 }: InfoFields = {}): Buffer {
   return Buffer.concat([
@@ -34,7 +32,7 @@ export function anInfoPacket({
     text('csgo'),
     text('Counter-Strike 2'),
     uint16(appId),
-    Buffer.from([players, maxPlayers, bots]),
+    Buffer.from([players, maxPlayers, 0]),
     Buffer.from('dl\0\x01', 'latin1'),
     text('1.41.2.5'),
     extraData,
