@@ -46,28 +46,22 @@ describe('parsePenaltyStatus', () => {
   });
 
   test.each([
-    '',
-    'aktywna',
-    'ACTIVE ',
-    'ACTIVE\n',
-    'x'.repeat(100),
-    'ÁCTIVE',
-    'A\u0301CTIVE',
-    'ＡＣＴＩＶＥ',
-    'ACTI\u200bVE',
-    '\u200eACTIVE',
-    'ACTıVE',
-    'ACTİVE',
-    'a\u212atywny',
-    'wygasłý',
-    'wygasl\u0301y',
-    'ódbanowany',
-    'unbanned,active',
-  ])('refuses %p', (text) => {
-    expect(() => parsePenaltyStatus(text)).toThrow(InvalidInput);
-    expect(() => parsePenaltyStatus(text)).toThrow(
-      `status ${JSON.stringify(text.slice(0, 64))} is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)`,
-    );
+    ['another word', ['', 'aktywna', 'unbanned,active', 'x'.repeat(100)]],
+    ['white space', ['ACTIVE ', 'ACTIVE\n']],
+    ['other accents', ['ÁCTIVE', 'A\u0301CTIVE', 'wygasłý', 'wygasl\u0301y', 'ódbanowany']],
+    [
+      'characters that look alike or are invisible',
+      ['ＡＣＴＩＶＥ', 'ACTI\u200bVE', '\u200eACTIVE', 'a\u212atywny'],
+    ],
+    ['the letters i of Turkish', ['ACTıVE', 'ACTİVE']],
+  ])('refuses a status with %s: %j', (_, texts) => {
+    for (const text of texts) {
+      expect(() => parsePenaltyStatus(text)).toThrow(
+        new InvalidInput(
+          `status ${JSON.stringify(text.slice(0, 64))} is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)`,
+        ),
+      );
+    }
   });
 });
 

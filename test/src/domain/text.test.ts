@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
-import { foldText, UNSEEN } from '../../../../src/domain/text/fold-text.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
+import { foldText, UNSEEN } from '../../../src/domain/text/fold-text.ts';
+import { isolate } from '../../../src/domain/text/isolate.ts';
+import { hasVisibleCharacter } from '../../../src/domain/text/visible-text.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { INVISIBLE_NAMES } from '../../support/invisible-names.ts';
 
 /** Every character of the basic plane and of the plane with mathematical letters and emoji. */
 const LAST_POINT = 0x1_ffff;
@@ -21,6 +24,29 @@ test.each([
 ])('%s is searched as %s', (text, folded) => {
   expect(foldText(text)).toBe(folded);
 });
+
+test.each([
+  ['Rzeźnik_1 🎮', 'Rzeźnik_1 🎮'],
+  ['', ''],
+  ['אלוף', '\u2068אלוף\u2069'],
+  ['King ملك', '\u2068King ملك\u2069'],
+  // Characters that would override or end the isolation of the rest.
+  ['\u202egnik', 'gnik'],
+  ['ש\u2069\u2069x', '\u2068שx\u2069'],
+])('%j stands in a sentence without turning it', (name, isolated) => {
+  expect(isolate(name)).toBe(isolated);
+});
+
+test.each(INVISIBLE_NAMES)('%j cannot be seen', (name) => {
+  expect(hasVisibleCharacter(name)).toBe(false);
+});
+
+test.each(['a', ' ł ', '玩家', '-', '🎯', '❤️', '\u200bx', '\u3164.\u3164', '한', '\u2801', 'ﷺ', '১'])(
+  '%j can be seen',
+  (name) => {
+    expect(hasVisibleCharacter(name)).toBe(true);
+  },
+);
 
 test('folding folded text changes nothing', () => {
   const changed = everyCharacter().filter((character) => {
