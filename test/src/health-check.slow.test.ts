@@ -1,39 +1,21 @@
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { createTestDatabase } from '../support/database/database.ts';
 import { startDatabaseProxy } from '../support/database/database-proxy.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
-import { createTestFolder, type Program, startProgram } from '../support/service/program.ts';
+import { createServices, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
-const folder = createTestFolder();
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
-const started: Program[] = [];
-afterAll(async () => {
-  for (const program of started) program.kill('SIGKILL');
-  await Promise.all(started.map((program) => program.exited));
-  await proxy.stop();
-  await folder.remove();
-});
+afterAll(proxy.stop);
+const { env, start } = createServices(proxy.url);
 
-async function startService(
-  env: Record<string, string>,
-  logged = 'server listening',
-): Promise<Record<string, string>> {
-  const complete = {
-    DATABASE_URL: proxy.url,
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
-    HOST: '127.0.0.1',
-    ...env,
-  };
-  const program = startProgram('src/main.ts', complete);
-  started.push(program);
-  await program.waitFor(logged);
-  return complete;
+/** @returns the environment of the service. */
+async function startService(settings: Record<string, string>, logged = 'server listening') {
+  await start(settings).waitFor(logged);
+  return { ...env, ...settings };
 }
 
 /** Runs what the Dockerfile says, in the environment of a service. */
@@ -53,11 +35,8 @@ test.each([
   async (_, roles) => {
     const port = String(findFreePort());
     const isApi = roles === 'api';
-    const env = await startService({
-      ROLES: roles,
-      PORT: isApi ? port : '3000',
-      HEALTH_PORT: isApi ? '3001' : port,
-    });
+    const ports = isApi ? { PORT: port, HEALTH_PORT: '3001' } : { PORT: '3000', HEALTH_PORT: port };
+    const env = await startService({ ROLES: roles, ...ports });
     const ask = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     expect([await ask('/healthz'), await ask('/readyz'), await ask('/metrics')]).toEqual([200, 200, 200]);
     expect(await ask('/api/v1/servers')).toBe(isApi ? 200 : 404);
@@ -94,21 +73,17 @@ test('a process without HEALTH_PORT continues when the default port is taken', a
   await new Promise<unknown>((settle) =>
     holder.once('error', settle).listen(3001, '127.0.0.1', () => settle(undefined)),
   );
-  await startService(
-    { ROLES: 'poller', HEALTH_PORT: '' },
-    'port 3001 is taken: health and metrics are not served',
-  );
+  const warning = 'port 3001 is taken: health and metrics are not served';
+  await startService({ ROLES: 'poller', HEALTH_PORT: '' }, warning);
   holder.close();
 });
 
 test('a health port that is taken ends the start with one line', async () => {
   const port = String(findFreePort());
   const env = await startService({ ROLES: 'poller', HEALTH_PORT: port });
-  const second = startProgram('src/main.ts', env);
-  expect(await second.exited).toBe(1);
-  expect(second.stderr()).toBe(
-    `HEALTH_PORT=${port} is taken on 127.0.0.1: stop whatever listens there or set another HEALTH_PORT\n`,
-  );
+  const second = start(env);
+  const line = `HEALTH_PORT=${port} is taken on 127.0.0.1: stop whatever listens there or set another HEALTH_PORT\n`;
+  expect([await second.exited, second.stderr()]).toEqual([1, line]);
 });
 
 test('the health check says in one line that nothing listens or that a setting is bad', async () => {
