@@ -1,7 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
+import { once } from 'node:events';
 import { sql } from 'drizzle-orm';
+import pino from 'pino';
 import type { Reads } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
+import { openLeaders } from '../../../src/db/leader.ts';
 import { retryConflicts } from '../../../src/db/locks.ts';
 import type { ReplicaState } from '../../../src/db/replicas.ts';
 import { selectFrom } from '../../../src/db/select.ts';
@@ -155,15 +158,24 @@ test('a replica promoted by mistake is left for good', async () => {
   const state = () => mistaken.replicaStates()[0];
   await waitFor(() => state()?.fault === undefined);
   await second.promote();
-  const banned = await ban();
-  const isSeen = () => isBanned(mistaken.reads, banned, new Date());
-  await waitFor(isSeen);
+  await expectToSee(await ban(), mistaken.reads);
   await waitFor(() => state()?.fault === 'not in recovery');
   await mistaken.close({ timeoutSeconds: 1 });
 });
 
+test('nobody leads on a standby, which would grant the lock to everybody, until it is promoted', async () => {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const leaders = openLeaders(first.url, { log, everyMs: 20 });
+  const part = leaders.run('poller', async (signal) => void (await once(signal, 'abort')));
+  await waitFor(() => lines.some((line) => line.includes('the server is a standby')));
+  expect(part.isLeader()).toBe(false);
+  await first.promote();
+  await waitFor(part.isLeader);
+  await part.stop();
+});
+
 /** A read finds the ban before what it returns may be called too old. */
-async function expectToSee(banned: SteamId64): Promise<void> {
-  const isSeen = () => isBanned(database.reads, banned, new Date());
-  await waitFor(isSeen);
+async function expectToSee(banned: SteamId64, reads = database.reads): Promise<void> {
+  await waitFor(() => isBanned(reads, banned, new Date()));
 }

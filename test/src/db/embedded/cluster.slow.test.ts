@@ -1,16 +1,24 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { connect } from '../../../../src/db/client.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
+import {
+  type EmbeddedPostgres,
+  joinServer,
+  leaveServer,
+  serverUrl,
+  startEmbeddedPostgres,
+} from '../../../../src/db/embedded/cluster.ts';
+import { describeCluster, openCluster } from '../../../../src/db/embedded/data-folder.ts';
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../../src/runtime/time-limit.ts';
+import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const log = pino({ level: 'silent' });
-const dataDir = await mkdtemp(join(tmpdir(), 'community-api-embedded-'));
+const { path: dataDir, remove } = createTestFolder();
 const started: EmbeddedPostgres[] = [];
 
 async function stopAll(): Promise<void> {
@@ -19,7 +27,7 @@ async function stopAll(): Promise<void> {
 
 afterAll(async () => {
   await stopAll();
-  await rm(dataDir, { recursive: true, force: true });
+  await remove();
 });
 
 async function start(): Promise<EmbeddedPostgres> {
@@ -169,3 +177,84 @@ describe('what a killed process left behind does not stop the next start', () =>
     expect(await canAsk(url)).toBe(true);
   });
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a process that found the server running may not use it once its last user is stopping it',
+  async () => {
+    const folder = createTestFolder();
+    afterAll(folder.remove);
+    // PostgreSQL's account writes here too.
+    await chmod(folder.path, 0o777);
+    const cluster = await describeCluster(folder.path, []);
+    const password = await openCluster(cluster, log);
+    const server = await joinServer(cluster, password, log);
+    const joining = connect(serverUrl(server.port, password), { max: 1 });
+    await joining`select 1`;
+
+    const [asked, allowed] = [join(folder.path, 'asked'), join(folder.path, 'allowed')];
+    const pg_ctl = join(folder.path, 'slow_pg_ctl');
+    await writeFile(
+      pg_ctl,
+      `#!/bin/sh\n: > ${asked}\nwhile [ ! -e ${allowed} ]; do sleep 0.01; done\nexec ${cluster.pg_ctl} "$@"\n`,
+      { mode: 0o755 },
+    );
+    const leaving = leaveServer({ ...cluster, pg_ctl }, server, log);
+    await waitFor(() => existsSync(asked));
+    const joined = joining`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`.then(
+      () => 'joined',
+      () => 'refused',
+    );
+    await writeFile(allowed, '');
+    await leaving;
+    expect(await joined).toBe('refused');
+    await joining.end({ timeout: 0 });
+  },
+);
+
+test.skipIf(process.platform !== 'linux')(
+  'a first start that was killed is repeated at once, although its initdb still runs',
+  async () => {
+    const folder = createTestFolder();
+    afterAll(folder.remove);
+    await chmod(folder.path, 0o755);
+    /** A command that writes creates the database first. */
+    const addServer = () =>
+      startProgram('src/cli.ts', { DATA_DIR: folder.path, STORAGE_DIR: join(folder.path, 'storage') }, [
+        ...['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'],
+      ]);
+    const hasVersion = async () => {
+      const files = await readdir(folder.path, { recursive: true }).catch(() => []);
+      return files.some((file) => file.endsWith('/PG_VERSION'));
+    };
+
+    const killed = addServer();
+    const [orphan = 0] = await waitFor(async () => {
+      const running = await listInitdb(folder.path);
+      return running.length > 0 && (await hasVersion()) && running;
+    });
+    killed.kill('SIGKILL');
+    await killed.exited;
+    process.kill(-orphan, 'SIGSTOP');
+    const repeated = addServer();
+    await waitFor(async () => (await listInitdb(folder.path)).some((pid) => pid !== orphan));
+    await waitFor(hasVersion);
+    process.kill(-orphan, 'SIGCONT');
+    const code = await repeated.exited;
+    expect([code, repeated.stderr()]).toEqual([0, `Creating a new database in ${folder.path}\n`]);
+    // Nothing is left of the first attempt.
+    await waitFor(async () => (await listInitdb(folder.path)).length === 0);
+    const files = ['postgres', 'postgres.lock', 'postgres.log', 'postgres.password'];
+    expect((await readdir(folder.path)).sort()).toEqual(files);
+  },
+);
+
+/** The processes of initdb that make a database in the folder; each leads a process group. */
+async function listInitdb(folder: string): Promise<number[]> {
+  const running: number[] = [];
+  for (const entry of await readdir('/proc')) {
+    const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
+    const [program = '', ...args] = command.split('\0');
+    if (program.endsWith('/initdb') && args.some((arg) => arg.includes(folder))) running.push(Number(entry));
+  }
+  return running;
+}
