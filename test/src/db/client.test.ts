@@ -1,14 +1,60 @@
-import { expect, test } from 'bun:test';
-import { readFile } from 'node:fs/promises';
-import { connect as dial } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { chown, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, connect as dial } from 'node:net';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { connect, isDatabaseOutage } from '../../../src/db/client.ts';
+import {
+  type Connection,
+  connect,
+  databaseTroubleOf,
+  INSTANCE,
+  isDatabaseOutage,
+} from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
+import { toOpenFailure } from '../../../src/db/open.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { openTestServer } from '../../support/database/test-server.ts';
+import { CERTIFICATE, KEY } from '../../support/http/certificate.ts';
+import { createTestFolder } from '../../support/service/program.ts';
+import { waitFor } from '../../support/wait.ts';
 
+const server = await openTestServer();
+const folder = createTestFolder();
 const database = await createTestDatabase();
+const opened: Connection[] = [];
+afterAll(async () => {
+  await Promise.all(opened.map((connection) => connection.end({ timeout: 1 })));
+  await server.stop();
+  await folder.remove();
+});
+
+/** A single connection, until the end of the tests. */
+function open(url: string, options: Parameters<typeof connect>[1] = {}): Connection {
+  const connection = connect(url, { max: 1, ...options });
+  opened.push(connection);
+  return connection;
+}
+
+const admin = open(server.url);
+const failureOf = (url: string) => open(url)`select 1`.catch((error: unknown) => error);
+/** The line with which a start fails when this is its address. */
+const lineOf = (url: string, failure: unknown) => String(toOpenFailure(failure, { url, isEmbedded: false }));
+const withParameters = (parameters: string) => `${server.url}?${parameters}`;
+
+test('parameters of the address change neither the name nor the settings of a session', async () => {
+  const url = withParameters(
+    'application_name=x&statement_timeout=1&DateStyle=SQL&options=-cwork_mem%3D64kB',
+  );
+  const connection = open(url, { statementTimeoutMs: 7000 });
+  const settings = await connection`
+    select current_setting('application_name') as name, current_setting('statement_timeout') as timeout,
+      current_setting('datestyle') as datestyle`;
+  expect([...settings]).toEqual([
+    { name: `community-api ${INSTANCE}`, timeout: '7s', datestyle: expect.stringContaining('ISO') },
+  ]);
+});
 
 test('dates are read alike whatever notation the database is set to', async () => {
   const name = new URL(database.url).pathname.slice(1);
@@ -24,31 +70,110 @@ test('dates are read alike whatever notation the database is set to', async () =
 test('queries without a time limit have none, whatever the database has as default', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await database.db.execute(sql.raw(`alter database ${name} set statement_timeout = '100ms'`));
-  const unlimited = connect(database.url, { max: 1, statementTimeoutMs: 0 });
-  expect(await unlimited`select pg_sleep(0.3)`).toHaveLength(1);
-  await unlimited.end();
+  expect(await open(database.url, { statementTimeoutMs: 0 })`select pg_sleep(0.3)`).toHaveLength(1);
 });
 
-test('a transaction that rests blocks nobody for long, unless its statements have no time limit', async () => {
-  for (const [options, timeout] of [
-    [{}, '30s'],
-    [{ statementTimeoutMs: 0 }, '0'],
-  ] as const) {
-    const connection = connect(database.url, { max: 1, ...options });
-    expect([...(await connection`show idle_in_transaction_session_timeout`)]).toEqual([
-      { idle_in_transaction_session_timeout: timeout },
-    ]);
-    await connection.end();
-  }
+test.each([
+  ['for half a minute', {}, '30s'],
+  ['without a limit if its statements have none', { statementTimeoutMs: 0 }, '0'],
+])('a transaction may rest %s', async (_, options, timeout) => {
+  expect([...(await open(database.url, options)`show idle_in_transaction_session_timeout`)]).toEqual([
+    { idle_in_transaction_session_timeout: timeout },
+  ]);
 });
 
 test('a socket that is missing is an outage, a file that is missing is not', async () => {
-  const failureOf = (work: (settle: (error: unknown) => void) => void) => new Promise<unknown>(work);
-  const ofSocket = await failureOf((settle) => dial('/none/.s.PGSQL.5432').once('error', settle));
+  const ofSocket = await new Promise<unknown>((settle) => dial('/none/.s.PGSQL.5432').once('error', settle));
   const ofFile = await readFile('/none/file').catch((error: unknown) => error);
   expect([ofSocket, ofFile].map((error) => error instanceof Error && 'code' in error && error.code)).toEqual([
     'ENOENT',
     'ENOENT',
   ]);
   expect([isDatabaseOutage(ofSocket), isDatabaseOutage(ofFile)]).toEqual([true, false]);
+});
+
+test('connects through a Unix socket as soon as it is there', async () => {
+  const { port, username, password } = new URL(server.url);
+  const url = `postgres://${username}:${password}@/postgres?host=${folder.path}`;
+  const connection = open(url);
+  const failure = await connection`select 1`.catch((error: unknown) => error);
+  expect(lineOf(url, failure)).toEndWith(`: The database of DATABASE_URL is unreachable: ${folder.path}`);
+
+  const socket = createServer((client) => void client.pipe(dial(Number(port), '127.0.0.1')).pipe(client));
+  await new Promise<void>((settle) => socket.listen(join(folder.path, '.s.PGSQL.5432'), settle));
+  await waitFor(() => connection`select 1`.catch(() => undefined));
+  await connection.end();
+  await new Promise((settle) => socket.close(settle));
+});
+
+test('a role that has all its connections is told so', async () => {
+  await admin.unsafe("create role limited login password 'x' connection limit 1");
+  const url = new URL(server.url);
+  Object.assign(url, { username: 'limited', password: 'x' });
+  await open(url.href)`select 1`;
+  const failure = await failureOf(url.href);
+  expect(databaseTroubleOf(failure)).toBe('busy');
+  expect(lineOf(url.href, failure)).toEndWith(
+    `: The database of DATABASE_URL accepts no more connections: too many connections for role "limited" (${url.host})`,
+  );
+});
+
+test('a server without TLS is named as the reason when the address requires it', async () => {
+  const url = `${database.url}?sslmode=require`;
+  expect(lineOf(url, await failureOf(url))).toEndWith(
+    `: The database of DATABASE_URL cannot be used: the server does not support TLS (${new URL(url).host})`,
+  );
+});
+
+test('replicas of one host and database have different names', async () => {
+  const replicaUrls = ['one@127.0.0.1:1', 'two@127.0.0.1:1', 'localhost'].map((at) => `postgres://${at}/x`);
+  const replicated = openDatabase(server.url, { max: 1, replicaUrls });
+  const names = replicated.replicaStates().map(({ name }) => name);
+  expect(names).toEqual(['127.0.0.1:1/x', '127.0.0.1:1/x (2)', 'localhost/x']);
+  await replicated.close({ timeoutSeconds: 0 });
+});
+
+/** The certificate is for another host than 127.0.0.1. */
+const authority = join(folder.path, 'ca.pem');
+
+beforeAll(async () => {
+  const [row] = await admin`show data_directory`;
+  const { uid, gid } = await stat(row?.data_directory);
+  for (const [name, text] of [
+    ['server.crt', CERTIFICATE],
+    ['server.key', KEY],
+  ] as const) {
+    const path = join(row?.data_directory, name);
+    await writeFile(path, text, { mode: 0o600 });
+    await chown(path, uid, gid);
+  }
+  await writeFile(authority, CERTIFICATE);
+  await admin`alter system set ssl = on`;
+  await admin`select pg_reload_conf()`;
+  const reads = open(server.url);
+  await waitFor(async () => (await reads`show ssl`)[0]?.ssl === 'on');
+});
+
+test.each([
+  ['sslmode=disable', false],
+  ['sslmode=prefer', true],
+  ['sslmode=require', true],
+  [`sslmode=verify-ca&sslrootcert=${authority}`, true],
+])('connects with %s', async (parameters, isEncrypted) => {
+  const connection = open(withParameters(parameters));
+  expect([...(await connection`select ssl from pg_stat_ssl where pid = pg_backend_pid()`)]).toEqual([
+    { ssl: isEncrypted },
+  ]);
+});
+
+test.each([
+  ['sslmode=verify-ca', 'self signed certificate'],
+  [`sslmode=verify-full&sslrootcert=${authority}`, "does not match certificate's altnames"],
+])('refuses the certificate with %s, in one line', async (parameters, reason) => {
+  const url = withParameters(parameters);
+  const failure = await failureOf(url);
+  expect(isDatabaseOutage(failure)).toBe(true);
+  expect(lineOf(url, failure)).toMatch(
+    new RegExp(`^InvalidInput: The database of DATABASE_URL cannot be used: .*${reason}`),
+  );
 });
