@@ -1,21 +1,16 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import {
-  apiTokens,
-  auditLog,
-  sessions,
-  steamBans,
-  usedNonces,
-  users,
-} from '../../../src/db/schema/accounts.ts';
-import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
+import pino from 'pino';
+import { openLeaders } from '../../../src/db/leader.ts';
+import { apiTokens, auditLog, usedNonces } from '../../../src/db/schema/accounts.ts';
 import { deleteOldRows } from '../../../src/queries/retention.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { startRetention } from '../../../src/service/sync.ts';
+import { insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url } = await createTestDatabase();
+const { db, connection, url } = await createTestDatabase();
 const NOTHING = {
   api_tokens: 0,
   appeals: 0,
@@ -27,109 +22,103 @@ const NOTHING = {
   steam_calls: 0,
   used_nonces: 0,
 };
+const [FIRST, SECOND] = [await insertUser(db, 1), await insertUser(db, 2)];
 
 beforeEach(async () => {
-  for (const table of [apiTokens, auditLog, sessions, usedNonces, users]) await db.delete(table);
+  await connection.unsafe(`truncate ${Object.keys(NOTHING).join(', ')} cascade`);
 });
 
-/** The time this long ago. @param interval as PostgreSQL writes it, such as `90 days`. */
-const ago = (interval: string) => sql`now() - ${interval}::interval`;
-
-let lastToken = 0;
-async function insertToken(userId: number, values: Partial<typeof apiTokens.$inferInsert> | object = {}) {
-  lastToken += 1;
-  const token = { userId, name: `Token ${lastToken}`, tokenHash: `hash ${lastToken}`, lastFour: 'abcd' };
-  await db.insert(apiTokens).values({ ...token, ...values });
-  return token.name;
-}
-
-const namesOf = async () => (await db.select().from(apiTokens)).map(({ name }) => name).sort();
-
-describe('old rows are deleted:', () => {
-  test('deletes tokens that ended ninety days ago, by revocation or expiry; live ones stay, however old', async () => {
-    const { id } = await insertUser(db, 1);
-    const kept = [
-      await insertToken(id, { createdAt: ago('5 years') }),
-      await insertToken(id, { createdAt: ago('5 years'), expiresAt: ago('-1 day') }),
-      await insertToken(id, { revokedAt: ago('89 days'), expiresAt: ago('-1 day') }),
-      await insertToken(id, { expiresAt: ago('89 days') }),
-    ];
-    await insertToken(id, { revokedAt: ago('91 days') });
-    await insertToken(id, { expiresAt: ago('91 days') });
-    await insertToken(id, { revokedAt: ago('91 days'), expiresAt: ago('-1 year') });
-    await insertToken(id, { revokedAt: ago('1 day'), expiresAt: ago('91 days') });
-    expect(await deleteOldRows(db)).toEqual({ ...NOTHING, api_tokens: 4 });
-    expect(await namesOf()).toEqual(kept.sort());
-    expect(await deleteOldRows(db)).toEqual(NOTHING);
-  });
-
-  test('retention deletes appeals with their messages a year after the decision, never undecided ones', async () => {
-    const anAppeal = { penaltyId: 1, playerSteamId: aSteamId(1), wantsMessages: false };
-    const openedAt = new Date('2020-01-01T00:00:00Z');
-    const [old] = await db
-      .insert(appeals)
-      .values([
-        { ...anAppeal, openedAt, state: 'denied', decidedAt: ago('366 days') },
-        { ...anAppeal, openedAt, state: 'closed', decidedAt: ago('364 days') },
-        { ...anAppeal, openedAt },
-      ])
-      .returning();
-    const message = { appealId: old?.id ?? 0, kind: 'opened', text: 'x', createdAt: openedAt } as const;
-    await db.insert(appealMessages).values(message);
-    expect(await deleteOldRows(db)).toEqual({ ...NOTHING, appeals: 1 });
-    expect((await db.select().from(appeals)).map(({ state }) => state)).toEqual(['closed', 'undecided']);
-    expect(await db.$count(appealMessages)).toBe(0);
-  });
-
-  test('retention deletes all but the newest hundred of a user’s ended tokens at once', async () => {
-    const [clicker, other] = [await insertUser(db, 1), await insertUser(db, 2)];
-    const live = await insertToken(clicker.id);
-    await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at)
-      select ${clicker.id}, 'Ended ' || n, 'clicked ' || n, 'abcd', now() from generate_series(1, 3150) n`);
-    for (let count = 0; count < 105; count++) await insertToken(other.id, { expiresAt: ago('1 day') });
-    expect(await deleteOldRows(db)).toEqual({ ...NOTHING, api_tokens: 3055 });
-    const names = await namesOf();
-    expect(names).toHaveLength(1 + 100 + 100);
-    expect(names).toContain(live);
-    expect(names).toContain('Ended 3051');
-    expect(names).not.toContain('Ended 3050');
-  });
-
-  test('deletes used nonces an hour after they expired, sessions once they end or 180 days after the sign-in, and audit entries after a year', async () => {
-    const { id: userId } = await insertUser(db, 1);
-    await db.insert(usedNonces).values([
-      { nonce: 'old', expiresAt: ago('61 minutes') },
-      { nonce: 'expired just now', expiresAt: ago('59 minutes') },
-      { nonce: 'good', expiresAt: ago('-1 minute') },
-    ]);
-    await db.insert(sessions).values([
-      { idHash: 'ended', userId, expiresAt: ago('1 second') },
-      { idHash: 'old', userId, expiresAt: ago('-10 days'), createdAt: ago('181 days') },
-      { idHash: 'open', userId, expiresAt: ago('-1 minute'), createdAt: ago('179 days') },
-    ]);
-    await db.insert(auditLog).values([
-      { action: 'user.created', at: ago('366 days') },
-      { action: 'user.signed-in', at: ago('364 days') },
-    ]);
-    expect(await deleteOldRows(db)).toEqual({ ...NOTHING, used_nonces: 1, sessions: 2, audit_log: 1 });
-    expect((await db.select().from(usedNonces)).map(({ nonce }) => nonce)).toEqual([
-      'expired just now',
-      'good',
-    ]);
-    expect((await db.select().from(sessions)).map(({ idHash }) => idHash)).toEqual(['open']);
-    expect((await db.select().from(auditLog)).map(({ action }) => action)).toEqual(['user.signed-in']);
-  });
+test.each([
+  {
+    what: 'tokens 90 days after they were revoked or expired, but no live ones',
+    table: 'api_tokens (user_id, name, token_hash, last_four, created_at, revoked_at, expires_at)',
+    young: [
+      `1, 'live', 'a', 'abcd', now() - interval '5 years', null, null`,
+      `1, 'ends', 'b', 'abcd', now() - interval '5 years', null, now() + interval '1 day'`,
+      `1, 'revoked', 'c', 'abcd', now(), now() - interval '89 days', now() + interval '1 day'`,
+      `1, 'expired', 'd', 'abcd', now(), null, now() - interval '89 days'`,
+    ],
+    old: [
+      `1, 'revoked', 'e', 'abcd', now(), now() - interval '91 days', null`,
+      `1, 'expired', 'f', 'abcd', now(), null, now() - interval '91 days'`,
+      `1, 'both', 'g', 'abcd', now(), now() - interval '91 days', now() - interval '1 year'`,
+      `1, 'revoked later', 'h', 'abcd', now(), now() - interval '1 day', now() - interval '91 days'`,
+    ],
+  },
+  {
+    what: 'appeals a year after the decision, never undecided ones',
+    table: 'appeals (penalty_id, player_steamid, wants_messages, opened_at, state, decided_at)',
+    young: [
+      `1, 1, false, '2020-01-01', 'closed', now() - interval '364 days'`,
+      `1, 1, false, '2020-01-01', 'undecided', null`,
+    ],
+    old: [`1, 1, false, '2020-01-01', 'denied', now() - interval '366 days'`],
+  },
+  {
+    what: 'entries of the audit log after a year',
+    table: 'audit_log (action, at)',
+    young: [`'user.signed-in', now() - interval '364 days'`],
+    old: [`'user.created', now() - interval '366 days'`],
+  },
+  {
+    what: 'tombstones of people whose penalties stay after an hour, never others',
+    table: 'erased_people (id_hash, secret_id, stays_anonymous, erased_at)',
+    young: [`'a', 's', false, now() - interval '59 minutes'`, `'b', 's', true, now() - interval '5 years'`],
+    old: [`'c', 's', false, now() - interval '61 minutes'`],
+  },
+  {
+    what: 'sessions once they end or 180 days after the sign-in',
+    table: 'sessions (id_hash, user_id, expires_at, created_at)',
+    young: [`'open', 1, now() + interval '1 minute', now() - interval '179 days'`],
+    old: [
+      `'ended', 1, now() - interval '1 second', now()`,
+      `'long', 1, now() + interval '10 days', now() - interval '181 days'`,
+    ],
+  },
+  {
+    what: 'bans reported by Steam after a day',
+    table:
+      'steam_bans (steamid64, vac_bans, game_bans, days_since_last_ban, is_community_banned, checked_at)',
+    young: [`1, 0, 0, 0, false, now() - interval '23 hours'`],
+    old: [`2, 0, 0, 0, false, now() - interval '25 hours'`],
+  },
+  {
+    what: 'numbers of calls to Steam after a week',
+    table: 'steam_calls (day, calls)',
+    young: ['current_date - 6, 1'],
+    old: ['current_date - 8, 1'],
+  },
+  {
+    what: 'used nonces an hour after they expired',
+    table: 'used_nonces (nonce, expires_at)',
+    young: [`'expired', now() - interval '59 minutes'`, `'good', now() + interval '1 minute'`],
+    old: [`'old', now() - interval '61 minutes'`],
+  },
+])('retention deletes $what', async ({ table, young, old }) => {
+  const insert = (rows: readonly string[]) =>
+    connection.unsafe(`insert into ${table} values ${rows.map((row) => `(${row})`).join(', ')}`);
+  const [name = ''] = table.split(' ');
+  const read = () => connection`select * from ${connection(name)}`;
+  await insert(young);
+  const kept = await read();
+  await insert(old);
+  expect(await deleteOldRows(db)).toEqual({ ...NOTHING, [name]: old.length });
+  expect(await read()).toEqual(kept);
+  expect(await deleteOldRows(db)).toEqual(NOTHING);
 });
 
-test('deletes bans reported by Steam after a day, and numbers of calls after a week', async () => {
-  const bans = { vacBans: 0, gameBans: 0, daysSinceLastBan: 0, isCommunityBanned: false };
-  await db.insert(steamBans).values([
-    { ...bans, steamId64: aSteamId(1), checkedAt: ago('25 hours') },
-    { ...bans, steamId64: aSteamId(2), checkedAt: ago('23 hours') },
-  ]);
-  await db.execute(sql`insert into steam_calls values (current_date - 8, 1), (current_date - 6, 1)`);
-  expect(await deleteOldRows(db)).toEqual({ ...NOTHING, steam_bans: 1, steam_calls: 1 });
-  expect(await db.select({ id: steamBans.steamId64 }).from(steamBans)).toEqual([{ id: aSteamId(2) }]);
+test('retention deletes all but the newest hundred of a user’s ended tokens at once', async () => {
+  const insertTokens = (userId: number, name: string, count: number, end: string) =>
+    connection.unsafe(`insert into api_tokens (user_id, name, token_hash, last_four, ${end})
+      select ${userId}, '${name} ' || n, '${name} ' || n, 'abcd', now() from generate_series(1, ${count}) n`);
+  await db.insert(apiTokens).values({ userId: FIRST.id, name: 'live', tokenHash: 'live', lastFour: 'abcd' });
+  await insertTokens(FIRST.id, 'Ended', 3150, 'revoked_at');
+  await insertTokens(SECOND.id, 'Other', 105, 'expires_at');
+  expect(await deleteOldRows(db)).toEqual({ ...NOTHING, api_tokens: 3055 });
+  const names = (await db.select().from(apiTokens)).map(({ name }) => name);
+  expect(names).toHaveLength(1 + 100 + 100);
+  expect(names).toEqual(expect.arrayContaining(['live', 'Ended 3051']));
+  expect(names).not.toContain('Ended 3050');
 });
 
 test('many rows go in small statements, so that nobody waits long for a lock, and not after the stop', async () => {
@@ -161,9 +150,31 @@ test('two processes at once delete each row once', async () => {
   expect(results.reduce((sum, { used_nonces: count }) => sum + count, 0)).toBe(3000);
 });
 
-test('a process with the role sync does it when it starts', async () => {
-  await db.insert(usedNonces).values({ nonce: 'old', expiresAt: ago('1 day') });
+test('retention cleans other tables while one fails, and that one within minutes', async () => {
+  await insertPenalties(db, [{}]);
+  await connection`update penalty_events set occurred_at = now() - interval '31 days'`;
+  await db.insert(auditLog).values({ at: new Date('2020-01-01'), action: 'server.added', subject: 'x' });
+  await connection.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
+    create trigger refuses before delete on audit_log for each row execute function refuse()`);
+  const lines: { msg: string; err?: { message: string } }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const retention = startRetention({ db, leaders: openLeaders(url, { log }), log, retryMs: 20 });
+  await waitFor(async () => (await connection`select from penalty_events`).count === 0);
+  expect(await db.$count(auditLog)).toBe(1);
+  await connection`drop trigger refuses on audit_log`;
+  await waitFor(async () => (await db.$count(auditLog)) === 0);
+  await retention.stop();
+  expect(lines.filter(({ err }) => err)).toMatchObject([
+    {
+      msg: 'deleting old rows failed: retrying',
+      err: { message: expect.stringContaining('old rows of audit_log') },
+    },
+  ]);
+});
+
+test('a process with the role sync deletes old rows when it starts', async () => {
+  await db.insert(usedNonces).values({ nonce: 'old', expiresAt: new Date('2020-01-01') });
   const service = await startTestService({ databaseUrl: url, env: { ROLES: 'sync' } });
-  await waitFor(async () => (await db.select().from(usedNonces)).length === 0);
+  await waitFor(async () => (await db.$count(usedNonces)) === 0);
   await service.stop();
 });
