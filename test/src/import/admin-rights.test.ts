@@ -1,56 +1,68 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { tryParseFlagMapping } from '../../../src/domain/rights/user-flags.ts';
-import { IKS } from '../../../src/import/iks.ts';
+import { createVipMirror } from '../../../src/import/vipcore.ts';
+import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { ADMIN_TABLES, readAdminTables } from '../../support/import/admin-tables.ts';
 import { BAN, createMirrors } from '../../support/import/mirror.ts';
 import { storedPenalties } from '../../support/import/penalty-rows.ts';
-import { createSourceFiles } from '../../support/import/source-file.ts';
+import { RIGHTS_TABLES, readRights } from '../../support/import/rights-tables.ts';
+import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
-const { startMirror, nextRound, warnings, createFile } = createMirrors(database);
+const { log, openMirror, nextRound, warnings, createFile } = createMirrors(database);
 const createSource = createSourceFiles();
+const [SIMPLE_ADMIN, SOURCEBANS, IKS, VIPCORE] = RIGHTS_TABLES;
 
-describe('admins of a source', () => {
-  test.each([...ADMIN_TABLES])(
-    'reads the admins of $name in SQLite',
-    async ({ system, statements, expected }) => {
-      expect(await readAdminTables(createSource(statements), system)).toEqual(expected);
+describe('rights in the games of a source', () => {
+  test.each([...RIGHTS_TABLES])(
+    'reads who has rights by the tables of $name in SQLite',
+    async ({ read, statements, expected }) => {
+      expect(await readRights(createSource(statements), read)).toEqual(expected);
     },
   );
 
+  test('a row of VIPCore without an end gives nothing, since only 0 is for ever', async () => {
+    const url =
+      createSource(`create table vip_users (account_id bigint, sid bigint, "group" text, expires bigint);
+      insert into vip_users values (39734273, 0, 'VIP', null), (39734274, 0, 'VIP', ''), (39734275, 0, 'VIP', 0)`);
+    expect(await readRights(url, VIPCORE.read)).toEqual({ [aSteamId(3)]: 'has_svip' });
+  });
+
   test.each([
-    ['create table sa_bans (id int)', 0, 'the source has no table sa_admins'],
+    ['create table sa_bans (id int)', SIMPLE_ADMIN, 'the source has no table sa_admins'],
     [
       "create table sa_admins (id int, player_steamid text); insert into sa_admins values (1, '1')",
-      0,
+      SIMPLE_ADMIN,
       'no flags of admins',
     ],
     [
       `create table sa_admins (id int, player_steamid text, group_id int); create table sa_admins_flags (admin_id int, flag text);
        insert into sa_admins values (1, '1', 5)`,
-      0,
+      SIMPLE_ADMIN,
       'no table sa_groups',
     ],
     [
       "create table sb_admins (authid text, srv_flags text, srv_group text); insert into sb_admins values ('', '', 'x')",
-      1,
+      SOURCEBANS,
       'no table sb_srvgroups',
     ],
-    ['create table sb_admins (authid text)', 1, 'has no column srv_flags'],
+    ['create table sb_admins (authid text)', SOURCEBANS, 'has no column srv_flags'],
     [
       "create table iks_admins (steam_id text, flags text, group_id int); insert into iks_admins values ('', '', 2)",
-      2,
+      IKS,
       'no table iks_groups',
     ],
-  ] as const)('a source that lacks what they need cannot be read: %s', (statements, index, reason) => {
-    const system = ADMIN_TABLES[index]?.system ?? IKS;
-    expect(readAdminTables(createSource(statements), system)).rejects.toThrow(reason);
-  });
+  ] as const)(
+    'a source that lacks what they need cannot be read: %s',
+    async (statements, { read }, reason) => {
+      await expect(readRights(createSource(statements), read)).rejects.toThrow(reason);
+    },
+  );
 });
 
 describe('a mirror', () => {
@@ -59,19 +71,19 @@ describe('a mirror', () => {
       .map(({ steamId64, flag, source }) => `${steamId64} ${flag} ${source}`)
       .sort();
   const flags = tryParseFlagMapping('is_admin=@css/ban, #Staff ;has_svip=@css/vip');
+  const UNREADABLE = 'admins of CS2-SimpleAdmin cannot be read: their flags stay as they are';
 
   beforeEach(async () => {
     await db.delete(userFlags);
   });
 
   test('gives the flags of a mapping, and takes them away only in a complete round', async () => {
-    const { url, run } = createFile();
-    const [simpleAdmin] = ADMIN_TABLES;
-    run('drop table sa_admins');
-    run(simpleAdmin?.statements ?? '');
-    run(`insert into sa_bans ${BAN}`);
-    const { mirror } = startMirror(url, { ...(flags && { flags }) });
-    await waitFor(() => mirror.health().lastRoundAt);
+    const { url, run } = createFile(
+      'drop table sa_admins',
+      SIMPLE_ADMIN.statements,
+      `insert into sa_bans ${BAN}`,
+    );
+    const { mirror } = await openMirror(url, { flags });
     const all = [
       `${aSteamId(1)} is_admin simpleadmin`,
       `${aSteamId(2)} has_svip simpleadmin`,
@@ -79,14 +91,13 @@ describe('a mirror', () => {
       `${aSteamId(12)} is_admin simpleadmin`,
     ];
     expect(await listFlags()).toEqual(all);
-    run('alter table sa_admins_flags rename to lost');
-    run('delete from sa_admins where flags is not null');
+    run('alter table sa_admins_flags rename to lost', 'delete from sa_admins where flags is not null');
     run(`insert into sa_bans ${BAN}`);
     await nextRound(mirror);
     expect(await storedPenalties(db)).toHaveLength(2);
     expect(await listFlags()).toEqual(all);
     await nextRound(mirror);
-    expect(warnings()).toEqual(['admins of CS2-SimpleAdmin cannot be read: their flags stay as they are']);
+    expect(warnings()).toEqual([UNREADABLE]);
     expect(mirror.health().isUp).toBe(true);
     run('alter table lost rename to sa_admins_flags');
     await nextRound(mirror);
@@ -94,24 +105,46 @@ describe('a mirror', () => {
   });
 
   test('says that admins cannot be read, however many rows were set aside before', async () => {
-    const { url, run } = createFile();
-    run(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)
+    const { url } = createFile(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1100)
       insert into sa_bans (player_steamid, admin_steamid, admin_name, reason, duration, created)
-      select 'BOT', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00' from n`);
-    run('drop table sa_admins');
-    const { mirror } = startMirror(url, { ...(flags && { flags }) });
-    await waitFor(() => mirror.health().lastRoundAt);
+      select 'BOT', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00' from n`,
+      'drop table sa_admins',
+    );
+    await openMirror(url, { flags });
     expect(warnings().filter((line) => line.includes('set aside'))).toHaveLength(1000);
-    expect(warnings()).toContain('admins of CS2-SimpleAdmin cannot be read: their flags stay as they are');
+    expect(warnings()).toContain(UNREADABLE);
   });
 
   test('gives no flags without a mapping', async () => {
-    const { url, run } = createFile();
-    run(
-      `insert into sa_admins (player_name, player_steamid, flags) values ('Ala', '${aSteamId(1)}', '@css/root')`,
-    );
-    const { mirror } = startMirror(url);
-    await waitFor(() => mirror.health().lastRoundAt);
+    const admin = `('Ala', '${aSteamId(1)}', '@css/root')`;
+    const { url } = createFile(`insert into sa_admins (player_name, player_steamid, flags) values ${admin}`);
+    await openMirror(url);
     expect(await listFlags()).toEqual([]);
+  });
+
+  test('gives VIPs flags until they end; without the table everybody keeps theirs, and it is said once', async () => {
+    const url = createSource(VIPCORE.statements);
+    const metrics = createMetrics();
+    const mirror = createVipMirror(
+      { db, log, metrics: createMirrorMetrics(metrics) },
+      { url, flags: [{ flag: 'has_svip', permissions: ['*'] }], intervalSeconds: 0.02 },
+    );
+    const stopping = new AbortController();
+    const ended = mirror.lead(stopping.signal);
+    await waitFor(() => mirror.health().isUp);
+    const kept = [`${aSteamId(1)} has_svip vipcore`, '76561200107749376 has_svip vipcore'];
+    const all = [...kept, '76561202255233023 has_svip vipcore'];
+    expect(await listFlags()).toEqual(all);
+    expect((await metrics.render()).text).toContain('mirror_up{system="vipcore"} 1');
+    editSource(url, 'alter table vip_users rename to gone');
+    await waitFor(() => mirror.health().failures > 1);
+    expect(await listFlags()).toEqual(all);
+    editSource(url, 'delete from gone where account_id > 2147483648', 'alter table gone rename to vip_users');
+    await waitFor(() => mirror.health().isUp);
+    expect(await listFlags()).toEqual(kept);
+    expect(warnings()).toEqual(['mirroring VIPCore failed: retrying']);
+    stopping.abort();
+    await ended;
   });
 });

@@ -1,41 +1,34 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq } from 'drizzle-orm';
-import pino from 'pino';
 import { erasedPeople } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
-import { createMirror } from '../../../src/import/mirror.ts';
-import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
-import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
-import { createMirrorMetrics } from '../../../src/mirror/rounds.ts';
+import type { ImportSummary } from '../../../src/import/import-report.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
-import { createMetrics } from '../../../src/runtime/metrics.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
+import { aSteamId } from '../../support/database/builders.ts';
 import { findTraces } from '../../support/database/traces.ts';
-import { importDeps } from '../../support/import/penalty-rows.ts';
-import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
-import { type Admin, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
-import { waitFor } from '../../support/wait.ts';
+import { createMirrors } from '../../support/import/mirror.ts';
+import { LINE, openImports } from '../../support/import/penalty-rows.ts';
+import { editSource } from '../../support/import/source-file.ts';
+import { type Admin, type Penalty, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const createFile = createSourceFiles();
-const deps = importDeps(database);
-const SIMPLE_ADMIN = SYSTEMS['CS2-SimpleAdmin'] ?? expect.unreachable();
+const imports = await openImports();
+const { db, connection, deps, createFile, importLines } = imports;
+const { lines, startMirror, nextRound } = createMirrors(imports);
 
 /** The erased person. */
-const ID = '76561198000000003';
+const ID = aSteamId(3);
 const NAME = 'Wymazany';
-const OTHER = '76561198000000005';
+const PERSON: Admin = { id: 3, name: NAME, steamId: ID };
+const THEIRS = { player: ID, playerName: NAME };
+const OTHER = aSteamId(5);
 
-let lines: { level: number; msg: string; lostErasures?: number }[] = [];
 beforeEach(async () => {
-  await connection`truncate penalties, penalty_events, servers, server_aliases, penalty_sources, settings, erased_people, audit_log cascade`;
-  lines = [];
+  await connection`truncate erased_people, audit_log`;
 });
 
 const erase = () =>
-  erasePerson(db, ID as never, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
+  erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
 const traces = () => findTraces(connection, [], [ID, NAME]);
 const list = () =>
   db
@@ -49,94 +42,59 @@ const list = () =>
     .from(penalties)
     .orderBy(asc(penalties.id));
 
-/** A source with one penalty of the person. Later its reason changes, and two are added: one of theirs, one they gave. */
-type Source = { add: () => void; change: () => void; read: () => Promise<unknown> };
+/** A source whose bans are replaced by others. */
+type Source<Summary> = { write: (...bans: Penalty[]) => void; read: () => Promise<Summary> };
 
-const PERSON: Admin = { id: 3, name: NAME, steamId: ID };
-
-/** A system's database, read by an import. */
-function createSystem({ schema, tables, addAdmin, add, run }: TestSystem): Source & { url: string } {
+function createSystem({ schema, tables, addAdmin, add, run }: TestSystem): Source<unknown> & { url: string } {
   const url = createFile(`${schema}; ${addAdmin(PERSON)}`);
-  const theirs = { player: ID, playerName: NAME };
   return {
     url,
-    add: () => editSource(url, add('ban', { id: 1, ...theirs, reason: 'Aim' })),
-    change: () => {
-      const given = { player: OTHER, playerName: 'Other', admin: PERSON, reason: 'Given' };
-      editSource(
-        url,
-        `update ${tables.ban} set reason = 'Wallhack'; ${add('ban', { id: 2, ...theirs, reason: 'Again' })}
-         ${add('ban', { id: 3, ...given })}`,
-      );
-    },
+    write: (...bans) => editSource(url, `delete from ${tables.ban}`, ...bans.map((ban) => add('ban', ban))),
     read: () => run(deps, { url }),
-  };
-}
-
-const SOURCES: Record<string, () => Source> = {
-  ...Object.fromEntries(Object.entries(SYSTEMS).map(([name, system]) => [name, () => createSystem(system)])),
-  'the mirror of CS2-SimpleAdmin': () => {
-    const source = createSystem(SIMPLE_ADMIN);
-    return { ...source, read: () => readMirror(source.url) };
-  },
-  'lines of JSON': createNdjson,
-};
-
-function createNdjson(): Source & { read: () => ReturnType<typeof importNdjson> } {
-  const line = (values: object) =>
-    JSON.stringify({ penalty_type: 'ban', created: '2026-11-21T11:30:00Z', duration: 0, ...values });
-  const of = { player_steamid: ID, player_name: NAME };
-  let file = '';
-  return {
-    add: () => {
-      file = line({ source_id: '1', ...of, reason: 'Aim' });
-    },
-    change: () => {
-      const given = { player_steamid: OTHER, player_name: 'Other', admin_steamid: ID, admin_name: NAME };
-      file = [
-        line({ source_id: '1', ...of, reason: 'Wallhack' }),
-        line({ source_id: '2', ...of, reason: 'Again' }),
-        line({ source_id: '3', ...given, reason: 'Given' }),
-      ].join('\n');
-    },
-    read: () => importNdjson(deps, { chunks: new Blob([file]).stream() }),
   };
 }
 
 /** Two rounds of a mirror, which is then stopped. */
 async function readMirror(url: string): Promise<void> {
-  let now = new Date('2026-11-21T12:00:00Z');
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const mirror = createMirror(
-    {
-      db,
-      databaseUrl: database.url,
-      log,
-      metrics: createMirrorMetrics(createMetrics()),
-      now: () => now,
-    },
-    simpleAdminSystem({}),
-    { url, source: 'simpleadmin', intervalSeconds: 0.02 },
-  );
-  const stopping = new AbortController();
-  const ended = mirror.lead(stopping.signal);
-  try {
-    for (const _ of [1, 2]) {
-      now = new Date(now.getTime() + 1000);
-      const asked = now;
-      await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked, { limitMs: 30_000 });
-    }
-  } finally {
-    stopping.abort();
-    await ended;
-  }
+  const { mirror } = startMirror(url);
+  await nextRound(mirror);
+  await mirror.stop();
 }
 
-test.each(Object.entries(SOURCES))(
+function createNdjson(): Source<ImportSummary> {
+  let file: object[] = [];
+  return {
+    write: (...bans) => {
+      file = bans.map(({ id, player, playerName, admin, reason }) => ({
+        ...{ ...LINE, source_id: id, reason },
+        ...{ player_steamid: player, player_name: playerName },
+        ...(admin && { admin_steamid: admin.steamId, admin_name: admin.name }),
+      }));
+    },
+    read: () => importLines(file),
+  };
+}
+
+const SOURCES: [string, () => Source<unknown>][] = [
+  ...Object.entries(SYSTEMS).map(([name, system]): [string, () => Source<unknown>] => [
+    name,
+    () => createSystem(system),
+  ]),
+  [
+    'the mirror of CS2-SimpleAdmin',
+    () => {
+      const source = createSystem(SYSTEMS['CS2-SimpleAdmin']);
+      return { ...source, read: () => readMirror(source.url) };
+    },
+  ],
+  ['lines of JSON', createNdjson],
+];
+
+test.each(SOURCES)(
   'rows of somebody whose penalties were erased are kept without them when %s has them again',
   async (_, open) => {
     const source = open();
-    source.add();
+    source.write({ id: 1, ...THEIRS, reason: 'Aim' });
     await source.read();
     expect(await list()).toMatchObject([{ player: ID, playerName: NAME, reason: 'Aim' }]);
     await erase();
@@ -146,7 +104,11 @@ test.each(Object.entries(SOURCES))(
     await source.read();
     expect(await list()).toMatchObject([{ ...anonymous, reason: 'Aim' }]);
 
-    source.change();
+    source.write(
+      { id: 1, ...THEIRS, reason: 'Wallhack' },
+      { id: 2, ...THEIRS, reason: 'Again' },
+      { id: 3, player: OTHER, playerName: 'Other', admin: PERSON, reason: 'Given' },
+    );
     await source.read();
     expect(await list()).toMatchObject([
       { ...anonymous, reason: 'Wallhack' },
@@ -160,7 +122,7 @@ test.each(Object.entries(SOURCES))(
 describe('when the erasure secret is lost', () => {
   test('an import says how many are not recognised, and takes them out again once it is back', async () => {
     const source = createNdjson();
-    source.add();
+    source.write({ id: 1, ...THEIRS });
     expect(await source.read()).toMatchObject({ lostErasures: 0 });
     await erase();
     expect(await source.read()).toMatchObject({ lostErasures: 0, changed: 0 });
@@ -176,7 +138,7 @@ describe('when the erasure secret is lost', () => {
 
   test('erasing them once more makes them unknown again; what nobody can read any more may be forgotten', async () => {
     const source = createNdjson();
-    source.add();
+    source.write({ id: 1, ...THEIRS });
     await source.read();
     await erase();
     await db.delete(settings);
@@ -192,7 +154,7 @@ describe('when the erasure secret is lost', () => {
   });
 
   test('the mirror logs it once', async () => {
-    const { url } = createSystem(SIMPLE_ADMIN);
+    const { url } = createSystem(SYSTEMS['CS2-SimpleAdmin']);
     await erase();
     await db.delete(settings);
     await readMirror(url);

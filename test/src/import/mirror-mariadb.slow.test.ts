@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { openSourceDatabase } from '../../../src/import/source/open-source.ts';
 import { sourcebansSystem } from '../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -11,24 +12,27 @@ import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
-const { startMirror, nextRound, warnings, sweeps } = createMirrors(database);
+const { lines, startMirror, openMirror, nextRound, warnings, sweeps } = createMirrors(database);
+const TABLES = ['sa_bans', 'sa_mutes', 'sa_warns'];
 
 describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
   test('finds changed bans by updated_at, whatever their status, and the rest by looking up active ones', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 12 }));
-    await source.run(`insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`);
-    for (let id = 2; id <= 3; id++) await source.run(`insert into sa_bans ${BAN}`);
-    await source.run(`insert into sa_mutes ${MUTE}`);
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().lastRoundAt);
+    const source = await createTestMariaDb(
+      simpleAdminMysqlSchema({ migration: 12 }),
+      `insert into sa_bans ${BAN.replace('12:30:00', '11:31:00')}`,
+      ...[2, 3].map(() => `insert into sa_bans ${BAN}`),
+      `insert into sa_mutes ${MUTE}`,
+    );
+    const { mirror } = await openMirror(source.url);
     // Ids far above the first ones, so that rereading the latest ids does not reach those.
     await source.run(`insert into sa_bans (id, ${BAN.slice(1).replace('values (', 'values (5000, ')}`);
     await nextRound(mirror);
-    await source.run("update sa_bans set reason = 'Edited' where id = 1");
-    await source.run("insert into sa_unbans (ban_id, reason) values (2, 'Appeal')");
-    await source.run("update sa_bans set status = 'UNBANNED', unban_id = 1 where id = 2");
-    await source.run("update sa_mutes set status = 'UNMUTED'");
+    await source.run(
+      "update sa_bans set reason = 'Edited' where id = 1",
+      "insert into sa_unbans (ban_id, reason) values (2, 'Appeal')",
+      "update sa_bans set status = 'UNBANNED', unban_id = 1 where id = 2",
+      "update sa_mutes set status = 'UNMUTED'",
+    );
     await nextRound(mirror);
     expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ reason: 'Edited', status: 'EXPIRED' });
     expect(await storedPenalty(db, 'sa_bans', 2)).toMatchObject({ status: 'UNBANNED', liftReason: 'Appeal' });
@@ -38,34 +42,29 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
   });
 
   test('a penalty that is made active again is found whether or not a column shows the change', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
-    for (const statement of ENDED_EARLY) await source.run(statement);
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().lastRoundAt);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      await source.run(`update ${table} set status = 'ACTIVE' where id = 1`);
+    const source = await createTestMariaDb(simpleAdminMysqlSchema({ migration: 15 }), ...ENDED_EARLY);
+    const { mirror } = await openMirror(source.url);
+    await source.run(...TABLES.map((table) => `update ${table} set status = 'ACTIVE' where id = 1`));
     await nextRound(mirror);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+    const active = { status: 'ACTIVE' };
+    for (const table of TABLES) expect(await storedPenalty(db, table, 1)).toMatchObject(active);
 
     // The service's clock, which was ahead, had ended it; nothing changed in the source.
     await connection`update penalties set status = 'EXPIRED' where source_id = '1'`;
     await nextRound(mirror);
-    for (const table of ['sa_bans', 'sa_mutes', 'sa_warns'])
-      expect(await storedPenalty(db, table, 1)).toMatchObject({ status: 'ACTIVE' });
+    for (const table of TABLES) expect(await storedPenalty(db, table, 1)).toMatchObject(active);
     expect(sweeps()).toHaveLength(1);
   });
 
   test.each(['1.5', '1.8'] as const)('follows the tables of SourceBans++ %s', async (version) => {
-    const source = await createTestMariaDb();
-    await source.run(sourcebansSchema('sb_', version));
     const now = Math.floor(Date.now() / 1000);
     const values = `'STEAM_0:1:1', ${now - 60}, 3600, ${now + 3540}, ''`;
-    await source.run(`insert into sb_comms (type, authid, created, length, ends, reason) values (1, ${values}), (2, ${values});
-      insert into sb_bans (authid, created, length, ends, reason) values (${values})`);
-    const { mirror } = startMirror(source.url, { system: sourcebansSystem({}), source: 'sourcebans' });
-    await waitFor(() => mirror.health().lastRoundAt);
+    const source = await createTestMariaDb(
+      sourcebansSchema('sb_', version),
+      `insert into sb_comms (type, authid, created, length, ends, reason) values (1, ${values}), (2, ${values})`,
+      `insert into sb_bans (authid, created, length, ends, reason) values (${values})`,
+    );
+    const { mirror } = await openMirror(source.url, { system: sourcebansSystem({}), source: 'sourcebans' });
     expect(await storedPenalty(db, 'comms', 1)).toMatchObject({ type: 'silence', status: 'ACTIVE' });
     const lift = `RemoveType = 'U', RemovedBy = 0, RemovedOn = ${now}`;
     await source.run(`update sb_bans set ${lift}; update sb_comms set ${lift} where bid = 2`);
@@ -81,11 +80,9 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
   });
 
   test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {
-    const source = await createTestMariaDb();
-    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    const source = await createTestMariaDb(simpleAdminMysqlSchema({ migration: 15 }));
     const proxy = await startDatabaseProxy(source.url);
-    const { mirror } = startMirror(proxy.url);
-    await waitFor(() => mirror.health().isUp);
+    const { mirror } = await openMirror(proxy.url);
     proxy.cut();
     await waitFor(() => mirror.health().failures >= 3);
     await source.run(`insert into sa_bans ${BAN}`);
@@ -94,5 +91,41 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     expect(warnings()).toEqual(['mirroring CS2-SimpleAdmin failed: retrying']);
     await mirror.stop();
     await proxy.stop();
+  });
+});
+
+describe.if(await isMariaDbAtHand())('accounts of MariaDB', () => {
+  const user = `test_${crypto.randomUUID().slice(0, 8)}`;
+
+  /** The address of a new database for a new account. */
+  async function createAccount(identified: string): Promise<string> {
+    const { url, run } = await createTestMariaDb();
+    const rights = `grant all on ${new URL(url).pathname.slice(1)}.* to ${user}@'%'`;
+    await run(`create or replace user ${user}@'%' ${identified}`, rights);
+    afterAll(() => run(`drop user if exists ${user}@'%'`));
+    return Object.assign(new URL(url), { username: user, password: 'secret' }).href;
+  }
+
+  test('names the plugin of an account that cannot sign in, and one that can', async () => {
+    const { run } = await createTestMariaDb();
+    await run("install plugin if not exists ed25519 soname 'auth_ed25519'");
+    const account = await createAccount("identified via ed25519 using password('secret')");
+    await expect(openSourceDatabase(account)).rejects.toThrow(
+      /: the account uses the plugin client_ed25519, which is not supported: give it mysql_native_password or caching_sha2_password$/,
+    );
+  });
+
+  test('a mirror whose account may connect once says so in one line without a stack trace', async () => {
+    const account = await createAccount("identified by 'secret' with max_user_connections 1");
+    const other = await openSourceDatabase(account);
+    const { mirror } = startMirror(account);
+    await waitFor(() => mirror.health().failures > 0);
+    await other.close();
+    const [line] = lines.filter(({ level }) => level >= 40);
+    expect(line).toMatchObject({
+      msg: 'mirroring CS2-SimpleAdmin failed: retrying',
+      reason: expect.stringContaining("exceeded the 'max_user_connections' resource (current value: 1)"),
+    });
+    expect(line).not.toHaveProperty('err');
   });
 });

@@ -2,84 +2,118 @@ import { describe, expect, test } from 'bun:test';
 import { removedServers, servers } from '../../../src/db/schema/servers.ts';
 import { addServer, removeServer } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
-import { openImports, storedPenalties } from '../../support/import/penalty-rows.ts';
-import { NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
+import { countWaiting } from '../../support/database/lock-waits.ts';
+import { openImports } from '../../support/import/penalty-rows.ts';
+import { insertInto, NOW, SYSTEMS, type TestSystem } from '../../support/import/systems.ts';
+import { waitFor } from '../../support/wait.ts';
 
-const { db, deps, createFile } = await openImports();
+const { db, connection, deps, createFile, stored, announceAndImport } = await openImports();
 const ADDRESS = '10.0.0.7:27015';
+const simpleAdmin = SYSTEMS['CS2-SimpleAdmin'];
+const iks = SYSTEMS['IKS Admin'];
+/** The ids of the servers where the penalties were given. */
+const listServerIds = async () => (await stored()).map(({ serverId }) => serverId);
 
-/** A source with servers of one address, and one ban for each server id. */
+/** A source with servers at these addresses by their ids, and one ban for each server id. */
 function createSource(
   { schema, addServer, add }: TestSystem,
-  serverIds: number[],
-  idsOfBans: (string | number | null)[],
+  addresses: Record<number, string>,
+  idsOfBans: (string | number | null)[] = Object.keys(addresses),
 ): string {
-  const servers = serverIds.map((id) => addServer({ id, address: id > 1 ? `10.0.0.${id}:27015` : ADDRESS }));
+  const servers = Object.entries(addresses).map(([id, address]) => addServer({ id: Number(id), address }));
   const bans = idsOfBans.map((serverId, index) => add('ban', { id: index + 1, serverId }));
   return createFile([schema, ...servers, ...bans].join(';'));
 }
 
-const iks = SYSTEMS['IKS Admin'] ?? expect.unreachable();
-
 describe.each(Object.entries(SYSTEMS))('%s', (_, system) => {
   test('a penalty without a server causes no warning, however its source writes that', async () => {
-    const url = createSource(system, [], [null, '', 0, -1]);
+    const url = createSource(system, {}, [null, '', 0, -1]);
     expect(await system.run(deps, { url })).toMatchObject({ added: 4, warnings: 0 });
-    expect((await storedPenalties(db)).map((row) => row.serverId)).toEqual([0, 0, 0, 0]);
+    expect(await listServerIds()).toEqual([0, 0, 0, 0]);
   });
 
   test('a server that is not at the source any more is a warning', async () => {
-    const summary = await system.run(deps, { url: createSource(system, [7], [7, 99]) });
+    const summary = await system.run(deps, { url: createSource(system, { 7: ADDRESS }, [7, 99]) });
     const [server] = await db.select().from(servers);
-    expect((await storedPenalties(db)).map((row) => row.serverId)).toEqual([server?.id ?? -1, 0]);
+    expect(await listServerIds()).toEqual([server?.id ?? -1, 0]);
     expect(summary.warnedRows.map(({ id, reason }) => [id, reason])).toEqual([
       ['2', 'its server 99 no longer exists at the source: kept without a server'],
     ]);
   });
-});
 
-test.each(Object.entries(SYSTEMS))(
-  '%s: a row that is set aside causes no warning about its server',
-  async (_, { schema, add, run }) => {
-    const url = createFile(`${schema}; ${add('ban', { id: 1, serverId: 99, created: NOW, ends: NOW - 60 })}`);
-    expect(await run(deps, { url })).toMatchObject({ setAside: 1, warnings: 0 });
-  },
-);
+  test('a row that is set aside causes no warning about its server', async () => {
+    const ban = system.add('ban', { id: 1, serverId: 99, created: NOW, ends: NOW - 60 });
+    const url = createFile(`${system.schema}; ${ban}`);
+    expect(await system.run(deps, { url })).toMatchObject({ setAside: 1, warnings: 0 });
+  });
+});
 
 test('a server of a source matches either address of ours', async () => {
   const { id } = await insertServer(db, { address: '10.9.9.9:27015', publicAddress: ADDRESS });
-  const summary = await iks.run(deps, { url: createSource(iks, [1], [1]) });
+  const summary = await iks.run(deps, { url: createSource(iks, { 1: ADDRESS }) });
   expect(summary).toMatchObject({ added: 1, serversAdded: [] });
-  expect((await storedPenalties(db)).map(({ serverId }) => serverId)).toEqual([id]);
+  expect(await listServerIds()).toEqual([id]);
 });
 
-test('brings a server back under the id that it had when it was removed, hidden, and changes no penalty', async () => {
-  const url = createSource(iks, [1], [1]);
-  await insertServer(db, { address: 'localhost:27015', publicAddress: ADDRESS, slug: 'mirage' });
+test('a server whose name has 128 characters of two UTF-16 units each is added', async () => {
+  const name = '🎯'.repeat(128);
+  const server = insertInto('sa_servers', { id: 1, hostname: name, address: ADDRESS });
+  const ban = simpleAdmin.add('ban', { id: 1, serverId: 1 });
+  const summary = await simpleAdmin.run(deps, { url: createFile(simpleAdmin.schema + server + ban) });
+  expect(summary).toMatchObject({ added: 1, warnings: 0, serversAdded: [name] });
+  const [added] = await db.select().from(servers);
+  expect(added?.name).toBe(name);
+  expect(await listServerIds()).toEqual([added?.id ?? -1]);
+});
+
+test('a server of a source that cannot be one of ours is a warning, and its penalties have no server', async () => {
+  const url = createSource(simpleAdmin, { 1: 'some where:27015', 2: ADDRESS });
+  const summary = await simpleAdmin.run(deps, { url });
+  expect(summary).toMatchObject({ added: 2, setAside: 0, serversAdded: ['Mirage'] });
+  expect(summary.warnedRows).toEqual([
+    {
+      table: 'sa_servers',
+      id: '1',
+      reason:
+        'its penalties are kept without a server: address "some where:27015" isn\'t valid: use HOST:PORT, such as play.example.org:27015 or [2001:db8::1]:27015',
+    },
+  ]);
+  const [mirage] = await db.select().from(servers);
+  expect(await listServerIds()).toEqual([0, mirage?.id ?? -1]);
+});
+
+test('two imports that add the same new server at once end up with one', async () => {
+  const address = 'Play.Example.org:27015';
+  const urls = [createSource(simpleAdmin, { 1: address }), createSource(simpleAdmin, { 2: address })];
+  // Both look for the server before either can add it.
+  const { imports } = await connection.begin(async (transaction) => {
+    await transaction`lock table servers in share mode`;
+    const imports = urls.map((url, index) => simpleAdmin.run(deps, { url, source: `community-${index}` }));
+    await waitFor(async () => (await countWaiting(db)) === 2);
+    return { imports };
+  });
+  const summaries = await Promise.all(imports);
+  expect(summaries.map(({ serversAdded }) => serversAdded.length).sort()).toEqual([0, 1]);
+  const [server, ...others] = await db.select().from(servers);
+  expect([server?.address, others]).toEqual(['play.example.org:27015', []]);
+  expect(await listServerIds()).toEqual([server?.id ?? -1, server?.id ?? -1]);
+});
+
+test.each<[string, Record<number, string>, string]>([
+  ['its public address', { 1: ADDRESS }, 'localhost:27015'],
+  ['both of its addresses', { 1: ADDRESS, 8: '10.0.0.8:27015' }, '10.0.0.8:27015'],
+])('brings a removed server back once when the source lists it by %s', async (_, addresses, address) => {
+  const url = createSource(iks, addresses);
+  await insertServer(db, { address, publicAddress: ADDRESS, slug: 'mirage' });
   await iks.run(deps, { url });
-  const before = await storedPenalties(db);
+  const before = await stored();
   await removeServer(db, 'mirage', { actor: 'operator' });
-  const announced = await iks.run(deps, { url, isDryRun: true });
-  const done = await iks.run(deps, { url });
-  expect(done).toMatchObject({ changed: 0, unchanged: 1, serversAdded: ['Mirage'] });
-  expect(announced).toEqual({ ...done, isDryRun: true });
-  expect(await storedPenalties(db)).toEqual(before);
+  const done = await announceAndImport((options) => iks.run(deps, { url, ...options }));
+  expect(done).toMatchObject({ changed: 0, unchanged: before.length, serversAdded: ['Mirage'] });
+  expect(await stored()).toEqual(before);
   expect(await db.select().from(servers)).toMatchObject([
     { id: before[0]?.serverId ?? 0, address: ADDRESS, isHidden: true },
   ]);
-});
-
-test('brings a server back once that the source lists by both of its addresses', async () => {
-  const url = createSource(iks, [1, 8], [1, 8]);
-  await insertServer(db, { address: '10.0.0.8:27015', publicAddress: ADDRESS, slug: 'mirage' });
-  await iks.run(deps, { url });
-  const before = await storedPenalties(db);
-  await removeServer(db, 'mirage', { actor: 'operator' });
-  const announced = await iks.run(deps, { url, isDryRun: true });
-  const done = await iks.run(deps, { url });
-  expect(done).toMatchObject({ changed: 0, unchanged: 2, serversAdded: ['Mirage'] });
-  expect(announced).toEqual({ ...done, isDryRun: true });
-  expect(await storedPenalties(db)).toEqual(before);
 });
 
 test('adds a server under a new id when its former one has been given back meanwhile', async () => {
@@ -89,11 +123,8 @@ test('adds a server under a new id when its former one has been given back meanw
 });
 
 test('adds a removed server again under its id by any of its addresses, and another one under a new id', async () => {
-  const { id } = await insertServer(db, {
-    address: 'localhost:27015',
-    publicAddress: ADDRESS,
-    slug: 'mirage',
-  });
+  const addresses = { address: 'localhost:27015', publicAddress: ADDRESS };
+  const { id } = await insertServer(db, { ...addresses, slug: 'mirage' });
   await removeServer(db, 'mirage', { actor: 'operator' });
   const add = (address: string) => addServer(db, { name: 'Mirage', address, actor: 'operator' });
   expect((await add('127.0.0.1:27016')).id).toBeGreaterThan(id);
@@ -102,31 +133,24 @@ test('adds a removed server again under its id by any of its addresses, and anot
   expect(await db.select().from(removedServers)).toEqual([]);
 });
 
-test('finds a removed server with a host name by its IP address', async () => {
-  await insertServer(db, { address: 'localhost:27015', slug: 'mirage' });
-  const url = createFile(
-    [
-      iks.schema,
-      iks.addServer({ id: 1, address: '127.0.0.1:27015' }),
-      iks.add('ban', { id: 1, serverId: 1 }),
-    ].join(';'),
-  );
-  await iks.run(deps, { url });
+test('finds a server with a host name by its IP address, and again after it was removed', async () => {
+  const { id } = await insertServer(db, { address: 'localhost:27015', slug: 'mirage' });
+  const url = createSource(iks, { 1: '127.0.0.1:27015' });
+  expect(await iks.run(deps, { url })).toMatchObject({ added: 1, serversAdded: [] });
+  expect(await listServerIds()).toEqual([id]);
   await removeServer(db, 'mirage', { actor: 'operator' });
   expect(await iks.run(deps, { url })).toMatchObject({ changed: 0, unchanged: 1, serversAdded: ['Mirage'] });
 });
 
 test('a dry run names a server of several ids once, as the import does', async () => {
-  const url = createSource(iks, [0, 1], [0, 1]);
-  const announced = await iks.run(deps, { url, isDryRun: true });
-  const done = await iks.run(deps, { url });
+  const url = createSource(iks, { 0: ADDRESS, 1: ADDRESS });
+  const done = await announceAndImport((options) => iks.run(deps, { url, ...options }));
   expect(done).toMatchObject({ added: 2, serversAdded: ['Mirage'] });
-  expect(announced).toEqual({ ...done, isDryRun: true });
 });
 
 test('IKS Admin: the operator chooses the ids of servers, and 0 may be one', async () => {
-  const url = createSource(iks, [0], [0]);
+  const url = createSource(iks, { 0: ADDRESS });
   expect(await iks.run(deps, { url })).toMatchObject({ added: 1, warnings: 0 });
   const [server] = await db.select().from(servers);
-  expect((await storedPenalties(db))[0]?.serverId).toBe(server?.id ?? -1);
+  expect(await listServerIds()).toEqual([server?.id ?? -1]);
 });

@@ -5,11 +5,10 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { createMirrors } from '../../support/import/mirror.ts';
 import { importDeps } from '../../support/import/penalty-rows.ts';
-import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db, connection } = database;
-const { clock, lines, startMirror, nextRound, sweeps, createFile } = createMirrors(database);
+const { clock, lines, openMirror, nextRound, sweeps, createFile } = createMirrors(database);
 const deps = importDeps(database);
 
 beforeEach(async () => {
@@ -32,72 +31,65 @@ async function listEvents(): Promise<string[]> {
   return (await connection`select type from penalty_events order by id`).map((row) => row.type);
 }
 
-const hours = (count: number) => {
-  clock.now = new Date(clock.now.getTime() + count * 3_600_000);
-};
+/** A round of a mirror that begins hours later. */
+async function roundAfter(hours: number, mirror: Mirror): Promise<void> {
+  clock.now = new Date(clock.now.getTime() + hours * 3_600_000);
+  await nextRound(mirror);
+}
+
+/** A mirror of a source with 60 bans. */
+async function mirrorBans() {
+  const source = createFile(bans(1, 60));
+  return { source, ...(await openMirror(source.url)) };
+}
+type Mirror = Awaited<ReturnType<typeof openMirror>>['mirror'];
+
 const holds = () =>
   lines.filter(({ msg }) => msg.includes('held back')).map(({ level, msg }) => ({ level, msg }));
 
 describe('a mirror whose source suddenly has much less', () => {
   test('removes nothing, and imports what is new and lifted', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    const { mirror, metrics } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
+    const { source, mirror, readMetrics } = await mirrorBans();
     expect(mirror.health().held).toBeUndefined();
-    source.run('delete from sa_bans where id > 25');
-    source.run("update sa_bans set status = 'UNBANNED' where id = 1");
+    source.run('delete from sa_bans where id > 25', "update sa_bans set status = 'UNBANNED' where id = 1");
     source.run(bans(100, 100));
-    hours(24);
-    await nextRound(mirror);
+    await roundAfter(24, mirror);
     expect(await countGone()).toBe(0);
     expect(await listEvents()).not.toContain('penalty.removed');
     expect(
       await connection`select status from penalties where source_id in ('1', '100') order by id`,
     ).toMatchObject([{ status: 'UNBANNED' }, { status: 'ACTIVE' }]);
     expect(mirror.health()).toMatchObject({ isUp: true, held: { penalties: 35 } });
-    expect((await metrics.render()).text).toContain('mirror_held_removals{system="simpleadmin"} 35\n');
+    expect(await readMetrics()).toContain('mirror_held_removals{system="simpleadmin"} 35\n');
     expect(holds()).toMatchObject([{ level: 40 }]);
   });
 
   test('reads it whole each hour, and removes after six hours what every read found missing', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
+    const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans where id > 25');
-    hours(24);
-    await nextRound(mirror);
+    await roundAfter(24, mirror);
     const first = sweeps().length;
     for (let hour = 1; hour <= 5; hour++) {
-      hours(1);
-      await nextRound(mirror);
+      await roundAfter(1, mirror);
       expect(sweeps()).toHaveLength(first + hour);
       expect(await countGone()).toBe(0);
     }
-    hours(1);
-    await nextRound(mirror);
+    await roundAfter(1, mirror);
     expect(await countGone()).toBe(35);
     expect(mirror.health().held).toBeUndefined();
     expect(await listHeldRemovals(db)).toEqual([]);
     expect(holds()).toMatchObject([{ level: 40 }, { level: 30 }]);
-    hours(2);
-    await nextRound(mirror);
+    await roundAfter(2, mirror);
     expect(sweeps()).toHaveLength(first + 6);
   });
 
   test('says nothing again after a restart, and removes at once what an operator accepts', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
+    const { source, mirror } = await mirrorBans();
     source.run('delete from sa_bans');
-    hours(24);
-    await nextRound(mirror);
+    await roundAfter(24, mirror);
     await mirror.stop();
     expect(holds()).toHaveLength(1);
-    const { mirror: again } = startMirror(source.url);
-    await waitFor(() => again.health().isUp);
+    const { mirror: again } = await openMirror(source.url);
     expect(again.health().held).toEqual({ penalties: 60 });
     expect(holds()).toHaveLength(1);
     await acceptHeldRemovals(db, 'simpleadmin', 'operator');
@@ -107,29 +99,20 @@ describe('a mirror whose source suddenly has much less', () => {
   });
 
   test('counts penalties in force apart, and each table', async () => {
-    const source = createFile();
-    source.run(bans(1, 30));
-    source.run(bans(31, 500, { status: 'EXPIRED' }));
-    source.run(bans(1, 2).replaceAll('sa_bans', 'sa_warns'));
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
-    source.run('delete from sa_bans where id <= 25 or id > 480');
-    source.run('delete from sa_warns where id = 1');
-    hours(24);
-    await nextRound(mirror);
+    const warns = bans(1, 2).replaceAll('sa_bans', 'sa_warns');
+    const source = createFile(bans(1, 30), bans(31, 500, { status: 'EXPIRED' }), warns);
+    const { mirror } = await openMirror(source.url);
+    source.run('delete from sa_bans where id <= 25 or id > 480', 'delete from sa_warns where id = 1');
+    await roundAfter(24, mirror);
     expect(await listHeldRemovals(db)).toMatchObject([{ subject: 'sa_bans', removals: 45 }]);
     expect(await countGone()).toBe(1);
   });
 
   test('keeps penalties whose ids another database gives to others, and announces nothing', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
+    const { source, mirror } = await mirrorBans();
     const stored = () => connection`select * from penalties order by id`;
     const [before, events] = [await stored(), await listEvents()];
-    source.run('delete from sa_bans');
-    source.run(bans(1, 60, { player: 1_000_000 }));
+    source.run('delete from sa_bans', bans(1, 60, { player: 1_000_000 }));
     await nextRound(mirror);
     expect(mirror.health().held).toEqual({ penalties: 60 });
     expect(sweeps()).toHaveLength(2);
@@ -144,29 +127,21 @@ describe('a mirror whose source suddenly has much less', () => {
   });
 
   test('keeps penalties when an operator accepted losses of flags, which cannot be read since', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    source.run('drop table sa_admins');
+    const source = createFile(bans(1, 60), 'drop table sa_admins');
     const flags = [{ flag: 'has_svip', permissions: ['@css/vip'] }] as const;
-    const { mirror } = startMirror(source.url, { flags });
-    await waitFor(() => mirror.health().isUp);
+    const { mirror } = await openMirror(source.url, { flags });
     const held = { system: 'simpleadmin', kind: 'flags', subject: 'has_svip', removals: 30 } as const;
     await db.insert(heldRemovals).values({ ...held, since: clock.now });
     await acceptHeldRemovals(db, 'simpleadmin', 'operator');
     source.run('delete from sa_bans');
-    hours(24);
-    await nextRound(mirror);
+    await roundAfter(24, mirror);
     expect(await countGone()).toBe(0);
     expect(mirror.health().held).toEqual({ has_svip: 30, penalties: 60 });
   });
 
   test('imports a penalty with the id of a deleted one in the round that finds it', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    const { mirror } = startMirror(source.url);
-    await waitFor(() => mirror.health().isUp);
-    source.run('delete from sa_bans where id = 60');
-    source.run(bans(60, 60, { player: 1_000_000 }));
+    const { source, mirror } = await mirrorBans();
+    source.run('delete from sa_bans where id = 60', bans(60, 60, { player: 1_000_000 }));
     await nextRound(mirror);
     expect(await countGone()).toBe(1);
     expect(await connection`select id from penalties`).toHaveLength(61);
@@ -174,26 +149,20 @@ describe('a mirror whose source suddenly has much less', () => {
   });
 });
 
-describe('an import from a source that suddenly has much less', () => {
-  test('removes nothing unless the removals are accepted', async () => {
-    const source = createFile();
-    source.run(bans(1, 60));
-    source.run(bans(1, 3).replaceAll('sa_bans', 'sa_warns'));
-    await importSimpleAdmin(deps, { url: source.url });
-    source.run('delete from sa_bans where id <> 1');
-    source.run('delete from sa_warns where id = 1');
-    source.run(bans(2, 2, { player: 1_000_000 }));
-    source.run(bans(61, 61));
-    const importAgain = (options: { isDryRun?: boolean; acceptsRemovals?: boolean }) =>
-      importSimpleAdmin(deps, { url: source.url, ...options });
-    const counts = { read: 5, added: 1, changed: 0, unchanged: 3, gone: 0, held: 60 };
-    expect(await importAgain({ isDryRun: true })).toMatchObject(counts);
-    expect(await importAgain({})).toMatchObject(counts);
-    expect(await countGone()).toBe(0);
-    expect(await listHeldRemovals(db)).toEqual([]);
-    const accepted = { read: 5, added: 1, changed: 0, unchanged: 4, gone: 59, held: 0 };
-    expect(await importAgain({ isDryRun: true, acceptsRemovals: true })).toMatchObject(accepted);
-    expect(await importAgain({ acceptsRemovals: true })).toMatchObject(accepted);
-    expect(await countGone()).toBe(60);
-  });
+test('an import from a source that suddenly has much less removes nothing unless that is accepted', async () => {
+  const source = createFile(bans(1, 60), bans(1, 3).replaceAll('sa_bans', 'sa_warns'));
+  await importSimpleAdmin(deps, { url: source.url });
+  source.run('delete from sa_bans where id <> 1', 'delete from sa_warns where id = 1');
+  source.run(bans(2, 2, { player: 1_000_000 }), bans(61, 61));
+  const importAgain = (options: { isDryRun?: boolean; acceptsRemovals?: boolean }) =>
+    importSimpleAdmin(deps, { url: source.url, ...options });
+  const counts = { read: 5, added: 1, changed: 0, unchanged: 3, gone: 0, held: 60 };
+  expect(await importAgain({ isDryRun: true })).toMatchObject(counts);
+  expect(await importAgain({})).toMatchObject(counts);
+  expect(await countGone()).toBe(0);
+  expect(await listHeldRemovals(db)).toEqual([]);
+  const accepted = { read: 5, added: 1, changed: 0, unchanged: 4, gone: 59, held: 0 };
+  expect(await importAgain({ isDryRun: true, acceptsRemovals: true })).toMatchObject(accepted);
+  expect(await importAgain({ acceptsRemovals: true })).toMatchObject(accepted);
+  expect(await countGone()).toBe(60);
 });

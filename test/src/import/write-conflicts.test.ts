@@ -1,28 +1,14 @@
 import { expect, test } from 'bun:test';
 import { connect } from '../../../src/db/client.ts';
-import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
 import { countWaiting } from '../../support/database/lock-waits.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
-import { importDeps, storedPenalties } from '../../support/import/penalty-rows.ts';
+import { LINE, openImports } from '../../support/import/penalty-rows.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db, connection, url } = database;
-const deps = importDeps(database, '2026-11-21T12:00:00Z');
-
-function importLine(reason: string) {
-  const line = {
-    penalty_type: 'ban',
-    source_id: 1,
-    player_steamid: '76561198000000001',
-    created: '2026-11-21T11:30:00Z',
-    reason,
-  };
-  return importNdjson(deps, { chunks: new Blob([JSON.stringify(line)]).stream() });
-}
+const { db, connection, url, stored, importLines } = await openImports();
+const importLine = (reason: string) => importLines([{ ...LINE, source_id: 1, reason }]);
 
 async function countDeadlocks(): Promise<number> {
   const [row] =
@@ -56,20 +42,18 @@ test("an import's write that is a deadlock's victim is tried again", async () =>
   await importLine('before');
   const summary = await collide(() => importLine('after'));
   expect(summary).toMatchObject({ read: 1, changed: 1 });
-  expect(await storedPenalties(db)).toMatchObject([{ reason: 'after' }]);
+  expect(await stored()).toMatchObject([{ reason: 'after' }]);
   await waitFor(async () => (await countDeadlocks()) >= 1);
   expect(await tallyDifferences(connection)).toEqual([]);
 });
 
 test("the marking of expired penalties that is a deadlock's victim is tried again", async () => {
-  await connection`truncate penalties`;
   const ended = new Date(Date.now() - 7_200_000);
   await insertPenalties(db, [{ createdAt: ended, endsAt: ended, durationMinutes: 1 }]);
   expect(await collide(() => markExpiredPenalties(db, new Date()))).toBe(1);
 });
 
 test('a write that cannot be serialised is tried again', async () => {
-  await connection`truncate penalties`;
   await importLine('before');
   await connection`do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`;
   const { written } = await connection.begin(async (transaction) => {
@@ -80,11 +64,10 @@ test('a write that cannot be serialised is tried again', async () => {
     return { written };
   });
   expect(await written).toMatchObject({ changed: 1 });
-  expect(await storedPenalties(db)).toMatchObject([{ reason: 'after' }]);
+  expect(await stored()).toMatchObject([{ reason: 'after' }]);
 });
 
 test('a write that loses again and again fails in the end', async () => {
-  await connection`truncate penalties`;
   await importLine('before');
   await connection`create function lose() returns trigger language plpgsql as $$
     begin raise exception 'lost' using errcode = 'serialization_failure'; end $$`;

@@ -6,8 +6,8 @@ const SERVER_URL = process.env.TEST_MYSQL_URL ?? 'mysql://root@127.0.0.1:3306';
 
 export type MariaDbDatabase = {
   url: string;
-  /** Runs statements separated by semicolons. */
-  run: (statements: string, parameters?: readonly unknown[]) => Promise<void>;
+  /** Runs statements, each of which may be several that are separated by semicolons. */
+  run: (...statements: string[]) => Promise<void>;
   drop: () => Promise<void>;
 };
 
@@ -44,8 +44,9 @@ export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
   });
   return {
     url: url.href,
-    run: async (statements, parameters = []) => {
-      await connection.query(statements, [...parameters]);
+    run: async (...statements) => {
+      const texts = statements.map((text) => text.trim().replace(/;$/, ''));
+      await connection.query(texts.filter((text) => text !== '').join(';'));
     },
     drop: async () => {
       await connection.query(`drop database ${name}`);
@@ -54,9 +55,10 @@ export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
   };
 }
 
-/** A database that is dropped after the file's tests. */
-export async function createTestMariaDb(): Promise<MariaDbDatabase> {
+/** A database that is dropped after the file's tests. @param statements what it is filled with. */
+export async function createTestMariaDb(...statements: string[]): Promise<MariaDbDatabase> {
   const database = await createMariaDbDatabase();
   afterAll(database.drop);
+  if (statements.length > 0) await database.run(...statements);
   return database;
 }

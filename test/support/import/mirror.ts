@@ -27,6 +27,13 @@ export const ENDED_EARLY = ['sa_bans', 'sa_mutes', 'sa_warns'].map((table) => {
     values (${values}1, 'EXPIRED', ${row}), (${values}9000, 'ACTIVE', ${row})`;
 });
 
+type Options = {
+  source?: string;
+  timezone?: string;
+  intervalSeconds?: number;
+  system?: SourceSystem;
+  flags?: FlagMapping | undefined;
+};
 type StartedMirror = Rounds & { stop: () => Promise<void> };
 type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: unknown };
 
@@ -38,6 +45,7 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   const folder = createTestFolder();
   afterAll(folder.remove);
   const lines: LogLine[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const clock = { now: new Date('2026-11-21T12:00:00Z') };
   let started: StartedMirror[] = [];
 
@@ -59,55 +67,49 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
       intervalSeconds = 0.02,
       system = simpleAdminSystem({ timezone }),
       flags,
-    }: {
-      source?: string;
-      timezone?: string;
-      intervalSeconds?: number;
-      system?: SourceSystem;
-      flags?: FlagMapping;
-    } = {},
+    }: Options = {},
   ) {
-    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const metrics = createMetrics();
     const rounds = createMirror(
-      {
-        db,
-        databaseUrl,
-        log,
-        metrics: createMirrorMetrics(metrics),
-        now: () => clock.now,
-      },
+      { db, databaseUrl, log, metrics: createMirrorMetrics(metrics), now: () => clock.now },
       system,
       { url, source, timezone, intervalSeconds, flags },
     );
     const { stop } = openLeaders(databaseUrl, { log, everyMs: 20 }).run(`mirror_${system.kind}`, rounds.lead);
     const mirror = { ...rounds, stop };
     started.push(mirror);
-    return { mirror, metrics };
+    return { mirror, readMetrics: async () => (await metrics.render()).text };
   }
 
-  /** Waits until a round that began after this call has ended. */
+  /** Waits until two rounds have ended that began after this call: a running round may have read the source before. */
   async function nextRound(mirror: StartedMirror): Promise<void> {
-    clock.now = new Date(clock.now.getTime() + 1000);
-    const asked = clock.now;
-    await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
-    clock.now = new Date(clock.now.getTime() + 1000);
-    const again = clock.now;
-    await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= again);
+    for (const _ of [1, 2]) {
+      const asked = new Date(clock.now.getTime() + 1000);
+      clock.now = asked;
+      await waitFor(() => (mirror.health().lastRoundAt ?? new Date(0)) >= asked);
+    }
   }
 
   const warnings = () => lines.filter((line) => line.level >= 40).map((line) => line.msg);
   const sweeps = () => lines.filter((line) => line.isSweep);
 
   let files = 0;
-  function createFile(): { url: string; path: string; run: (statement: string) => void } {
+  /** An SQLite file of CS2-SimpleAdmin, and what runs statements in it. */
+  function createFile(...statements: string[]) {
     files += 1;
     const path = join(folder.path, `${files}.sqlite`);
     const url = `sqlite:${path}`;
-    const run = (statements: string) => editSource(url, statements);
-    run(simpleAdminSqliteSchema({ migration: 11 }));
+    const run = (...more: string[]) => editSource(url, ...more);
+    run(simpleAdminSqliteSchema({ migration: 11 }), ...statements);
     return { path, url, run };
   }
 
-  return { clock, lines, startMirror, nextRound, warnings, sweeps, createFile };
+  /** A mirror that has read a source once. */
+  async function openMirror(url: string, options?: Options) {
+    const started = startMirror(url, options);
+    await waitFor(() => started.mirror.health().lastRoundAt);
+    return started;
+  }
+
+  return { clock, log, lines, startMirror, openMirror, nextRound, warnings, sweeps, createFile };
 }

@@ -11,7 +11,7 @@ export const BASIA: Admin = { id: 3, name: 'Basia', steamId: '76561197960265738'
 export const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
 
 /** A penalty of {@link PLAYER} by the console, a minute old and permanent; times in Unix seconds. */
-type Penalty = {
+export type Penalty = {
   id: number;
   player?: string;
   playerName?: string;
@@ -24,6 +24,8 @@ type Penalty = {
 type Lift = { by: Admin; at: number; reason: string };
 type Kind = 'ban' | 'mute';
 type Value = string | number | null;
+/** A row of a source, by its columns. */
+export type SourceRow = Record<string, Value>;
 
 /** A system with its tables in SQLite, as statements that write the same penalties into each. */
 export type TestSystem = {
@@ -32,16 +34,20 @@ export type TestSystem = {
   tables: Record<Kind | 'admins', string>;
   addAdmin: (admin: Admin) => string;
   addServer: (server: { id: number; address: string }) => string;
-  add: (kind: Kind, penalty: Penalty) => string;
+  /** @param columns replace and add columns, as the system calls them. */
+  add: (kind: Kind, penalty: Penalty, columns?: SourceRow) => string;
   lift: (kind: Kind, id: number, lift: Lift) => string;
 };
 
 const literal = (value: Value) =>
   typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
 
-/** A statement that inserts one row. */
-export const insertInto = (table: string, row: Record<string, Value>) =>
-  `insert into ${table} (${Object.keys(row).join(', ')}) values (${Object.values(row).map(literal).join(', ')});`;
+/** Statements that insert rows. */
+export const insertInto = (table: string, ...rows: SourceRow[]): string =>
+  rows
+    .map((row) => [Object.keys(row).join(', '), Object.values(row).map(literal).join(', ')])
+    .map(([columns, values]) => `insert into ${table} (${columns}) values (${values});`)
+    .join('\n');
 
 const wallClock = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
 
@@ -63,7 +69,8 @@ const SB_TABLE = `(bid integer primary key, authid text, name text, created inte
 const sbTables = { ban: 'sb_bans', mute: 'sb_comms', admins: 'sb_admins' };
 
 const IKS_TABLE = `(id integer primary key, steam_id text, name text, mute_type integer, duration integer, reason text,
-  created_at integer, end_at integer, updated_at integer, server_id, admin_id integer, unbanned_by integer, unban_reason text);`;
+  created_at integer, end_at integer, updated_at integer, server_id, admin_id integer, unbanned_by integer, unban_reason text,
+  deleted_at integer);`;
 const iksTables = { ban: 'iks_bans', mute: 'iks_comms', admins: 'iks_admins' };
 const saTables = { ban: 'sa_bans', mute: 'sa_mutes', admins: 'sa_admins' };
 
@@ -79,7 +86,7 @@ export const SYSTEMS = {
       const [ip = '', port = ''] = address.split(':');
       return insertInto('sb_servers', { sid: id, ip, port });
     },
-    add: (kind, penalty) => {
+    add: (kind, penalty, columns = {}) => {
       const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(sbTables[kind], {
         bid: penalty.id,
@@ -92,6 +99,7 @@ export const SYSTEMS = {
         ends: ends ?? created,
         aid: penalty.admin?.id ?? 0,
         sid: serverId,
+        ...columns,
       });
     },
     lift: (kind, id, { by, at, reason }) =>
@@ -106,7 +114,7 @@ export const SYSTEMS = {
     tables: iksTables,
     addAdmin: ({ id, name, steamId }) => insertInto('iks_admins', { id, name, steam_id: steamId }),
     addServer: ({ id, address }) => insertInto('iks_servers', { id, ip: address, name: 'Mirage' }),
-    add: (kind, penalty) => {
+    add: (kind, penalty, columns = {}) => {
       const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(iksTables[kind], {
         id: penalty.id,
@@ -120,6 +128,7 @@ export const SYSTEMS = {
         updated_at: created,
         admin_id: penalty.admin?.id ?? null,
         server_id: serverId,
+        ...columns,
       });
     },
     lift: (kind, id, { by, at, reason }) =>
@@ -132,7 +141,7 @@ export const SYSTEMS = {
     addAdmin: ({ id, name, steamId }) =>
       insertInto('sa_admins', { id, player_name: name, player_steamid: steamId }),
     addServer: ({ id, address }) => insertInto('sa_servers', { id, hostname: 'Mirage', address }),
-    add: (kind, penalty) => {
+    add: (kind, penalty, columns = {}) => {
       const { player, playerName, reason, created, length, ends, serverId } = complete(penalty);
       return insertInto(saTables[kind], {
         id: penalty.id,
@@ -146,6 +155,7 @@ export const SYSTEMS = {
         admin_steamid: penalty.admin?.steamId ?? '0',
         server_id: serverId,
         ...(kind === 'mute' && { type: 'MUTE' }),
+        ...columns,
       });
     },
     lift: (kind, id, { by, at, reason }) => {

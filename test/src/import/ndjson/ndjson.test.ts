@@ -4,11 +4,10 @@ import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { importNdjson } from '../../../../src/import/ndjson/ndjson.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
-import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
+import { openImports } from '../../../support/import/penalty-rows.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const { database, deps } = await openImports();
-const NUL = String.fromCharCode(0);
+const { db, connection, url, deps, stored, importTwice, announceAndImport } = await openImports();
 
 /** Splits the input every few bytes, so that lines and characters are divided. */
 async function* inPieces(bytes: Uint8Array, size = 7): AsyncGenerator<Uint8Array> {
@@ -43,11 +42,11 @@ test('imports every field, keeps existing penalties, and changes nothing when re
     { ...ban, source_id: 18, unbanned_at: '2026-11-21T11:45:00Z' },
     { ...ban, source_id: 19, created: '2026-11-20T11:30:00', duration: 10 },
   ];
-  const first = await importLines(lines);
-  expect(first).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, setAside: 0 });
-  const stored = await storedPenalties(database.db);
+  const summary = await importTwice(() => importLines(lines));
+  expect(summary).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, setAside: 0 });
+  const penalties = await stored();
   expect(
-    stored.map((row) => [row.sourceTable, row.sourceId, row.status, row.endsAt?.toISOString() ?? null]),
+    penalties.map((row) => [row.sourceTable, row.sourceId, row.status, row.endsAt?.toISOString() ?? null]),
   ).toEqual([
     ['ban', 'x-1', 'ACTIVE', '2026-11-21T12:30:00.000Z'],
     ['ban', '17', 'EXPIRED', '2026-11-21T11:00:00.000Z'],
@@ -55,7 +54,7 @@ test('imports every field, keeps existing penalties, and changes nothing when re
     ['ban', '19', 'EXPIRED', '2026-11-20T11:40:00.000Z'],
     ['mute', 'x-1', 'ACTIVE', null],
   ]);
-  expect(stored[0]).toMatchObject({
+  expect(penalties[0]).toMatchObject({
     playerName: 'Rzeźnik 💀',
     playerSteamId: '76561198000000001',
     adminSteamId: '76561198899999999',
@@ -63,8 +62,6 @@ test('imports every field, keeps existing penalties, and changes nothing when re
     serverId: 3,
     source: 'ndjson',
   });
-  expect(await importLines(lines)).toMatchObject({ read: 5, added: 0, changed: 0, unchanged: 5 });
-  expect(await storedPenalties(database.db)).toEqual(stored);
 });
 
 test('a line without a source_id is known by its content, and may change its status', async () => {
@@ -80,63 +77,56 @@ test('the last line of a penalty that occurs several times in a file counts', as
   const first = { ...ban, source_id: 1, player_name: 'first' };
   const summary = await importLines([first, first, { ...first, player_name: 'second' }]);
   expect(summary).toMatchObject({ read: 3, added: 1, warnings: 0, setAside: 0 });
-  expect(await storedPenalties(database.db)).toMatchObject([{ playerName: 'second' }]);
+  expect(await stored()).toMatchObject([{ playerName: 'second' }]);
 });
 
-test('reports bad lines with number and reason, and keeps the rest', async () => {
-  const bad: unknown[] = [
-    '{',
-    '[]',
-    { ...ban, penalty_type: 'kick' },
-    { ...ban, player_steamid: 'BOT' },
+const NO_TIME = 'is not a time: use 2026-11-21T10:00:00+00:00';
+/** Lines that are set aside, and why. */
+const BAD_LINES: [line: unknown, reason: string][] = [
+  ['{', "it is not JSON: JSON Parse error: Expected '}'"],
+  ['[]', 'it is not a JSON object'],
+  [{ ...ban, penalty_type: 'kick' }, 'penalty_type "kick" is not known: use ban, mute, gag, silence, warn'],
+  [{ ...ban, player_steamid: 'BOT' }, 'the player\'s SteamID "BOT" is not a SteamID'],
+  [
     '{"penalty_type":"ban","player_steamid":76561198000000001,"created":"2026-11-21T10:00:00Z"}',
-    { ...ban, created: undefined },
-    { ...ban, created: '2026-02-30T10:00:00Z' },
-    { ...ban, created: ' 2026-02-31T10:00:00Z' },
-    { ...ban, created: 'yesterday' },
+    'player_steamid 76561198000000000 is a number, which loses digits: write it as a string',
+  ],
+  [{ ...ban, created: undefined }, 'created is missing'],
+  [{ ...ban, created: '2026-02-30T10:00:00Z' }, `created "2026-02-30T10:00:00Z" ${NO_TIME}`],
+  [{ ...ban, created: ' 2026-02-31T10:00:00Z' }, `created "2026-02-31T10:00:00Z" ${NO_TIME}`],
+  [{ ...ban, created: 'yesterday' }, `created "yesterday" ${NO_TIME}`],
+  [
     { ...ban, duration: undefined, ends: '2020-01-01T00:00:00Z' },
-    { ...ban, duration: -5 },
-    { ...ban, duration: 1e300 },
-    { ...ban, duration: '60.5' },
-    { ...ban, server_id: '1e3' },
-    { ...ban, server_id: -1 },
+    'ends "2020-01-01T00:00:00Z" is before created',
+  ],
+  [{ ...ban, duration: -5 }, 'the duration -5 is negative'],
+  [{ ...ban, duration: 1e300 }, 'the duration "1e+300" is not a whole number of minutes'],
+  [{ ...ban, duration: '60.5' }, 'the duration "60.5" is not a whole number of minutes'],
+  [{ ...ban, server_id: '1e3' }, 'server_id "1e3" is not a whole number from 0 to 2147483647'],
+  [{ ...ban, server_id: -1 }, 'server_id -1 is not a whole number from 0 to 2147483647'],
+  [
     { ...ban, status: 'weird' },
-    { ...ban, player_steamid: undefined },
-    { ...ban, penalty_type: undefined },
-    { ...ban, source_id: { a: 1 } },
+    'status "weird" is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)',
+  ],
+  [{ ...ban, player_steamid: undefined }, 'player_steamid is missing'],
+  [{ ...ban, penalty_type: undefined }, 'penalty_type is missing'],
+  [{ ...ban, source_id: { a: 1 } }, 'source_id {"a":1} is neither a string nor a whole number below 2^53'],
+  [
     { ...ban, source_id: 2 ** 53 },
-    { ...ban, player_name: 5 },
-  ];
-  const summary = await importLines(['\ufeff', '   ', ...bad, { ...ban, player_name: `a${NUL}b` }, '']);
-  expect(summary).toMatchObject({ read: bad.length + 1, added: 1, setAside: bad.length });
-  expect(summary.rowsSetAside.map((row) => Number(row.id))).toEqual(bad.map((_, index) => index + 3));
-  expect(summary.rowsSetAside.map((row) => row.reason)).toMatchInlineSnapshot(`
-    [
-      "it is not JSON: JSON Parse error: Expected '}'",
-      "it is not a JSON object",
-      "penalty_type "kick" is not known: use ban, mute, gag, silence, warn",
-      "the player's SteamID "BOT" is not a SteamID",
-      "player_steamid 76561198000000000 is a number, which loses digits: write it as a string",
-      "created is missing",
-      "created "2026-02-30T10:00:00Z" is not a time: use 2026-11-21T10:00:00+00:00",
-      "created "2026-02-31T10:00:00Z" is not a time: use 2026-11-21T10:00:00+00:00",
-      "created "yesterday" is not a time: use 2026-11-21T10:00:00+00:00",
-      "ends "2020-01-01T00:00:00Z" is before created",
-      "the duration -5 is negative",
-      "the duration "1e+300" is not a whole number of minutes",
-      "the duration "60.5" is not a whole number of minutes",
-      "server_id "1e3" is not a whole number from 0 to 2147483647",
-      "server_id -1 is not a whole number from 0 to 2147483647",
-      "status "weird" is not known: use ACTIVE, EXPIRED, UNBANNED (or aktywny, wygasły, odbanowany)",
-      "player_steamid is missing",
-      "penalty_type is missing",
-      "source_id {"a":1} is neither a string nor a whole number below 2^53",
-      "source_id 9007199254740992 is neither a string nor a whole number below 2^53",
-      "player_name 5 is not a string",
-    ]
-  `);
-  const [kept] = await storedPenalties(database.db);
-  expect(kept?.playerName).toBe('ab');
+    'source_id 9007199254740992 is neither a string nor a whole number below 2^53',
+  ],
+  [{ ...ban, player_name: 5 }, 'player_name 5 is not a string'],
+];
+
+test('reports bad lines with number and reason, and keeps the rest', async () => {
+  const good = { ...ban, player_name: `a${String.fromCharCode(0)}b` };
+  const summary = await importLines(['\ufeff', '   ', ...BAD_LINES.map(([line]) => line), good, '']);
+  const count = BAD_LINES.length;
+  expect(summary).toMatchObject({ read: count + 1, added: 1, setAside: count });
+  expect(summary.rowsSetAside).toEqual(
+    BAD_LINES.map(([, reason], index) => ({ table: 'line', id: String(index + 3), reason })),
+  );
+  expect(await stored()).toMatchObject([{ playerName: 'ab' }]);
 });
 
 test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last line end are taken', async () => {
@@ -155,7 +145,7 @@ test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last li
 
 test('a dry run says what it would do and writes nothing', async () => {
   await importLines([{ ...ban, source_id: 1 }]);
-  const before = await storedPenalties(database.db);
+  const before = await stored();
   const summary = await importLines(
     [
       { ...ban, source_id: 1, reason: 'Aimbot' },
@@ -164,7 +154,7 @@ test('a dry run says what it would do and writes nothing', async () => {
     { isDryRun: true },
   );
   expect(summary).toMatchObject({ isDryRun: true, added: 1, changed: 1 });
-  expect(await storedPenalties(database.db)).toEqual(before);
+  expect(await stored()).toEqual(before);
 });
 
 test('a dry run counts a penalty that comes again far later as the import does', async () => {
@@ -186,10 +176,8 @@ test('a dry run counts a penalty that comes again far later as the import does',
     { ...ban, source_id: 1, reason: 'Aimbot' },
     { ...ban, source_id: 3 },
   ];
-  const dry = await importLines(lines, { isDryRun: true });
-  const real = await importLines(lines);
-  expect({ ...dry, isDryRun: false }).toEqual(real);
-  expect(real).toMatchObject({ added: 20_003, changed: 4, unchanged: 2, setAside: 1 });
+  const done = await announceAndImport((options) => importLines(lines, options));
+  expect(done).toMatchObject({ added: 20_003, changed: 4, unchanged: 2, setAside: 1 });
 });
 
 test('an import waits for another of the same source, and not for one of another', async () => {
@@ -202,15 +190,11 @@ test('an import waits for another of the same source, and not for one of another
   }
   const waiting = Promise.withResolvers<void>();
   const first = importNdjson(deps, { chunks: heldBack() });
-  await waitFor(
-    async () =>
-      // Only locks of this database: other tests hold locks on the same server.
-      (
-        await database.connection`
-          select from pg_locks join pg_database on pg_database.oid = pg_locks.database
-          where locktype = 'advisory' and granted and datname = current_database()`
-      ).length > 0,
-  );
+  // Only locks of this database: other tests hold locks on the same server.
+  const listLocks = () => connection`
+    select from pg_locks join pg_database on pg_database.oid = pg_locks.database
+    where locktype = 'advisory' and granted and datname = current_database()`;
+  await waitFor(async () => (await listLocks()).length > 0);
   const second = importNdjson(deps, { chunks: inPieces(line(3)), onWait: waiting.resolve });
   await waiting.promise;
   await expect(importNdjson(deps, { chunks: inPieces(line(3)), waits: false })).rejects.toThrow(Conflict);
@@ -237,7 +221,7 @@ test('writes a batch of long lines before it has read much more than 8 MB', asyn
 /** All penalties as `/penalties/export` sends them, with its last line. */
 async function exportLines(): Promise<Record<string, unknown>[]> {
   const at = new Date('2026-11-21T12:00:00Z');
-  const { records, close } = await openPenaltyExport(database.url, {}, { ownerId: 1, now: at });
+  const { records, close } = await openPenaltyExport(url, {}, { ownerId: 1, now: at });
   let text = '';
   for await (const { bytes } of records) text += new TextDecoder().decode(bytes);
   await close();
@@ -251,7 +235,7 @@ test('imports an export of this service with its lifts, servers and last line, a
   const liftedAt = new Date('2026-11-20T10:00:00Z');
   const lifter = { liftedByName: 'Basia', liftedBySteamId: aSteamId(7), liftReason: 'Appeal' };
   const endsAt = new Date('2026-11-22T10:00:00Z');
-  await insertPenalties(database.db, [
+  await insertPenalties(db, [
     { durationMinutes: 0, endsAt: null, serverId: 12 },
     { status: 'UNBANNED', liftedAt, ...lifter },
     { status: 'UNBANNED', liftedAt: null, ...lifter },
@@ -275,7 +259,7 @@ test('imports an export of this service with its lifts, servers and last line, a
   ]);
   const lines = await exportLines();
   const end = { end: true, count: lines.length, cursor: '0123abcd-5' };
-  await database.connection`truncate penalties`;
+  await connection`truncate penalties`;
   const counts = { read: 8, setAside: 0, warnings: 0 };
   expect(await importLines([...lines, end])).toMatchObject({ ...counts, added: 8 });
   const withoutId = (records: Record<string, unknown>[]) => records.map(({ id: _, ...record }) => record);
@@ -289,7 +273,7 @@ test('reads decimal strings as numbers, as the same penalty', async () => {
   const written = { ...ban, duration: '1440', server_id: '3' };
   expect(await importLines([written])).toMatchObject({ added: 1, setAside: 0 });
   expect(await importLines([{ ...ban, duration: 1440 }])).toMatchObject({ unchanged: 1 });
-  expect(await storedPenalties(database.db)).toMatchObject([{ durationMinutes: 1440, serverId: 3 }]);
+  expect(await stored()).toMatchObject([{ durationMinutes: 1440, serverId: 3 }]);
 });
 
 test.each([
@@ -306,11 +290,10 @@ test.each([
   ],
 ])('refuses %s once, and says how to convert it', async (_, bytes, command) => {
   await expect(importNdjson(deps, { chunks: inPieces(bytes) })).rejects.toThrow(command);
-  expect(await storedPenalties(database.db)).toEqual([]);
+  expect(await stored()).toEqual([]);
 });
 
 test('leaves statistics of what it imported, and no new ones after a small change', async () => {
-  const { connection } = database;
   const countTuples = async () =>
     (
       await connection`select reltuples::integer as rows from pg_class

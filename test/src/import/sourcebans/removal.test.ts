@@ -1,73 +1,55 @@
 import { expect, test } from 'bun:test';
-import { importSourcebans } from '../../../support/import/importers.ts';
-import { openImports, storedPenalties } from '../../../support/import/penalty-rows.ts';
+import { openImports } from '../../../support/import/penalty-rows.ts';
+import { BASIA, NOW, type SourceRow, SYSTEMS } from '../../../support/import/systems.ts';
 
-const { db, deps, createFile } = await openImports();
-const NOW = Date.parse('2026-11-21T12:00:00Z') / 1000;
+const { deps, createFile, stored } = await openImports();
+const { schema, addAdmin, add, run } = SYSTEMS['SourceBans++'];
 
-const COLUMNS =
-  'bid integer primary key, authid text, created integer, length integer, ends integer, type integer, reason text, ' +
-  'RemovedBy integer, RemovedOn integer, RemoveType text, ureason text';
+const TO_COME = { created: NOW - 1800, length: 3600, ends: NOW + 1800 };
+const PERMANENT = { created: NOW - 1800, length: 0, ends: 0 };
+const PASSED = { created: NOW - 9000, length: 3600, ends: NOW - 5400 };
+const BY_BASIA = { RemovedBy: BASIA.id, RemovedOn: NOW - 60, ureason: 'Appeal' };
+const BY_CONSOLE = { RemovedBy: 0, RemovedOn: NOW - 60 };
+
+/** Columns of bans, and what is stored of each: its status, and who lifted it, how many seconds after now, and why. */
+const BANS: [SourceRow, string][] = [
+  [{ ...TO_COME, ...BY_BASIA }, 'UNBANNED Basia -60 Appeal'],
+  [{ ...PERMANENT, ...BY_BASIA, RemoveType: '' }, 'UNBANNED Basia -60 Appeal'],
+  [{ ...TO_COME, ...BY_BASIA, RemoveType: 'E' }, 'UNBANNED Basia -60 Appeal'],
+  [{ ...PERMANENT, ...BY_BASIA, RemoveType: 'E' }, 'UNBANNED Basia -60 Appeal'],
+  [{ ...PASSED, ...BY_BASIA, RemoveType: 'E' }, 'EXPIRED   '],
+  [{ ...PASSED, ...BY_BASIA, RemoveType: 'E', RemovedOn: NOW - 6000 }, 'UNBANNED Basia -6000 Appeal'],
+  [{ ...TO_COME, ...BY_CONSOLE }, 'EXPIRED   '],
+  [{ ...PERMANENT, ...BY_CONSOLE, RemoveType: '', RemovedBy: null }, 'EXPIRED   '],
+  [{ ...TO_COME, RemoveType: '', RemovedBy: 0, RemovedOn: 0 }, 'ACTIVE   '],
+  [{ ...TO_COME, type: 1 }, 'ACTIVE   '],
+  [{ ...TO_COME, type: 1, authid: '' }, 'ACTIVE   '],
+  [{ ...TO_COME, ...BY_BASIA, RemoveType: 'D' }, 'UNBANNED Basia -60 Appeal'],
+  [{ ...PERMANENT, ...BY_CONSOLE, RemoveType: 'D' }, 'UNBANNED CONSOLE -60 '],
+  [{ ...PASSED, ...BY_BASIA, RemoveType: 'D' }, 'UNBANNED Basia -60 Appeal'],
+];
 
 test('RemoveType, RemovedBy and RemovedOn decide whether a penalty is lifted or expired, and assumptions are counted', async () => {
-  // The columns after `authid`: created, length, ends, type.
-  const toCome = `${NOW - 1800}, 3600, ${NOW + 1800}, 0`;
-  const permanent = `${NOW - 1800}, 0, 0, 0`;
-  const passed = `${NOW - 9000}, 3600, ${NOW - 5400}, 0`;
-  const muteAndGag = [1, 2].map((type) => `${NOW - 1800}, 3600, ${NOW + 1800}, ${type}`);
-  const url = createFile(`
-    create table sb_admins (aid integer primary key, user text, authid text);
-    insert into sb_admins values (3, 'Basia', 'STEAM_0:0:5');
-    create table sb_bans (${COLUMNS}, aid integer);
-    create table sb_comms (${COLUMNS}, aid integer);
-    insert into sb_bans values
-      (1, 'STEAM_0:1:1', ${toCome}, '', 3, ${NOW - 60}, null, 'Appeal', 0),
-      (2, 'STEAM_0:1:1', ${permanent}, '', 3, ${NOW - 60}, '', 'Appeal', 0),
-      (3, 'STEAM_0:1:1', ${toCome}, '', 3, ${NOW - 60}, 'E', 'Appeal', 0),
-      (4, 'STEAM_0:1:1', ${permanent}, '', 3, ${NOW - 60}, 'E', 'Appeal', 0),
-      (5, 'STEAM_0:1:1', ${passed}, '', 3, ${NOW - 60}, 'E', 'Appeal', 0),
-      (6, 'STEAM_0:1:1', ${passed}, '', 3, ${NOW - 6000}, 'E', 'Appeal', 0),
-      (7, 'STEAM_0:1:1', ${toCome}, '', 0, ${NOW - 60}, null, null, 0),
-      (8, 'STEAM_0:1:1', ${permanent}, '', null, ${NOW - 60}, '', null, 0),
-      (9, 'STEAM_0:1:1', ${toCome}, '', 0, 0, '', null, 0),
-      (10, 'STEAM_0:1:1', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0),
-      (11, '', ${NOW - 1800}, 3600, ${NOW + 1800}, 1, '', null, null, null, null, 0),
-      (12, 'STEAM_0:1:1', ${toCome}, '', 3, ${NOW - 60}, 'D', 'Mistake', 0),
-      (13, 'STEAM_0:1:1', ${permanent}, '', 0, ${NOW - 60}, 'D', null, 0),
-      (14, 'STEAM_0:1:1', ${passed}, '', 3, ${NOW - 60}, 'D', 'Mistake', 0);
-    insert into sb_comms values
-      (1, 'STEAM_0:1:1', ${muteAndGag[0]}, '', 3, ${NOW - 60}, 'U', 'Appeal', 0),
-      (2, 'STEAM_0:1:1', ${muteAndGag[1]}, '', 3, ${NOW - 60}, null, 'Appeal', 0),
-      (3, 'STEAM_0:0:9', ${muteAndGag[0]}, '', 0, ${NOW - 60}, null, null, 0),
-      (4, 'STEAM_0:0:9', ${muteAndGag[1]}, '', null, null, null, null, 0)`);
-  const summary = await importSourcebans(deps, { url });
-  const stored = (await storedPenalties(db)).map(
-    ({ sourceTable, sourceId, type, status, liftedByName, liftedAt, liftReason }) =>
-      [
-        sourceTable,
-        sourceId,
-        type,
-        status,
-        liftedByName,
-        liftedAt && liftedAt.getTime() / 1000 - NOW,
-        liftReason,
-      ].join(' '),
+  const comms = [
+    { ...TO_COME, ...BY_BASIA, type: 1, RemoveType: 'U' },
+    { ...TO_COME, ...BY_BASIA, type: 2 },
+    { ...TO_COME, ...BY_CONSOLE, type: 1, authid: 'STEAM_0:0:9' },
+    { ...TO_COME, type: 2, authid: 'STEAM_0:0:9' },
+  ];
+  const url = createFile(
+    [
+      ...[schema, addAdmin(BASIA)],
+      ...BANS.map(([columns], index) => add('ban', { id: index + 1 }, columns)),
+      ...comms.map((columns, index) => add('mute', { id: index + 1 }, columns)),
+    ].join(';'),
   );
-  expect(stored.sort(new Intl.Collator('en', { numeric: true }).compare)).toEqual([
-    'bans 1 ban UNBANNED Basia -60 Appeal',
-    'bans 2 ban UNBANNED Basia -60 Appeal',
-    'bans 3 ban UNBANNED Basia -60 Appeal',
-    'bans 4 ban UNBANNED Basia -60 Appeal',
-    'bans 5 ban EXPIRED   ',
-    'bans 6 ban UNBANNED Basia -6000 Appeal',
-    'bans 7 ban EXPIRED   ',
-    'bans 8 ban EXPIRED   ',
-    'bans 9 ban ACTIVE   ',
-    'bans 10 ban ACTIVE   ',
-    'bans 11 ban ACTIVE   ',
-    'bans 12 ban UNBANNED Basia -60 Mistake',
-    'bans 13 ban UNBANNED CONSOLE -60 ',
-    'bans 14 ban UNBANNED Basia -60 Mistake',
+  const summary = await run(deps, { url });
+  const rows = (await stored()).map(({ sourceTable, sourceId, type, status, liftedAt, ...row }) => {
+    const state = [status, row.liftedByName, liftedAt && liftedAt.getTime() / 1000 - NOW, row.liftReason];
+    return `${sourceTable} ${sourceId} ${type} ${state.join(' ')}`;
+  });
+  expect(rows.sort(new Intl.Collator('en', { numeric: true }).compare)).toEqual([
+    ...BANS.map(([, state], index) => `bans ${index + 1} ban ${state}`),
     'comms 1 silence UNBANNED Basia -60 Appeal',
     'comms 3 mute EXPIRED   ',
     'comms 4 gag ACTIVE   ',

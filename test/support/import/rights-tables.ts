@@ -1,14 +1,16 @@
+import { tryParseFlagMapping } from '../../../src/domain/rights/user-flags.ts';
 import type { AdminRights } from '../../../src/import/admin-rights.ts';
 import { IKS } from '../../../src/import/iks.ts';
 import { simpleAdminSystem } from '../../../src/import/simple-admin/simple-admin.ts';
-import { openSourceDatabase } from '../../../src/import/source/open-source.ts';
-import type { SourceSystem } from '../../../src/import/source-system.ts';
+import { readSource } from '../../../src/import/source/open-source.ts';
+import type { SourceDatabase } from '../../../src/import/source/tables.ts';
 import { sourcebansSystem } from '../../../src/import/sourcebans/sourcebans.ts';
+import { readVips } from '../../../src/import/vipcore.ts';
 import { aSteamId } from '../database/builders.ts';
 
-type AdminTables = {
+type RightsTables = {
   name: string;
-  system: SourceSystem;
+  read: (database: SourceDatabase) => Promise<AdminRights[]>;
   /** Statements for MySQL and SQLite, with the systems' own columns and types, and odd rows. */
   statements: string;
   /** Permissions by SteamID, and an end if there is one. */
@@ -18,10 +20,14 @@ type AdminTables = {
 const id = (number: number) => aSteamId(number);
 const END = '2030-01-02 03:04:05';
 
-export const ADMIN_TABLES: readonly AdminTables[] = [
+/** Account ids from 39734273 on, as those of `aSteamId(1)` and the next. */
+const account = (number: number) => 39_734_272 + number;
+
+/** The tables of each system that say who has which rights in its games. */
+export const RIGHTS_TABLES = [
   {
     name: 'CS2-SimpleAdmin',
-    system: simpleAdminSystem({ timezone: 'UTC' }),
+    read: simpleAdminSystem({ timezone: 'UTC' }).readAdmins,
     statements: `
       create table sa_admins (id int primary key, player_name varchar(128) not null, player_steamid varchar(64),
         flags text null, immunity int not null default 0, group_id int null, ends timestamp null, server_id int null);
@@ -54,7 +60,7 @@ export const ADMIN_TABLES: readonly AdminTables[] = [
   },
   {
     name: 'SourceBans++',
-    system: sourcebansSystem({ prefix: 'sb' }),
+    read: sourcebansSystem({ prefix: 'sb' }).readAdmins,
     statements: `
       create table sb_admins (aid int primary key, \`user\` varchar(64) not null, authid varchar(64) not null default '',
         gid int not null, extraflags int not null, srv_group varchar(128) null, srv_flags varchar(64) null);
@@ -72,7 +78,7 @@ export const ADMIN_TABLES: readonly AdminTables[] = [
   },
   {
     name: 'IKS Admin 3',
-    system: IKS,
+    read: IKS.readAdmins,
     statements: `
       create table iks_admins (id int primary key, steam_id varchar(17) not null, name varchar(64) not null, flags varchar(32) null,
         immunity int null, group_id int null, is_disabled int not null default 0, end_at int null, deleted_at int null);
@@ -91,20 +97,35 @@ export const ADMIN_TABLES: readonly AdminTables[] = [
       [id(8)]: 'k',
     },
   },
-];
+  {
+    name: 'VIPCore',
+    read: async (database) => {
+      const grants = await readVips(database, tryParseFlagMapping('has_svip=*;is_serviceplus=PREMIUM') ?? []);
+      return grants.map(({ flag, ...grant }) => ({ ...grant, permissions: new Set([flag]) }));
+    },
+    // Two rows for two servers, account ids beyond 2^31, ends past and never.
+    statements: `
+      create table vip_users (account_id bigint not null, name varchar(64) not null, lastvisit bigint not null, sid bigint not null,
+        \`group\` varchar(64) not null, expires bigint not null, primary key (account_id, sid));
+      insert into vip_users values (${account(1)}, 'two servers', 0, 0, 'VIP', 1893553445), (${account(1)}, 'two servers', 0, 1, 'PREMIUM', 0),
+        (4294967295, 'the last account', 0, 0, ' VIP ', 0), (2147483648, 'beyond 2^31', 0, 0, 'SVIP', 0), (0, 'nobody', 0, 0, 'VIP', 0),
+        (4294967296, 'no account', 0, 0, 'VIP', 0), (-5, 'negative', 0, 0, 'VIP', 0), (${account(2)}, 'past', 0, 0, 'VIP', 1577934245),
+        (${account(3)}, 'no group', 0, 0, '', 0), (${account(4)}, 'no time', 0, 0, 'VIP', -1)`,
+    expected: {
+      [id(1)]: 'has_svip until 2030-01-02T03:04:05.000Z | has_svip | is_serviceplus',
+      [id(2)]: 'has_svip until 2020-01-02T03:04:05.000Z',
+      '76561200107749376': 'has_svip',
+      '76561202255233023': 'has_svip',
+    },
+  },
+] as const satisfies RightsTables[];
 
-/** The admins of a database in the form of the tables above. */
-export async function readAdminTables(url: string, system: SourceSystem): Promise<Record<string, string>> {
-  const database = await openSourceDatabase(url);
-  const read: Record<string, string> = {};
-  for (const admin of await system.readAdmins(database)) {
-    const before = read[admin.steamId64];
-    read[admin.steamId64] = (before === undefined ? '' : `${before} | `) + describe(admin);
+/** Who has which rights in a database, in the form of the tables above. */
+export async function readRights(url: string, read: RightsTables['read']): Promise<Record<string, string>> {
+  const rights: Record<string, string> = {};
+  for (const { steamId64, permissions, endsAt } of await readSource(url, read)) {
+    const description = [...permissions].join(' ') + (endsAt ? ` until ${endsAt.toISOString()}` : '');
+    rights[steamId64] = [rights[steamId64], description].filter((text) => text !== undefined).join(' | ');
   }
-  await database.close();
-  return read;
-}
-
-function describe({ permissions, endsAt }: AdminRights): string {
-  return [...permissions].join(' ') + (endsAt ? ` until ${endsAt.toISOString()}` : '');
+  return rights;
 }

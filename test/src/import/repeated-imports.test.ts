@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'bun:test';
+import type { PenaltyStatus } from '../../../src/domain/penalty.ts';
+import type { ImportDeps } from '../../../src/import/import-run.ts';
+import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
+import { tallyDifferences } from '../../support/database/tallies.ts';
+import { importDeps, LINE, openImports, toNdjson } from '../../support/import/penalty-rows.ts';
+import { editSource } from '../../support/import/source-file.ts';
+import { BASIA, NOW, PLAYER, SYSTEMS } from '../../support/import/systems.ts';
+
+const imports = await openImports();
+const { connection, deps, createFile, stored, importLines, announceAndImport } = imports;
+
+describe('rows that the source deletes', () => {
+  const DELETIONS = Object.entries(SYSTEMS).flatMap(([name, system]) => [
+    { name, system, table: system.tables.admins },
+    ...(name === 'CS2-SimpleAdmin' ? [{ name, system, table: 'sa_unbans' }] : []),
+  ]);
+
+  test.each(DELETIONS)(
+    '$name: names stay after $table was emptied, without a change or an event',
+    async ({ system: { schema, addAdmin, add, lift, run }, table }) => {
+      const bans = [1, 2].map((id) => add('ban', { id, admin: BASIA }));
+      const lifted = lift('ban', 2, { by: BASIA, at: NOW, reason: 'Appeal' });
+      const url = createFile([schema, addAdmin(BASIA), ...bans, lifted].join(';'));
+      await run(deps, { url });
+      const before = await stored();
+      const admin = { adminName: 'Basia', adminSteamId: BASIA.steamId };
+      const lifter = { liftedByName: 'Basia', liftedBySteamId: BASIA.steamId };
+      expect(before).toMatchObject([
+        { status: 'ACTIVE', ...admin },
+        { status: 'UNBANNED', ...admin, ...lifter, liftReason: 'Appeal', liftedAt: new Date(NOW * 1000) },
+      ]);
+      const events = await connection`select max(id) from penalty_events`;
+      editSource(url, `delete from ${table}`);
+      const summary = await announceAndImport((options) => run(deps, { url, ...options }));
+      expect(summary).toMatchObject({ changed: 0, unchanged: 2, gone: 0, setAside: 0 });
+      expect(await stored()).toEqual(before);
+      expect(await connection`select max(id) from penalty_events`).toEqual(events);
+    },
+  );
+
+  test('a later line of JSON that names no admin leaves the name', async () => {
+    const run = (fields: object) => importLines([{ ...LINE, source_id: '1', ...fields }]);
+    await run({ admin_name: 'Basia', admin_steamid: BASIA.steamId });
+    expect(await run({ admin_name: null, admin_steamid: null })).toMatchObject({ changed: 0, unchanged: 1 });
+    expect(await run({ admin_name: 'Console', admin_steamid: '0' })).toMatchObject({ changed: 1 });
+  });
+});
+
+describe('ids that mean another penalty', () => {
+  const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
+  const OTHER = '76561198000000002';
+  const createBans = () => createFile([schema, add('ban', { id: 1 }), add('ban', { id: 2 })].join(';'));
+  const list = async () =>
+    (await stored()).map((row) => [row.sourceId, row.playerSteamId, row.goneAt !== null]);
+
+  test('a penalty whose id the source gives to another one is kept, and marked as gone', async () => {
+    const url = createBans();
+    await run(deps, { url });
+    const [first] = await connection`select id::text from penalties where source_id = '1'`;
+    // The operator emptied the table, or reinstalled the plugin.
+    editSource(url, `delete from ${tables.ban}`, add('ban', { id: 1, player: OTHER, created: NOW - 30 }));
+
+    const done = await announceAndImport((options) => run(deps, { url, ...options }));
+    expect(done).toMatchObject({ added: 1, changed: 0, unchanged: 0, gone: 1 });
+    const kept = [
+      [`1 (penalty ${first?.id})`, PLAYER, true],
+      ['2', PLAYER, true],
+      ['1', OTHER, false],
+    ];
+    expect(await list()).toEqual(kept);
+    const events = await connection`select type, player_steamid::text as player from penalty_events
+      where penalty_id = ${first?.id} order by id`;
+    expect([...events]).toEqual([
+      { type: 'penalty.created', player: PLAYER },
+      { type: 'penalty.removed', player: PLAYER },
+    ]);
+    expect(await tallyDifferences(connection)).toEqual([]);
+    expect(await run(deps, { url })).toMatchObject({ added: 0, changed: 0, gone: 0 });
+    expect(await list()).toEqual(kept);
+  });
+
+  test('a player or a time that was corrected at the source is a change of the same penalty', async () => {
+    const url = createBans();
+    await run(deps, { url });
+    editSource(
+      url,
+      `update ${tables.ban} set player_steamid = '${OTHER}' where id = 1`,
+      `update ${tables.ban} set created = '2026-11-21 11:50:00' where id = 2`,
+    );
+    expect(await run(deps, { url })).toMatchObject({ added: 0, changed: 2, gone: 0 });
+    expect(await list()).toEqual([
+      ['1', OTHER, false],
+      ['2', PLAYER, false],
+    ]);
+  });
+
+  test('a source_id of NDJSON stands for one penalty, whatever changes about it', async () => {
+    await importLines([{ ...LINE, source_id: '1' }]);
+    const changed = { source_id: '1', player_steamid: OTHER, created: '2026-11-21T11:50:00Z' };
+    expect(await importLines([{ ...LINE, ...changed }])).toMatchObject({ added: 0, changed: 1 });
+    expect(await list()).toEqual([['1', OTHER, false]]);
+  });
+});
+
+describe.each([...Object.keys(SYSTEMS), 'lines of JSON'])('the clock of an import from %s', (source) => {
+  /** When the rows end, in minutes from now: in the future, less than an hour ago, and longer ago. */
+  const ENDS = [30, -30, -90];
+  /** The status that each is stored with; reads correct the second. */
+  const STORED: PenaltyStatus[] = ['ACTIVE', 'ACTIVE', 'EXPIRED'];
+
+  /** Prepares an import of these rows, whose times are by the database's clock. */
+  async function prepare(): Promise<(deps: ImportDeps) => Promise<unknown>> {
+    const [clock] = await connection`select extract(epoch from now())::bigint as now`;
+    const now = Number(clock?.now);
+    const created = now - 3000 * 60;
+    const rows = ENDS.map((minutes, index) => ({ id: index + 1, created, ends: now + minutes * 60 }));
+    const system = Object.entries(SYSTEMS).find(([name]) => name === source)?.[1];
+    if (system) {
+      const url = createFile([system.schema, ...rows.map((row) => system.add('ban', row))].join(';'));
+      return (deps) => system.run(deps, { url });
+    }
+    const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+    const lines = rows.map((row) => ({
+      ...{ ...LINE, source_id: row.id, created: iso(row.created), ends: iso(row.ends) },
+    }));
+    return (deps) => importNdjson(deps, { chunks: toNdjson(lines) });
+  }
+
+  const statuses = async () => (await stored()).map(({ status }) => status);
+  const depsAhead = (hours: number) =>
+    importDeps(imports, new Date(Date.now() + hours * 3_600_000).toISOString());
+
+  test("an import whose clock is two days ahead of the database's expires no penalty that runs", async () => {
+    const run = await prepare();
+    await run(depsAhead(48));
+    expect(await statuses()).toEqual(STORED);
+  });
+
+  test('expires what ended an hour ago; a later import with a slow clock expires nothing more', async () => {
+    const run = await prepare();
+    await run(depsAhead(0));
+    expect(await statuses()).toEqual(STORED);
+    await connection`truncate penalties`;
+    await run(depsAhead(-2));
+    expect(await statuses()).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE']);
+  });
+});
