@@ -5,7 +5,7 @@ import { startTestBot } from '../support/bot/bot.ts';
 import { createFeedStarter } from '../support/bot/feeds.ts';
 import { insertServer } from '../support/database/builders.ts';
 import { anActor } from '../support/discord/actor.ts';
-import { messageOf } from '../support/discord/exchange.ts';
+import { embedOf } from '../support/discord/exchange.ts';
 import { findButton } from '../support/discord/messages.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -22,7 +22,7 @@ const harness = await startTestBot({
   },
   staleAfterMs: MINUTE_MS,
 });
-const { fake, db, poll, bot } = harness;
+const { fake, db, poll } = harness;
 const { id } = await insertServer(db, { slug: 'mirage', name: 'Mirage' });
 await poll(id, { playersCount: 3, players: [{ name: 'Ala', score: 1 }] }, POLLED_AT);
 await harness.refreshServers();
@@ -30,28 +30,27 @@ await harness.connect();
 const moderator = anActor({ isModerator: true, isManager: true });
 
 test('what nobody has checked for long is grey everywhere, and goes on with the next poll', async () => {
-  const embedOf = async (name?: string) =>
-    messageOf(await fake.command('server', name ? { name } : {}, moderator)).embeds[0];
-  const card = messageOf(await fake.command('server', { name: 'mirage' }, moderator));
-  await fake.click(card, buttons.pin, moderator);
-  const live = fake.messagesIn(moderator.channelId).find(({ interaction_metadata: it }) => !it);
+  const showList = async () => embedOf(await fake.command('server', {}, moderator));
+  const showCard = () => fake.command('server', { name: 'mirage' }, moderator);
+  await fake.click((await showCard()).message, buttons.pin, moderator);
+  const [live] = fake.postsIn(moderator.channelId);
   const feed = await createFeedStarter(harness)({ what: 'servers', after: 0, players: 3 });
   await waitFor(async () => (await db.select().from(discordFeedServers)).length === 1);
   const latestStatus = () => fake.gateway.statuses.at(-1);
   await waitFor(() => latestStatus() === words.presence(3, 1));
 
   now = new Date(POLLED_AT.getTime() + MINUTE_MS);
-  expect((await embedOf('mirage'))?.color).not.toBe(GREY);
+  expect(embedOf(await showCard()).color).not.toBe(GREY);
   now = new Date(POLLED_AT.getTime() + MINUTE_MS + 1);
   const seconds = POLLED_AT.getTime() / 1000;
   const since = words.uncheckedSince(`<t:${seconds}:f> (<t:${seconds}:R>)`);
-  for (const embed of [await embedOf('mirage'), await embedOf()]) {
-    expect(embed?.color).toBe(GREY);
-    expect(embed?.description).toContain(`⚪ `);
-    expect(embed?.description).toContain(since);
+  for (const embed of [embedOf(await showCard()), await showList()]) {
+    expect(embed.color).toBe(GREY);
+    expect(embed.description).toContain(`⚪ `);
+    expect(embed.description).toContain(since);
     expect(JSON.stringify(embed)).not.toContain('Ala');
   }
-  expect((await embedOf())?.description).toContain(`⚪ **Mirage** · ${words.unchecked.toLowerCase()}`);
+  expect((await showList()).description).toContain(`⚪ **Mirage** · ${words.unchecked.toLowerCase()}`);
   expect((await fake.autocomplete('server', 'name', '')).choices?.[0]?.name).toBe(
     `Mirage · ${words.unchecked.toLowerCase()}`,
   );
@@ -59,13 +58,22 @@ test('what nobody has checked for long is grey everywhere, and goes on with the 
   await waitFor(() => shown()?.embeds[0]?.description?.includes(since));
   expect(findButton(shown(), buttons.connect)).toBeUndefined();
   await waitFor(() => latestStatus() === words.uncheckedSince('21 Nov, 10:00 UTC'));
-  await bot.wakeFeeds();
+  await harness.bot.wakeFeeds();
   expect(feed.messages()).toEqual([]);
 
   await poll(id, { playersCount: 2 }, now);
   await harness.refreshServers();
   await waitFor(() => latestStatus() === words.presence(2, 1));
   await waitFor(() => findButton(shown(), buttons.connect));
-  await bot.wakeFeeds();
+  await harness.bot.wakeFeeds();
   expect(feed.messages()).toEqual([]);
+});
+
+test('names the month in full in Polish when nobody has checked', async () => {
+  now = new Date('2026-11-21T10:42:00Z');
+  await poll(id, { playersCount: 3 }, now);
+  await harness.refreshServers();
+  now = new Date('2026-11-21T11:42:00Z');
+  await harness.restart({ language: 'pl' });
+  await waitFor(() => fake.gateway.statuses.at(-1) === 'Brak danych od 21 listopada 10:42 UTC');
 });

@@ -18,8 +18,6 @@ type Options = {
   guildIds?: readonly string[];
   heartbeatIntervalMs?: number;
   botIsPublic?: boolean;
-  /** The language of all guilds. */
-  guildLocale?: string;
   /** Keeps no messages and no requests, for runs of very many. */
   forgets?: boolean;
 };
@@ -32,7 +30,6 @@ export async function startFakeDiscord({
   guildIds = ['900000000000000001'],
   heartbeatIntervalMs = 41_250,
   botIsPublic = false,
-  guildLocale = 'en-US',
   forgets = false,
 }: Options = {}) {
   const token = 'MTIz.fake.token';
@@ -49,6 +46,8 @@ export async function startFakeDiscord({
     token,
     guildAccess: true,
     botIsPublic,
+    /** The language of all guilds. */
+    guildLocale: 'en-US',
     /** Raised by tests of what must not depend on how fast the machine is. */
     acknowledgeWithinMs: ACKNOWLEDGE_WITHIN_MS,
   };
@@ -127,7 +126,7 @@ export async function startFakeDiscord({
     const [, guildId = ''] = path.match(/^\/guilds\/(\d+)/) ?? [];
     if (guildIds.includes(guildId)) {
       if (!state.guildAccess) return restError(403, RESTJSONErrorCodes.MissingAccess);
-      return guild.respond(call) ?? json(200, { id: guildId, preferred_locale: guildLocale });
+      return guild.respond(call) ?? json(200, { id: guildId, preferred_locale: state.guildLocale });
     }
     const scope = path.match(/^\/applications\/(\d+)(?:\/guilds\/(\d+))?\/commands$/);
     if (scope) return application.useCommands(call, scope[1] ?? '', scope[2]);
