@@ -1,158 +1,111 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import pino from 'pino';
+import { ApplicationCommandOptionType } from 'discord.js';
 import type { CommandIds } from '../../bot/command-mentions.ts';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { createCommandRegistration, type Registration, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';
 import { TIMINGS } from '../../bot/timings.ts';
 import { settings } from '../../src/db/schema/settings.ts';
-import { createTestDatabase } from '../support/database/database.ts';
-import { startFakeDiscord } from '../support/discord/fake-discord.ts';
+import { startTestBot } from '../support/bot/bot.ts';
+import { aSteamId } from '../support/database/builders.ts';
+import { anActor } from '../support/discord/actor.ts';
+import type { FakeCommandOption } from '../support/discord/command-form.ts';
+import { textOf } from '../support/discord/exchange.ts';
 import { refuse, slowDown } from '../support/discord/faults.ts';
 import { waitFor } from '../support/wait.ts';
 
-const { pl } = BOT_TEXTS;
+const { en, pl } = BOT_TEXTS;
 
 const GUILD = '900000000000000001';
-const { db } = await createTestDatabase();
-let fake = await startFakeDiscord();
+const NOT_INVITED =
+  'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first';
+const { fake, db, deps, lines, linesAbout, startNext } = await startTestBot();
 const puts = () => fake.requests.filter(({ method }) => method === 'PUT');
-const rest = () => createRest({ apiUrl: fake.apiUrl, token: fake.token });
 
 beforeEach(async () => {
-  await fake.stop();
-  fake = await startFakeDiscord();
   await db.delete(settings);
+  fake.clearFaults();
+  fake.commands.clear();
+  fake.inviteBot();
+  fake.requests.length = 0;
+  lines.length = 0;
 });
 
+/** Registers the commands, in all guilds unless told otherwise. */
+function register(
+  guildId: string | undefined = undefined,
+  { isForced = false, apiUrl = fake.apiUrl, token = fake.token } = {},
+): Promise<Registration> {
+  return registerCommands({ rest: createRest({ apiUrl, token }), db, guildId }, { isForced });
+}
+
 test('registers all commands in one request, once, and again only when forced', async () => {
-  const first = await registerCommands({ rest: rest(), db, guildId: undefined });
-  const ids = Object.fromEntries(
-    ['server', 'ban-check', 'lookup', 'feed', 'notify'].map((name) => [name, fake.commandId(name)]),
-  );
+  const first = await register();
+  const names = ['server', 'ban-check', 'lookup', 'feed', 'notify'];
+  const ids = Object.fromEntries(names.map((name) => [name, fake.commandId(name)]));
   expect(first).toEqual({ isChanged: true, commands: 6, scope: 'global', ids } as Registration);
-  expect(await registerCommands({ rest: rest(), db, guildId: undefined })).toEqual({
-    ...first,
-    isChanged: false,
-  });
+  expect(await register()).toEqual({ ...first, isChanged: false });
   expect(puts()).toHaveLength(1);
-  expect(
-    (await registerCommands({ rest: rest(), db, guildId: undefined }, { isForced: true })).isChanged,
-  ).toBe(true);
+  expect((await register(undefined, { isForced: true })).isChanged).toBe(true);
   expect(puts()).toHaveLength(2);
 });
 
+/** `name · name in Polish · type` of each option. */
+const describeOptions = (options: FakeCommandOption[] = []) =>
+  options.map(
+    ({ name, type, name_localizations: names }) =>
+      `${name} · ${names?.pl} · ${ApplicationCommandOptionType[type]}`,
+  );
+
 test('names, options and descriptions are localised; permissions are a default only', async () => {
-  await registerCommands({ rest: rest(), db, guildId: undefined });
+  await register();
   const commands = fake.commands.get('global') ?? [];
+  const [timeoutMembers, manageServer] = ['1099511627776', '32'];
+  const people = ['user · użytkownik · User', 'player · gracz · String', 'show · pokaż · Boolean'];
+  const [user = '', ...others] = people;
+  const steamId = 'steamid · steamid · String';
+  const subcommands = (...names: string[]) => names.map((name) => `${name} · Subcommand`);
   expect(
-    commands.map((command) => ({
-      name: command.name,
-      pl: command.name_localizations?.pl,
-      options: command.options?.map(({ name, type, name_localizations: names }) => [name, type, names?.pl]),
-      permissions: command.default_member_permissions,
-      contexts: command.contexts,
-    })),
-  ).toEqual([
-    {
-      name: 'server',
-      pl: 'serwer',
-      options: [['name', 3, 'nazwa']],
-      permissions: undefined,
-      contexts: [0, 1],
-    },
-    {
-      name: 'ban-check',
-      pl: 'sprawdź-bany',
-      options: [
-        ['steamid', 3, 'steamid'],
-        ['user', 6, 'użytkownik'],
-        ['player', 3, 'gracz'],
-        ['show', 5, 'pokaż'],
-      ],
-      permissions: undefined,
-      contexts: [0, 1],
-    },
-    {
-      name: 'lookup',
-      pl: 'wyszukaj',
-      options: [
-        ['user', 6, 'użytkownik'],
-        ['steamid', 3, 'steamid'],
-        ['player', 3, 'gracz'],
-        ['show', 5, 'pokaż'],
-      ],
-      permissions: '1099511627776',
-      contexts: [0],
-    },
-    {
-      name: 'Check bans',
-      pl: 'Sprawdź bany',
-      options: undefined,
-      permissions: '1099511627776',
-      contexts: [0],
-    },
-    {
-      name: 'feed',
-      pl: 'powiadomienia',
-      options: [
-        ['start', 1, 'włącz'],
-        ['list', 1, 'lista'],
-        ['stop', 1, 'wyłącz'],
-        ['test', 1, 'wypróbuj'],
-      ],
-      permissions: '32',
-      contexts: [0],
-    },
-    {
-      name: 'notify',
-      pl: 'powiadom',
-      options: [
-        ['on', 1, 'włącz'],
-        ['off', 1, 'wyłącz'],
-      ],
-      permissions: undefined,
-      contexts: [0, 1],
-    },
-  ]);
-  const start = commands[4]?.options?.[0];
-  expect(
-    start?.options?.map(({ name, type, required, choices, name_localizations: names }) => [
-      name,
-      type,
-      names?.pl,
-      required,
-      choices?.map(({ value, name_localizations: labels }) => [value, labels?.pl]),
+    commands.map((command) => [
+      `${command.name} · ${command.name_localizations?.pl}`,
+      command.default_member_permissions,
+      command.contexts,
+      describeOptions(command.options),
     ]),
   ).toEqual([
+    ['server · serwer', undefined, [0, 1], ['name · nazwa · String']],
+    ['ban-check · sprawdź-bany', undefined, [0, 1], [steamId, user, ...others]],
+    ['lookup · wyszukaj', timeoutMembers, [0], [user, steamId, ...others]],
+    ['Check bans · Sprawdź bany', timeoutMembers, [0], []],
     [
-      'what',
-      3,
-      'co',
-      true,
-      [
-        ['penalties', pl.feed.subjects.penalties],
-        ['servers', pl.feed.subjects.servers],
-        ['appeals', pl.feed.subjects.appeals],
-      ],
+      'feed · powiadomienia',
+      manageServer,
+      [0],
+      subcommands('start · włącz', 'list · lista', 'stop · wyłącz', 'test · wypróbuj'),
     ],
-    ['types', 3, 'rodzaje', false, undefined],
-    ['server', 3, 'serwer', false, undefined],
-    ['players', 4, 'gracze', false, undefined],
-    ['after', 4, 'po', false, undefined],
-    ['role', 8, 'rola', false, undefined],
+    ['notify · powiadom', undefined, [0, 1], subcommands('on · włącz', 'off · wyłącz')],
   ]);
+  const start = commands[4]?.options?.[0]?.options ?? [];
+  expect(describeOptions(start)).toEqual([
+    'what · co · String',
+    'types · rodzaje · String',
+    'server · serwer · String',
+    'players · gracze · Integer',
+    'after · po · Integer',
+    'role · rola · Role',
+  ]);
+  expect(start.map(({ required }) => required)).toEqual([true, false, false, false, false, false]);
+  expect(
+    start.map(({ choices }) => choices?.map(({ value, name_localizations: names }) => [value, names?.pl])),
+  ).toEqual([Object.entries(pl.feed.subjects), ...Array(5).fill(undefined)]);
   for (const command of commands.filter(({ name }) => name !== 'Check bans')) {
-    expect(command.description_localizations?.pl).toBeString();
-    for (const option of command.options ?? []) {
-      expect(option.description_localizations?.pl).toBeString();
-      for (const inner of option.options ?? []) expect(inner.description_localizations?.pl).toBeString();
-    }
+    const options = command.options?.flatMap((option) => [option, ...(option.options ?? [])]) ?? [];
+    for (const item of [command, ...options]) expect(item.description_localizations?.pl).toBeString();
   }
 });
 
 test('registers commands in one guild without what only global commands take', async () => {
-  await registerCommands({ rest: rest(), db, guildId: GUILD });
+  await register(GUILD);
   expect(fake.commands.get(GUILD)?.every((command) => command.contexts === undefined)).toBe(true);
 });
 
@@ -160,78 +113,67 @@ test.each([
   ['the same database', async () => undefined],
   ['a new database', () => db.delete(settings)],
 ])('moves the commands between the guild and all guilds, with %s', async (_, changeDatabase) => {
-  await registerCommands({ rest: rest(), db, guildId: undefined });
+  await register();
   for (const [guildId, here, there] of [
     [GUILD, GUILD, 'global'],
     [undefined, 'global', GUILD],
   ] as const) {
     await changeDatabase();
-    await registerCommands({ rest: rest(), db, guildId });
+    await register(guildId);
     expect(fake.commands.get(here)).toHaveLength(6);
     expect(fake.commands.get(there)).toEqual([]);
   }
 });
 
 test('removes only its own commands from another scope', async () => {
-  const foreign = {
-    name: 'music',
-    name_localizations: { pl: 'muzyka' },
-    description: 'Plays music',
-  };
-  await registerCommands({ rest: rest(), db, guildId: undefined });
+  const names = { name: 'music', name_localizations: { pl: 'muzyka' } };
+  const foreign = { ...names, description: 'Plays music' };
+  await register();
   fake.commands.set('global', [...(fake.commands.get('global') ?? []), foreign]);
-  await registerCommands({ rest: rest(), db, guildId: GUILD });
+  await register(GUILD);
   expect(fake.commands.get('global')).toMatchObject([foreign]);
 });
 
 test('keeps the commands where they are when Discord refuses them in another guild', async () => {
-  const { ids } = await registerCommands({ rest: rest(), db, guildId: undefined });
+  const { ids } = await register();
   fake.state.guildAccess = false;
-  await expect(registerCommands({ rest: rest(), db, guildId: GUILD })).rejects.toThrow('Missing Access');
-  const again = await registerCommands({ rest: rest(), db, guildId: undefined });
-  expect(again.ids).toEqual(ids);
+  await expect(register(GUILD)).rejects.toThrow(NOT_INVITED);
+  expect((await register()).ids).toEqual(ids);
   expect(fake.commands.get('global')).toHaveLength(6);
 });
 
-test('logs the reason when Discord refuses, and when it is unreachable', async () => {
-  fake.state.guildAccess = false;
-  await expect(registerCommands({ rest: rest(), db, guildId: GUILD })).rejects.toThrow(
-    'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first',
-  );
-  await expect(
-    registerCommands({ rest: createRest({ apiUrl: fake.apiUrl, token: 'wrong' }), db, guildId: undefined }),
-  ).rejects.toThrow('Discord rejected DISCORD_TOKEN');
-  await expect(
-    registerCommands({
-      rest: createRest({ apiUrl: 'http://127.0.0.1:1', token: 'x' }),
-      db,
-      guildId: undefined,
-    }),
-  ).rejects.toThrow('Discord cannot be reached');
-});
-
-test('says how long Discord allows no further registration, instead of waiting for it', async () => {
-  fake.fail({ matches: /^PUT .*commands$/, response: slowDown(3480) });
-  await expect(registerCommands({ rest: rest(), db, guildId: undefined })).rejects.toThrow(
+test.each([
+  ['the token is wrong', () => register(undefined, { token: 'wrong' }), 'Discord rejected DISCORD_TOKEN'],
+  [
+    'Discord is unreachable',
+    () => register(undefined, { apiUrl: 'http://127.0.0.1:1' }),
+    'Discord cannot be reached',
+  ],
+  [
+    'Discord allows no further registration for long',
+    () => {
+      fake.fail({ matches: /^PUT .*commands$/, response: slowDown(3480) });
+      return register();
+    },
     'Discord allows no further requests of this kind for 58 minutes',
-  );
+  ],
+])('says so at once when %s', async (_, attempt, message) => {
+  await expect(attempt()).rejects.toThrow(message);
 });
 
 describe('a running bot', () => {
   const clock = { aheadMs: 0 };
   const stops: (() => Promise<void>)[] = [];
-  const lines: { msg: string; err?: { message: string } }[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
 
-  function start({ guildId = GUILD, apiUrl = fake.apiUrl, token = fake.token, everyMs = 20 } = {}) {
+  function start({ apiUrl = fake.apiUrl } = {}) {
     let ids: CommandIds = {};
     const registration = createCommandRegistration({
-      rest: createRest({ apiUrl, token }),
+      rest: createRest({ apiUrl, token: fake.token }),
       db,
-      guildId,
-      log,
+      guildId: GUILD,
+      log: deps.log,
       now: () => new Date(Date.now() + clock.aheadMs),
-      timings: { ...TIMINGS, commandCheckMs: everyMs },
+      timings: { ...TIMINGS, commandCheckMs: 20 },
       setIds: (next) => {
         ids = next;
       },
@@ -244,11 +186,8 @@ describe('a running bot', () => {
   const listings = () =>
     fake.requests.filter(({ method, path }) => method === 'GET' && path.endsWith('/commands'));
 
-  beforeEach(() => {
-    lines.length = 0;
-    clock.aheadMs = 0;
-  });
   afterEach(async () => {
+    clock.aheadMs = 0;
     await Promise.all(stops.splice(0).map((stop) => stop()));
   });
 
@@ -256,9 +195,7 @@ describe('a running bot', () => {
     const registration = start();
     await waitFor(isRegistered);
     fake.removeBot();
-    const reason =
-      'Discord rejected the request (Missing Access): invite the application to the guild of DISCORD_GUILD_ID first';
-    await waitFor(() => registration.health() === reason);
+    await waitFor(() => registration.health() === NOT_INVITED);
     fake.inviteBot();
     await waitFor(isRegistered);
     await waitFor(() => registration.health() === 'registered');
@@ -329,4 +266,59 @@ describe('a running bot', () => {
     expect(registration.health()).toBe('registered');
     expect(lines).toHaveLength(1);
   });
+});
+
+/**
+ * The first lines of the responses to a member who asks about somebody else, and to a manager who lists, starts and
+ * stops feeds.
+ */
+async function readNotices(locale: string): Promise<string[]> {
+  const member = anActor({ locale });
+  const manager = anActor({ locale, isManager: true });
+  const refused = await fake.command('ban-check', { steamid: aSteamId(5) }, member);
+  const listed = await fake.command('feed list', {}, manager);
+  const started = await fake.command('feed start', { what: 'servers' }, manager);
+  await fake.command('feed stop', { what: 'servers' }, manager);
+  return [refused, listed, started].map((exchange) => textOf(exchange).split('\n')[0] ?? '');
+}
+
+test('names commands as the reader types them while Discord has not registered them', async () => {
+  fake.fail({ matches: /^PUT .*commands/, response: () => new Response('no', { status: 400 }), times: 100 });
+  const bot = await startNext();
+  await waitFor(() => linesAbout('could not be registered').length > 0);
+  expect(await readNotices('en-US')).toEqual([
+    en.refusals.moderateMembersRequired('`/ban-check`'),
+    en.feed.none('`/feed start`'),
+    `📣 ${en.feed.started({ subject: 'servers', stop: '`/feed stop`' })}`,
+  ]);
+  expect(await readNotices('pl')).toEqual([
+    pl.refusals.moderateMembersRequired('`/sprawdź-bany`'),
+    pl.feed.none('`/powiadomienia włącz`'),
+    `📣 ${pl.feed.started({ subject: 'servers', stop: '`/powiadomienia wyłącz`' })}`,
+  ]);
+  await bot.stop();
+});
+
+test.each([
+  ['global', undefined],
+  ['guild', GUILD],
+])('%s commands are mentioned by their ids, in both languages, after a restart too', async (_, guildId) => {
+  for (const start of ['first', 'second']) {
+    lines.length = 0;
+    const before = puts().length;
+    const next = await startNext({ guildId });
+    await waitFor(() => linesAbout('slash commands').length > 0);
+    const [banCheck, feed] = ['ban-check', 'feed'].map((name) => fake.commandId(name, guildId));
+    expect(banCheck).toMatch(/^[0-9]+$/);
+    for (const locale of ['en-US', 'pl']) {
+      const [refused, listed, started] = await readNotices(locale);
+      expect(refused).toContain(`</ban-check:${banCheck}>`);
+      expect(listed).toContain(`</feed start:${feed}>`);
+      expect(started).toContain(`</feed stop:${feed}>`);
+      for (const text of [refused, listed, started]) expect(text).not.toContain('`/');
+    }
+    // The second start finds them registered, and asks for their ids.
+    if (start === 'second') expect(puts()).toHaveLength(before);
+    await next.stop();
+  }
 });
