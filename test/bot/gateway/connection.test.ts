@@ -1,85 +1,112 @@
-import { describe, expect, setSystemTime, test } from 'bun:test';
-import { createConnections } from '../../support/bot/connections.ts';
-import type { FakeDiscord } from '../../support/discord/fake-discord.ts';
+import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { type BotDeps, createBot } from '../../../bot/bot.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { type FakeDiscord, startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
+import { runCli } from '../../support/service/cli.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const aBot = await createConnections();
+const { deps, lines: allLines } = await startTestBot();
+const started: { stop: () => Promise<void> }[] = [];
+afterEach(async () => {
+  for (const { stop } of started.splice(0)) await stop();
+});
 
-describe('a connection that breaks is resumed, and what was missed is replayed', () => {
-  for (const [name, breakIt] of [
+/** A bot at a Discord of its own, until the end of the test. */
+async function aBot(options: Parameters<typeof startFakeDiscord>[0] = {}, timings: BotDeps['timings'] = {}) {
+  const fake = await startFakeDiscord(options);
+  const seen = allLines.length;
+  const { token, apiUrl } = fake;
+  const bot = createBot({ ...deps, token, apiUrl, timings: { ...deps.timings, ...timings } });
+  started.push(bot, fake);
+  const lines = () => allLines.slice(seen);
+  /** Waits until both sides call it connected, and commands work. */
+  const connected = async () => {
+    await waitFor(() => bot.health().state === 'ready' && fake.gateway.isReady);
+    expect((await fake.command('server')).callback).toBe(4);
+  };
+  return {
+    fake,
+    bot,
+    lines,
+    /** How many lines contain a text. */
+    countLines: (text: string) => lines().filter(({ msg }) => msg.includes(text)).length,
+    connected,
+    connect: () => {
+      bot.start();
+      return connected();
+    },
+  };
+}
+
+describe('a connection that breaks', () => {
+  test.each([
     ['op 7', ({ gateway }: FakeDiscord) => gateway.askToReconnect()],
     ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
     ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
     ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
-  ] as const) {
-    test(`resumes a connection after ${name}, and what was missed is replayed`, async () => {
-      const { fake, connect, reconnected } = await aBot({}, { resumeWithinMs: 8000 });
-      await connect();
-      breakIt(fake);
-      await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes > 0);
-      const missed = fake.command('server');
-      await reconnected();
-      expect((await missed).callback).toBe(4);
-      expect(fake.gateway.resumes).toBe(1);
-      expect(fake.gateway.identifies).toBe(1);
-    });
-  }
+  ])('resumes a connection after %s, and what was missed is replayed', async (_, breakIt) => {
+    const { fake, connect, connected } = await aBot({}, { resumeWithinMs: 8000 });
+    await connect();
+    breakIt(fake);
+    await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes > 0);
+    const missed = fake.command('server');
+    await connected();
+    expect((await missed).callback).toBe(4);
+    expect(fake.gateway.resumes).toBe(1);
+    expect(fake.gateway.identifies).toBe(1);
+  });
 
   test('op 9 that may be resumed resumes on the same connection', async () => {
-    const { fake, connect, reconnected } = await aBot();
+    const { fake, connect, connected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: true });
     await waitFor(() => fake.gateway.resumes === 1);
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
+    await connected();
     expect(fake.gateway.identifies).toBe(1);
   });
 });
 
 describe('a session that is lost', () => {
   test('identifies anew after op 9 that may not be resumed', async () => {
-    const { fake, connect, reconnected } = await aBot();
+    const { fake, connect, connected } = await aBot();
     await connect();
     fake.gateway.invalidateSessions({ isResumable: false });
     await waitFor(() => fake.gateway.identifies >= 2);
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
+    await connected();
   });
 
   test('identifies anew after a resume that is refused', async () => {
-    const { fake, connect, reconnected } = await aBot();
+    const { fake, connect, connected } = await aBot();
     await connect();
     fake.gateway.refusesResume = true;
     fake.gateway.close(1006);
     await waitFor(() => fake.gateway.identifies >= 2);
     fake.gateway.refusesResume = false;
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
+    await connected();
   });
 
   test('notices a dead connection by heartbeats that are not acknowledged', async () => {
-    const { fake, connect, reconnected } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
+    const { fake, connect, connected } = await aBot({ heartbeatIntervalMs: 200 }, { resumeWithinMs: 8000 });
     await connect();
     fake.gateway.isDeaf = true;
     await waitFor(() => fake.gateway.connections > 1);
     fake.gateway.isDeaf = false;
-    await reconnected();
+    await connected();
   });
 });
 
 describe('a final refusal is reported once, and the bot does not try again', () => {
-  for (const code of [4004, 4010, 4011, 4012, 4013, 4014]) {
-    test(`close code ${code} at the login`, async () => {
-      const { fake, bot, lines } = await aBot({}, { firstBackoffMs: 5, maxBackoffMs: 5 });
-      fake.gateway.closeOnIdentify = code;
-      bot.start();
-      await waitFor(() => bot.health().state === 'refused');
-      expect(bot.health().reason).toContain(String(code));
-      await Bun.sleep(50);
-      expect(fake.gateway.identifies).toBe(1);
-      expect(lines().filter(({ msg }) => msg.includes('Discord rejected the bot'))).toHaveLength(1);
-    });
-  }
+  test.each([4004, 4010, 4011, 4012, 4013, 4014])('close code %d at the login', async (code) => {
+    const { fake, bot, countLines } = await aBot({}, { firstBackoffMs: 5, maxBackoffMs: 5 });
+    fake.gateway.closeOnIdentify = code;
+    bot.start();
+    await waitFor(() => bot.health().state === 'refused');
+    expect(bot.health().reason).toContain(String(code));
+    await Bun.sleep(50);
+    expect(fake.gateway.identifies).toBe(1);
+    expect(countLines('Discord rejected the bot')).toBe(1);
+  });
 
   test('a token that REST refuses', async () => {
     const { fake, bot, lines } = await aBot();
@@ -102,51 +129,41 @@ describe('a final refusal is reported once, and the bot does not try again', () 
 
 describe('the bot reconnects, with growing pauses, after', () => {
   test('Discord unreachable at the start', async () => {
-    const { fake, bot, lines, reconnected } = await aBot();
+    const { fake, bot, countLines, connected } = await aBot();
     await fake.goAway();
     bot.start();
     await waitFor(() => bot.health().logins >= 4);
     expect(bot.health().state).not.toBe('ready');
     fake.comeBack();
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
+    await connected();
     // One line for going down and one for coming back, however many attempts there were.
-    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
-    expect(lines().filter(({ msg }) => msg.includes('connected to Discord again'))).toHaveLength(1);
+    expect(countLines('not connected to Discord')).toBe(1);
+    expect(countLines('connected to Discord again')).toBe(1);
   });
 
   test('Discord gone for longer than a resume may take', async () => {
-    const { fake, bot, lines, connect, reconnected } = await aBot({}, { resumeWithinMs: 20 });
+    const { fake, bot, countLines, connect, connected } = await aBot({}, { resumeWithinMs: 20 });
     await connect();
     await fake.goAway();
     await waitFor(() => bot.health().state !== 'ready');
     await Bun.sleep(50);
     fake.comeBack();
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
-    expect(lines().filter(({ msg }) => msg.includes('not connected to Discord'))).toHaveLength(1);
+    await connected();
+    expect(countLines('not connected to Discord')).toBe(1);
   });
 
   test('5xx, 429 and hung requests at the login', async () => {
-    const { fake, bot, reconnected } = await aBot({}, { readyWithinMs: 1000 });
-    fake.fail({ matches: /gateway\/bot/, times: 3, response: () => new Response('no', { status: 502 }) });
-    fake.fail({
-      matches: /gateway\/bot/,
-      response: () =>
-        Response.json(
-          { retry_after: 0.2, message: 'slow', global: true },
-          { status: 429, headers: { 'Retry-After': '0.2' } },
-        ),
-    });
+    const { fake, bot, connected } = await aBot({}, { readyWithinMs: 1000 });
+    fake.fail({ matches: /gateway\/bot/, times: 3, response: refuse(502) });
+    fake.fail({ matches: /gateway\/bot/, response: slowDown(0.2, { isGlobal: true }) });
     fake.fail({ matches: /gateway\/bot/, response: 'hang' });
     bot.start();
-    await reconnected();
-    expect((await fake.command('server')).callback).toBe(4);
+    await connected();
     fake.clearFaults();
   });
 
   test('a gateway that says nothing, and one that never sends READY', async () => {
-    const { fake, bot, reconnected } = await aBot({}, { readyWithinMs: 400 });
+    const { fake, bot, connected } = await aBot({}, { readyWithinMs: 400 });
     fake.gateway.holdsHello = true;
     bot.start();
     await waitFor(() => bot.health().logins === 2);
@@ -154,11 +171,10 @@ describe('the bot reconnects, with growing pauses, after', () => {
     fake.gateway.holdsReady = true;
     await waitFor(() => bot.health().logins === 4);
     fake.gateway.holdsReady = false;
-    await reconnected();
+    await connected();
     // The abandoned client neither connects again nor stays connected.
     await Bun.sleep(90);
     expect(fake.gateway.openSockets).toBe(1);
-    expect((await fake.command('server')).callback).toBe(4);
   });
 
   test('a connection that breaks again and again does not use up the identifies of a day', async () => {
@@ -208,4 +224,36 @@ describe('stopping', () => {
     await waitFor(() => bot.health().state === 'waiting');
     await bot.stop();
   });
+});
+
+/** View Channel, Send Messages, Embed Links and Send Messages in Threads. */
+const PERMISSIONS = 0x400 + 0x800 + 0x4000 + 2 ** 38;
+const MANAGE_ROLES = 0x10000000;
+const INVITATION = `https://discord.com/oauth2/authorize?client_id=800000000000000001&scope=bot+applications.commands&permissions=${PERMISSIONS}`;
+
+test('the operator tool prints the invitation, into the guild of the settings', async () => {
+  const fake = await startFakeDiscord();
+  const env = { DISCORD_TOKEN: fake.token, DISCORD_API_URL: fake.apiUrl };
+  expect(await runCli(['bot', 'invite'], env)).toEqual({ code: 0, stdout: `${INVITATION}\n`, stderr: '' });
+  const { stdout } = await runCli(['bot', 'invite', '--json'], { ...env, DISCORD_GUILD_ID: '9' });
+  expect(JSON.parse(stdout)).toEqual({ url: `${INVITATION}&guild_id=9` });
+  const withRoles = { ...env, DISCORD_GUILD_ID: '9', DISCORD_GIVE_ROLES: 'linked=1' };
+  expect((await runCli(['bot', 'invite'], withRoles)).stdout).toContain(
+    `permissions=${PERMISSIONS + MANAGE_ROLES}&guild_id=9`,
+  );
+  expect(await runCli(['bot', 'invite'], { ...env, DISCORD_TOKEN: 'other' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Discord rejected DISCORD_TOKEN'),
+  });
+  await fake.stop();
+});
+
+test('a bot in no guild logs its invitation, one in a guild does not', async () => {
+  for (const guildIds of [[], ['1']]) {
+    const { connect, lines } = await aBot({ guildIds });
+    await connect();
+    await waitFor(() => lines().some(({ msg }) => msg.startsWith('slash commands')));
+    const invitations = lines().filter((line) => 'invitation' in line);
+    expect(invitations).toMatchObject(guildIds.length === 0 ? [{ level: 40, invitation: INVITATION }] : []);
+  }
 });

@@ -14,11 +14,13 @@ export const refuse =
     Response.json({ message: 'Refused', code }, { status });
 
 /** The response to one request too many. */
-export const slowDown = (seconds: number) => (): Response =>
-  Response.json(
-    { message: 'You are being rate limited.', retry_after: seconds, global: false },
-    { status: 429, headers: { 'retry-after': `${seconds}`, 'x-ratelimit-scope': 'user' } },
-  );
+export const slowDown =
+  (seconds: number, { isGlobal = false } = {}) =>
+  (): Response =>
+    Response.json(
+      { message: 'You are being rate limited.', retry_after: seconds, global: isGlobal },
+      { status: 429, headers: { 'retry-after': `${seconds}`, 'x-ratelimit-scope': 'user' } },
+    );
 
 /** Requests that are to fail. */
 export function createFaults() {
