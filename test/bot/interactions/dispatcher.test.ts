@@ -1,13 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import type { Bot, BotDeps } from '../../../bot/bot.ts';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { BotDeps } from '../../../bot/bot.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
+import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/interactions/custom-id.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany } from '../../support/bot/feeds.ts';
 import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
-import { anActor } from '../../support/discord/actor.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
-import { refuse } from '../../support/discord/faults.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
 import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { PATIENCE_MS, waitFor } from '../../support/wait.ts';
 
@@ -17,14 +18,15 @@ const { en, pl } = BOT_TEXTS;
 const VANITY = { steamid: 'steamcommunity.com/id/somebody' };
 const behaviour: { delayMs: number; error: Error | undefined } = { delayMs: 0, error: undefined };
 const harness = await startTestBot();
-const { fake, db, deps, startNext, lines, outcomes } = harness;
+const { fake, db, deps, lines, outcomes, restart } = harness;
 const moderator = anActor({ isModerator: true });
 const { id: serverId } = await insertServer(db, { slug: 'one', name: 'One' });
 await harness.poll(serverId, {});
 await insertUser(db, 1, { nickname: 'Somebody', discordId: moderator.user.id });
 await insertMany(db, 12);
 await harness.refreshServers();
-const bot = await startNext({
+/** What is slower or broken on demand. */
+const slowed: Partial<BotDeps> = {
   readHistory: async (serverId, hours) => {
     await Bun.sleep(behaviour.delayMs);
     return deps.readHistory(serverId, hours);
@@ -38,6 +40,11 @@ const bot = await startNext({
     },
   },
   timings: { deferAfterMs: 600 },
+};
+beforeEach(async () => {
+  Object.assign(behaviour, { delayMs: 0, error: undefined });
+  fake.clearFaults();
+  await restart(slowed);
 });
 
 describe('a slow response', () => {
@@ -55,7 +62,6 @@ describe('a slow response', () => {
     const refreshed = await fake.click(message, en.buttons.refresh, moderator);
     expect(refreshed.callback).toBe(6);
     await waitFor(() => message.edited_timestamp !== null);
-    behaviour.delayMs = 0;
   });
 
   test('a response that fails after it was deferred publicly leaves nothing public behind', async () => {
@@ -65,7 +71,17 @@ describe('a slow response', () => {
     await waitFor(() => exchange.followUps.length === 1);
     expect(exchange.isDeleted).toBe(true);
     expect(isEphemeral(exchange.followUps[0])).toBe(true);
-    Object.assign(behaviour, { delayMs: 0, error: undefined });
+  });
+
+  test('a refusal after a public deferral comes without links that Discord rejects', async () => {
+    await restart({ publicUrl: 'http://localhost:3000', timings: { deferAfterMs: 0 } });
+    const before = outcomes.length;
+    const exchange = await fake.command('ban-check', { show: true }, anActor({ isModerator: true }));
+    await waitFor(() => outcomes.length > before);
+    expect(outcomes.slice(before)).toEqual(['refused']);
+    const [notice] = exchange.followUps;
+    expect(isEphemeral(notice)).toBe(true);
+    expect(notice?.embeds[0]?.description).toContain(en.refusals.notLinkedYourself);
   });
 });
 
@@ -76,20 +92,15 @@ describe('a failure', () => {
       ['en-US', en.refusals.failed],
       ['pl', pl.refusals.failed],
     ] as const) {
-      const { message } = await fake.command(
-        'ban-check',
-        { ...VANITY, show: true },
-        { ...moderator, locale },
-      );
-      expect(isEphemeral(message)).toBe(true);
-      const text = message?.embeds[0]?.description ?? '';
+      const exchange = await fake.command('ban-check', { ...VANITY, show: true }, { ...moderator, locale });
+      expect(isEphemeral(exchange.message)).toBe(true);
+      const text = textOf(exchange);
       expect(text).not.toContain('secret');
       const errorId = /`([0-9a-f]{8})`/.exec(text)?.[1] ?? '';
       expect(text).toBe(words(errorId));
       const line = lines.find((each) => each.errorId === errorId);
       expect(line?.err?.message).toContain('secret detail');
     }
-    behaviour.error = undefined;
   });
 
   test('a failed button leaves the message as it is', async () => {
@@ -104,19 +115,14 @@ describe('a failure', () => {
 
   test('a failure of the database says that the data can’t be read right now', async () => {
     behaviour.error = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' });
-    const { message } = await fake.command('ban-check', VANITY, moderator);
-    const said = message?.embeds[0]?.description ?? '';
+    const said = textOf(await fake.command('ban-check', VANITY, moderator));
     expect(said).toBe(en.refusals.unavailable(/`([0-9a-f]{8})`/.exec(said)?.[1] ?? ''));
-    behaviour.error = undefined;
   });
 });
 
 describe('a response that Discord does not accept', () => {
   test('gives up a response that is too late, and the next one works', async () => {
-    fake.fail({
-      matches: /callback/,
-      response: () => Response.json({ message: 'Unknown interaction', code: 10062 }, { status: 404 }),
-    });
+    fake.fail({ matches: /callback/, response: refuse(404, 10_062) });
     void fake.command('server');
     await waitFor(() => outcomes.at(-1) === 'undelivered');
     expect((await fake.command('server')).callback).toBe(4);
@@ -133,99 +139,99 @@ describe('a response that Discord does not accept', () => {
   });
 
   test('repeats a response after the wait of a 429, and after a 500', async () => {
-    fake.fail({
-      matches: /callback/,
-      response: () =>
-        Response.json(
-          { message: 'You are being rate limited.', retry_after: 0.3, global: false },
-          { status: 429, headers: { 'Retry-After': '0.3' } },
-        ),
-    });
+    fake.fail({ matches: /callback/, response: slowDown(0.3) });
     const limited = await fake.command('server');
     expect(limited.callback).toBe(4);
     expect((limited.acknowledgedAt ?? 0) - limited.sentAt).toBeGreaterThanOrEqual(300);
-    fake.fail({ matches: /callback/, response: () => new Response('oops', { status: 500 }) });
+    fake.fail({ matches: /callback/, response: refuse(500) });
     expect((await fake.command('server')).callback).toBe(4);
   });
 
   test('a response that hangs delays nobody else', async () => {
     fake.fail({ matches: /callback/, response: 'hang' });
     void fake.command('server');
-    await waitFor(() => fake.requests.length >= 0);
     const others = await Promise.all(Array.from({ length: 20 }, () => fake.command('server')));
     expect(others.filter(({ callback }) => callback === 4).length).toBeGreaterThanOrEqual(19);
-    fake.clearFaults();
   });
 
   test('repeats a response whose links Discord refuses (localhost) without them, with its other buttons', async () => {
-    await bot.stop();
-    await withBot({ publicUrl: 'http://localhost:3000' }, async () => {
-      const { message, refusals } = await fake.command('server', { name: 'one' });
-      expect(refusals).toEqual([]);
-      expect(findButton(message, en.buttons.refresh)).toBeDefined();
-      expect(findButton(message, en.buttons.connect)).toBeUndefined();
-      const moderator = anActor({ isModerator: true });
-      const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, moderator);
-      expect(findButton(lookup.message, en.buttons.profile)).toBeDefined();
-    });
+    await restart({ publicUrl: 'http://localhost:3000' });
+    const { message, refusals } = await fake.command('server', { name: 'one' });
+    expect(refusals).toEqual([]);
+    expect(findButton(message, en.buttons.refresh)).toBeDefined();
+    expect(findButton(message, en.buttons.connect)).toBeUndefined();
+    const lookup = await fake.command('lookup', { steamid: aSteamId(1) }, anActor({ isModerator: true }));
+    expect(findButton(lookup.message, en.buttons.profile)).toBeDefined();
   });
 });
 
 describe('in spite of delays', () => {
-  beforeAll(() => bot.stop());
-
   test('a command is acknowledged, although Discord has not said who is a moderator', async () => {
     fake.fail({ matches: /^GET \/(oauth2\/)?applications\/@me/, times: 100, response: 'hang' });
     const acknowledged = Promise.withResolvers<void>();
-    const readHistory: BotDeps['readHistory'] = async (serverId, hours) => {
-      await acknowledged.promise;
-      return deps.readHistory(serverId, hours);
-    };
-    await withBot({ readHistory }, async () => {
-      const exchange = await fake.command('server', { name: 'one' });
-      fake.clearFaults();
-      acknowledged.resolve();
-      expect(exchange.callback).toBe(5);
-      await waitFor(() => embedOf(exchange).title === 'One');
+    await restart({
+      readHistory: async (serverId, hours) => {
+        await acknowledged.promise;
+        return deps.readHistory(serverId, hours);
+      },
     });
+    const exchange = await fake.command('server', { name: 'one' });
+    fake.clearFaults();
+    acknowledged.resolve();
+    expect(exchange.callback).toBe(5);
+    await waitFor(() => embedOf(exchange).title === 'One');
   });
 
-  test('suggestions are given up in time', () =>
-    withBot({}, async (other) => {
-      await waitFor(() => other.health().moderators === undefined);
-      await db.transaction(async (tx) => {
-        await tx.execute('lock table users, penalties in access exclusive mode');
-        const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
-        expect(exchange.choices).toEqual([]);
-      });
-      await waitFor(() => outcomes.at(-1) === 'failed');
-    }));
+  test('suggestions are given up in time', async () => {
+    await waitFor(() => harness.bot.health().moderators === undefined);
+    await db.transaction(async (tx) => {
+      await tx.execute('lock table users, penalties in access exclusive mode');
+      const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
+      expect(exchange.choices).toEqual([]);
+    });
+    await waitFor(() => outcomes.at(-1) === 'failed');
+  });
 });
 
 describe('many at once', () => {
-  beforeAll(() => bot.stop());
-
   test('acknowledges 500 interactions at once, each of them once', async () => {
+    await restart();
     // Nothing is refused for being late, since the machine may be slow.
     fake.state.acknowledgeWithinMs = PATIENCE_MS;
-    const exchanges = await withBot({}, () => sendMany());
+    const exchanges = await sendMany();
     fake.state.acknowledgeWithinMs = 3000;
     expect(exchanges.flatMap(({ refusals }) => refusals)).toEqual([]);
     expect(exchanges.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)).toEqual([]);
   });
 
-  test('a user who asks too often is told when to go on, and others are not slowed down', () =>
-    withBot({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) }, async () => {
-      const actor = anActor({ locale: 'pl' });
-      for (let turn = 0; turn < 3; turn++)
-        expect(embedOf(await fake.command('server', {}, actor)).title).toBe(en.server.allServers);
-      const { message } = await fake.command('server', {}, actor);
-      expect(isEphemeral(message)).toBe(true);
-      const said = message?.embeds[0]?.description ?? '';
-      expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
-      expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
-      expect(embedOf(await fake.command('server', {}, anActor())).title).toBe(en.server.allServers);
-    }));
+  test('a user who asks too often is told when to go on, and others are not slowed down', async () => {
+    await restart({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
+    const actor = anActor({ locale: 'pl' });
+    const titleFor = async (asking: Actor) => embedOf(await fake.command('server', {}, asking)).title;
+    for (let turn = 0; turn < 3; turn++) expect(await titleFor(actor)).toBe(en.server.allServers);
+    const refused = await fake.command('server', {}, actor);
+    expect(isEphemeral(refused.message)).toBe(true);
+    const said = textOf(refused);
+    expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
+    expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
+    expect(await titleFor(anActor())).toBe(en.server.allServers);
+  });
+});
+
+describe('custom ids', () => {
+  test('custom ids carry a name and arguments, and never exceed 100 characters', () => {
+    expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
+      name: 'record.page',
+      args: ['next', '123', '2'],
+    });
+    expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
+  });
+
+  test('a number in them is accepted only if it looks like one', () => {
+    expect(tryParsePositive('12')).toBe(12);
+    for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
+      expect(tryParsePositive(arg)).toBeUndefined();
+  });
 });
 
 /** 500 interactions at once. @returns them when all are acknowledged. */
@@ -239,14 +245,4 @@ function sendMany(): Promise<Exchange[]> {
       return fake.autocomplete('server', 'name', 'o', actor);
     }),
   );
-}
-
-/** Does work while another bot is connected, which is stopped in any case. */
-async function withBot<T>(overrides: Partial<BotDeps>, work: (other: Bot) => Promise<T>): Promise<T> {
-  const other = await startNext(overrides);
-  try {
-    return await work(other);
-  } finally {
-    await other.stop();
-  }
 }
