@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ChannelType, PermissionFlagsBits } from 'discord.js';
+import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
@@ -8,7 +9,7 @@ import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
-import { messageOf, textOf } from '../../support/discord/exchange.ts';
+import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
@@ -23,42 +24,41 @@ await harness.refreshServers();
 await insertPenalties(db, [{}, {}, {}]);
 await harness.connect();
 
-const VIEW = 1024n;
-const SEND = 2048n;
-const EMBED = 16_384n;
-const MENTION = PermissionFlagsBits.MentionEveryone;
-const MENTIONING_MANAGER = String(VIEW | SEND | PermissionFlagsBits.ManageGuild | MENTION);
+const { EmbedLinks, ManageGuild, MentionEveryone, SendMessages, SendMessagesInThreads, ViewChannel } =
+  PermissionFlagsBits;
+/** Permissions as interactions carry them. */
+const bits = (...permissions: bigint[]) => String(permissions.reduce((all, each) => all | each, 0n));
+const MENTIONING_MANAGER = bits(ViewChannel, SendMessages, ManageGuild, MentionEveryone);
+const MENTIONING_BOT = bits(ViewChannel, SendMessages, EmbedLinks, MentionEveryone);
 const role = { id: '950000000000000001', name: 'Players', mentionable: true };
 const otherRole = { ...role, id: '950000000000000002' };
+const closedRole = { ...role, mentionable: false };
 let lastChannel = 920_000_000_000_000_000n;
 /** Somebody with Manage Server, in a channel that no other test uses. */
 function aManager(values: Parameters<typeof anActor>[0] = {}): Actor {
   lastChannel += 1n;
   return anActor({ isManager: true, channelId: String(lastChannel), ...values });
 }
-const rows = () => db.select().from(discordFeeds).orderBy(discordFeeds.id);
-const rowsIn = async ({ channelId }: Actor) => (await rows()).filter((row) => row.channelId === channelId);
+const rowsIn = ({ channelId }: Actor) =>
+  db.select().from(discordFeeds).where(eq(discordFeeds.channelId, channelId)).orderBy(discordFeeds.id);
 
 /** The ephemeral reply to `/feed`. */
 async function run(actor: Actor, command: string, options: Record<string, OptionValue> = {}) {
-  const message = messageOf(await fake.command(`feed ${command}`, options, actor));
-  expect(isEphemeral(message)).toBe(true);
-  const { title = '', description = '' } = message.embeds[0] ?? {};
-  return `${title}\n${description}`;
+  const exchange = await fake.command(`feed ${command}`, options, actor);
+  expect(isEphemeral(exchange.message)).toBe(true);
+  return `${embedOf(exchange).title ?? ''}\n${textOf(exchange)}`;
 }
 
-/** As messages mention it. */
-const stopCommand = () => fake.mention('feed stop');
+const started = (subject: 'penalties' | 'servers', { feed: words } = en) =>
+  words.started({ subject, stop: fake.mention('feed stop') });
+const THREAD = { channelType: ChannelType.PublicThread };
+const bold = (...permissions: string[]) => permissions.map((name) => `**${name}**`).join(', ');
 
 describe('/feed start', () => {
   test('stores the settings, the language of the guild, and the newest event as the start', async () => {
     const manager = aManager({ guildLocale: 'pl' });
-    const said = await run(manager, 'start', {
-      what: 'penalties',
-      types: 'Mute,  BAN,ban',
-      server: ' mirage ',
-    });
-    expect(said).toContain(en.feed.started({ subject: 'penalties', stop: stopCommand() }));
+    const options = { what: 'penalties', types: 'Mute,  BAN,ban', server: ' mirage ' };
+    expect(await run(manager, 'start', options)).toContain(started('penalties'));
     expect(await rowsIn(manager)).toEqual([
       {
         id: expect.any(Number),
@@ -84,7 +84,7 @@ describe('/feed start', () => {
   test('takes servers with a number of players and a role', async () => {
     const manager = aManager({ locale: 'pl' });
     expect(await run(manager, 'start', { what: 'servers', players: 10, role: { role } })).toContain(
-      pl.feed.started({ subject: 'servers', stop: stopCommand() }),
+      started('servers', pl),
     );
     expect(await rowsIn(manager)).toMatchObject([
       { subject: 'servers', locale: 'en-US', playersAtLeast: 10, roleId: role.id, serverId: null },
@@ -144,8 +144,10 @@ describe('/feed start', () => {
     expect((await rowsIn(manager))[1]?.penaltyTypes).toBeNull();
   });
 
-  test.each([
-    ['a member without Manage Server', anActor(), { what: 'penalties' }, en.feed.manageGuildRequired],
+  const penaltyFeed = { what: 'penalties' };
+  const callFeed = { what: 'servers', players: 3, role: { role: closedRole } };
+  test.each<[string, Actor, Record<string, OptionValue>, string]>([
+    ['a member without Manage Server', anActor(), penaltyFeed, en.feed.manageGuildRequired],
     [
       'a moderator without Manage Server',
       anActor({ isModerator: true }),
@@ -169,72 +171,78 @@ describe('/feed start', () => {
     ['a role without players', aManager(), { what: 'servers', role: { role } }, en.feed.roleNeedsPlayers],
     [
       'a role that the manager may not mention',
-      aManager({ appPermissions: String(VIEW | SEND | EMBED | MENTION) }),
-      { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
-      en.feed.mayNotMention('<@&950000000000000001>'),
+      aManager({ appPermissions: MENTIONING_BOT }),
+      callFeed,
+      en.feed.mayNotMention(`<@&${role.id}>`),
     ],
     [
       'a role that the bot may not mention',
       aManager({ permissions: MENTIONING_MANAGER }),
-      { what: 'servers', players: 3, role: { role: { ...role, mentionable: false } } },
-      en.feed.cannotMention('<@&950000000000000001>'),
+      callFeed,
+      en.feed.cannotMention(`<@&${role.id}>`),
     ],
     [
       'a channel that the bot does not see',
       aManager({ appPermissions: '0' }),
-      { what: 'penalties' },
-      en.feed.cannotPost(`**${can.viewChannel}**, **${can.sendMessages}**, **${can.embedLinks}**`),
+      penaltyFeed,
+      en.feed.cannotPost(bold(can.viewChannel, can.sendMessages, can.embedLinks)),
     ],
     [
       'a channel that takes no embeds, in Polish',
-      aManager({ appPermissions: String(VIEW | SEND), locale: 'pl' }),
-      { what: 'penalties' },
-      pl.feed.cannotPost(`**${pl.feed.permissions.embedLinks}**`),
+      aManager({ appPermissions: bits(ViewChannel, SendMessages), locale: 'pl' }),
+      penaltyFeed,
+      pl.feed.cannotPost(bold(pl.feed.permissions.embedLinks)),
+    ],
+    [
+      'a thread that the bot may not write in',
+      aManager({ ...THREAD, appPermissions: bits(ViewChannel, SendMessages, EmbedLinks) }),
+      penaltyFeed,
+      en.feed.cannotPost(bold(can.sendMessagesInThreads)),
     ],
   ])('refuses %s, and stores nothing', async (_, actor, options, text) => {
     expect(await run(actor, 'start', options)).toContain(text);
-    expect(
-      await rowsIn(actor).then((all) => all.filter(({ startedBy }) => startedBy === actor.user.id)),
-    ).toEqual([]);
+    const rows = await rowsIn(actor);
+    expect(rows.filter(({ startedBy }) => startedBy === actor.user.id)).toEqual([]);
+  });
+
+  test('/feed start needs only the permission for threads when used in a thread', async () => {
+    const appPermissions = bits(ViewChannel, SendMessagesInThreads, EmbedLinks);
+    const manager = aManager({ ...THREAD, appPermissions });
+    expect(await run(manager, 'start', { what: 'penalties' })).toContain(started('penalties'));
   });
 
   test('lets the bot mention any role where Discord does', async () => {
-    const appPermissions = String(VIEW | SEND | EMBED | MENTION);
-    const manager = aManager({ permissions: MENTIONING_MANAGER, appPermissions });
-    const closed = { ...role, mentionable: false };
-    await run(manager, 'start', { what: 'servers', players: 3, role: { role: closed } });
+    const manager = aManager({ permissions: MENTIONING_MANAGER, appPermissions: MENTIONING_BOT });
+    await run(manager, 'start', callFeed);
     expect(await rowsIn(manager)).toHaveLength(1);
   });
 
   test('completes a list of types one by one, and servers', async () => {
     const manager = aManager({ locale: 'pl' });
-    const types = await fake.autocomplete('feed start', 'types', 'ban, wycisz', manager);
-    expect(types.choices).toEqual([
-      { name: `${pl.record.types.ban}, ${pl.record.types.mute}`, value: 'ban, mute' },
+    const suggest = async (option: string, typed: string) =>
+      (await fake.autocomplete('feed start', option, typed, manager)).choices ?? [];
+    const valuesFor = async (option: string, typed: string) =>
+      (await suggest(option, typed)).map(({ value }) => value);
+    const { allServers, types } = pl.record;
+    expect(await suggest('types', 'ban, wycisz')).toEqual([
+      { name: `${types.ban}, ${types.mute}`, value: 'ban, mute' },
     ]);
-    const repeated = await fake.autocomplete('feed start', 'types', 'wyciszenie głosu, '.repeat(6), manager);
-    expect(repeated.choices?.[0]).toEqual({
-      name: `${pl.record.types.mute}, ${pl.record.types.ban}`,
-      value: 'mute, ban',
-    });
-    const longest = await fake.autocomplete('feed start', 'types', 'silence, gag, mute, warn, ', manager);
-    expect(longest.choices?.map(({ value }) => value)).toEqual(['silence, gag, mute, warn, ban']);
-    const all = await fake.autocomplete('feed start', 'types', '', manager);
-    expect(all.choices?.map(({ value }) => value)).toEqual(['*', 'ban', 'mute', 'gag', 'silence', 'warn']);
-    const servers = await fake.autocomplete('feed start', 'server', 'mir', manager);
-    expect(servers.choices?.map(({ value }) => value)).toEqual(['mirage']);
-    const anyServer = await fake.autocomplete('feed start', 'server', '', manager);
-    expect(anyServer.choices?.[0]).toEqual({ name: BOT_TEXTS.pl.record.allServers, value: '*' });
+    const [repeated] = await suggest('types', 'wyciszenie głosu, '.repeat(6));
+    expect(repeated).toEqual({ name: `${types.mute}, ${types.ban}`, value: 'mute, ban' });
+    expect(await valuesFor('types', 'silence, gag, mute, warn, ')).toEqual(['silence, gag, mute, warn, ban']);
+    expect(await valuesFor('types', '')).toEqual(['*', 'ban', 'mute', 'gag', 'silence', 'warn']);
+    expect(await valuesFor('server', 'mir')).toEqual(['mirage']);
+    expect((await suggest('server', ''))[0]).toEqual({ name: allServers, value: '*' });
   });
 });
 
 describe('/feed test', () => {
-  const { feed: words, record } = BOT_TEXTS.pl;
+  const { feed: words, record } = pl;
 
   test('posts an example in the language of the guild, and mentions nobody', async () => {
     const manager = aManager({ guildLocale: 'pl' });
     for (const what of ['penalties', 'servers']) {
-      expect(await run(manager, 'test', { what })).toContain(BOT_TEXTS.en.feed.tested);
+      expect(await run(manager, 'test', { what })).toContain(en.feed.tested);
     }
     const posted = fake.postsIn(manager.channelId);
     expect(posted).toMatchObject([
@@ -253,20 +261,18 @@ describe('/feed test', () => {
   });
 
   test('posts no example of an appeal where nobody can appeal', async () => {
-    const other = await startTestBot({ bot: { takesAppeals: false } });
-    await other.connect();
+    await harness.restart({ takesAppeals: false });
     const manager = aManager();
-    const response = messageOf(await other.fake.command('feed test', { what: 'appeals' }, manager));
-    expect(response.embeds[0]?.description).toContain(en.feed.appealsAreOff);
-    const posted = other.fake.messagesIn(manager.channelId);
-    expect(posted.filter(({ interaction_metadata: it }) => !it)).toEqual([]);
+    expect(await run(manager, 'test', { what: 'appeals' })).toContain(en.feed.appealsAreOff);
+    expect(fake.postsIn(manager.channelId)).toEqual([]);
+    await harness.restart();
   });
 
   test('/feed test is refused to members without Manage Server, and says where the bot may not post', async () => {
     const member = anActor({ channelId: aManager().channelId });
     expect(await run(member, 'test', { what: 'penalties' })).toContain(en.feed.manageGuildRequired);
-    const lacking = aManager({ appPermissions: String(VIEW | SEND) });
-    expect(await run(lacking, 'test', { what: 'servers' })).toContain(`**${can.embedLinks}**`);
+    const lacking = aManager({ appPermissions: bits(ViewChannel, SendMessages) });
+    expect(await run(lacking, 'test', { what: 'servers' })).toContain(bold(can.embedLinks));
     const refused = aManager();
     fake.fail({ matches: new RegExp(`^POST /channels/${refused.channelId}`), response: refuse(403, 50_013) });
     expect(await run(refused, 'test', { what: 'servers' })).toContain(en.refusals.cannotPost);
@@ -283,14 +289,15 @@ describe('/feed list', () => {
     expect(await run(manager, 'list')).toContain(en.feed.none(fake.mention('feed start')));
     await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
     await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
-    const said = await run({ ...manager, appPermissions: String(VIEW) }, 'list');
+    const said = await run({ ...manager, appPermissions: bits(ViewChannel) }, 'list');
+    const [here, startedBy] = [`<#${manager.channelId}>`, en.feed.startedBy(`<@${manager.user.id}>`)];
     expect(said).toBe(
       [
-        `📣 ${BOT_TEXTS.en.feed.listTitle}`,
-        `<#${manager.channelId}> **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${en.feed.startedBy(`<@${manager.user.id}>`)}`,
-        `<#${manager.channelId}> **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${en.feed.startedBy(`<@${manager.user.id}>`)}`,
+        `📣 ${en.feed.listTitle}`,
+        `${here} **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${startedBy}`,
+        `${here} **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${startedBy}`,
         '',
-        `⚠️ ${en.feed.lacksHere(`**${can.sendMessages}**, **${can.embedLinks}**`)}`,
+        `⚠️ ${en.feed.lacksHere(bold(can.sendMessages, can.embedLinks))}`,
       ].join('\n'),
     );
     expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('⚠️');
@@ -303,9 +310,9 @@ test('/feed list names live status messages, and its menu removes one', async ()
   const guild = { guildId: '900000000000000007' };
   const manager = aManager({ ...guild, locale: 'pl' });
   const moderator = anActor({ ...guild, isModerator: true, channelId: manager.channelId });
-  for (const name of ['', 'mirage']) {
-    const message = messageOf(await fake.command('server', name === '' ? {} : { name }, moderator));
-    await fake.click(message, BOT_TEXTS.en.buttons.pin, moderator);
+  for (const options of [{}, { name: 'mirage' }]) {
+    const { message } = await fake.command('server', options, moderator);
+    await fake.click(message, en.buttons.pin, moderator);
   }
   const [all, mirage] = fake.postsIn(manager.channelId);
   const message = messageOf(await fake.command('feed list', {}, manager));
@@ -346,22 +353,6 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   const [, line] = (await run(manager, 'list')).split('\n');
   expect(line).toBe(
     `<#${manager.channelId}> **${subjects.penalties}**: ${en.feed.allTypes} · ${en.record.allServers}`,
-  );
-});
-
-test('/feed start needs the permission for threads when used in a thread', async () => {
-  const thread = { channelType: ChannelType.PublicThread };
-  const { EmbedLinks, SendMessages, SendMessagesInThreads, ViewChannel } = PermissionFlagsBits;
-  const lacking = aManager({ ...thread, appPermissions: String(ViewChannel | SendMessages | EmbedLinks) });
-  expect(await run(lacking, 'start', { what: 'penalties' })).toContain(
-    en.feed.cannotPost(`**${can.sendMessagesInThreads}**`),
-  );
-  const able = aManager({
-    ...thread,
-    appPermissions: String(ViewChannel | SendMessagesInThreads | EmbedLinks),
-  });
-  expect(await run(able, 'start', { what: 'penalties' })).toContain(
-    en.feed.started({ subject: 'penalties', stop: stopCommand() }),
   );
 });
 
@@ -412,19 +403,4 @@ describe('the audit log', () => {
       { action: 'feed.started', details: { feed: 'servers' }, actor: { steamId64, nickname } },
     ]);
   });
-});
-
-test('Manage Server counts only in the guild of DISCORD_GUILD_ID', async () => {
-  const home = '900000000000000001';
-  const other = await startTestBot({
-    discord: { guildIds: [home, '900000000000000002'] },
-    bot: { guildId: home },
-  });
-  await other.connect();
-  const stranger = aManager({ guildId: '900000000000000002' });
-  const refused = await other.fake.command('feed start', { what: 'penalties' }, stranger);
-  expect(textOf(refused)).toContain(en.feed.manageGuildRequired);
-  const taken = await other.fake.command('feed start', { what: 'penalties' }, { ...stranger, guildId: home });
-  expect(textOf(taken)).not.toContain(en.feed.manageGuildRequired);
-  expect(await other.db.select().from(discordFeeds)).toHaveLength(1);
 });

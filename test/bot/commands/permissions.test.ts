@@ -1,27 +1,27 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { type LogLine, startTestBot } from '../../support/bot/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
-import { anActor } from '../../support/discord/actor.ts';
+import { discordFeeds } from '../../../src/db/schema/discord.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { insertMany } from '../../support/bot/feeds.ts';
+import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf, textOf } from '../../support/discord/exchange.ts';
-import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { refuse } from '../../support/discord/faults.ts';
 import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { en } = BOT_TEXTS;
 
-const harness = await startTestBot();
-const { fake, db } = harness;
+const harness = await startTestBot({ bot: { timings: { applicationCheckMs: 50 } } });
+const { fake, db, lines, linesAbout, restart } = harness;
+const HOME = '900000000000000001';
 const SECRET = 'TheSecretReason';
 const target = anActor({ userId: '700000000000000001' });
 const member = anActor({ userId: '700000000000000009' });
 const moderator = anActor({ isModerator: true, userId: '700000000000000007' });
 await insertUser(db, 1, { nickname: 'Banned one', discordId: target.user.id });
 await insertUser(db, 9, { nickname: 'Curious', discordId: member.user.id });
-await insertPenalties(
-  db,
-  Array.from({ length: 12 }, () => ({ reason: SECRET })),
-);
+await insertMany(db, 12, { reason: SECRET });
 await harness.connect();
 
 /** Everything that a person could read in a response. */
@@ -29,27 +29,22 @@ const seen = (exchange: Exchange) => JSON.stringify([exchange.message, exchange.
 
 describe('a member without permissions', () => {
   test('a member without permissions is refused with the same words whether or not there is a record, a user or a link', async () => {
-    const exchanges: Exchange[] = [];
-    for (const options of [
+    const users = [target.user, anActor().user];
+    const asked = [
       { steamid: aSteamId(1) },
       { steamid: aSteamId(2) },
       { steamid: aSteamId(3), show: true },
-      { user: { user: target.user } },
-      { user: { user: anActor().user } },
-    ]) {
-      exchanges.push(
-        await fake.command('ban-check', options, member),
-        await fake.command('lookup', options, member),
-      );
-    }
-    for (const user of [target.user, anActor().user])
-      exchanges.push(await fake.userMenu(en.commands.checkBans.name, user, member));
-    const texts = new Set(
-      exchanges.map(({ message }) => JSON.stringify([message?.embeds, message?.components])),
-    );
-    expect(texts.size).toBe(1);
+      ...users.map((user) => ({ user: { user } })),
+    ];
+    const exchanges = await Promise.all([
+      ...asked.map((options) => fake.command('ban-check', options, member)),
+      ...asked.map((options) => fake.command('lookup', options, member)),
+      ...users.map((user) => fake.userMenu(en.commands.checkBans.name, user, member)),
+    ]);
+    const shown = exchanges.map(({ message }) => JSON.stringify([message?.embeds, message?.components]));
+    expect(new Set(shown).size).toBe(1);
     expect(exchanges.every(({ message }) => isEphemeral(message))).toBe(true);
-    expect([...texts][0]).toContain(en.refusals.moderateMembersRequired(fake.mention('ban-check')));
+    expect(shown[0]).toContain(en.refusals.moderateMembersRequired(fake.mention('ban-check')));
   });
 
   test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {
@@ -149,103 +144,85 @@ test('an administrator is a moderator, too', async () => {
   expect(seen(exchange)).toContain(SECRET);
 });
 
+/** Whether a moderator sees somebody else's record, in every way there is, and may pin the live status. */
+async function listSights(actor = moderator): Promise<boolean[]> {
+  const list = await fake.command('server', {}, actor);
+  const exchanges = [
+    await fake.command('ban-check', { steamid: aSteamId(1) }, actor),
+    await fake.command('ban-check', { user: { user: target.user }, show: true }, actor),
+    await fake.command('lookup', { steamid: aSteamId(1) }, actor),
+    await fake.userMenu(en.commands.checkBans.name, target.user, actor),
+  ];
+  const sights = exchanges.map((exchange) => /TheSecretReason|Banned one/.test(seen(exchange)));
+  return [...sights, findButton(list.message, en.buttons.pin) !== undefined];
+}
+const ALL = [true, true, true, true, true];
+const NONE = ALL.map(() => false);
+
 test('permissions count only in the guild of DISCORD_GUILD_ID', async () => {
-  const home = '900000000000000001';
-  const other = await startTestBot({
-    discord: { guildIds: [home, '900000000000000002'] },
-    bot: { guildId: home },
-  });
-  await insertPenalties(other.db, [{ reason: SECRET }]);
-  await other.connect();
-  const stranger = anActor({ isModerator: true, guildId: '900000000000000002' });
-  expect(seen(await other.fake.command('ban-check', { steamid: aSteamId(1) }, stranger))).not.toContain(
-    SECRET,
-  );
-  expect(
-    seen(await other.fake.command('ban-check', { steamid: aSteamId(1) }, { ...stranger, guildId: home })),
-  ).toContain(SECRET);
+  await restart({ guildId: HOME });
+  const stranger = anActor({ isModerator: true, isManager: true, guildId: '900000000000000002' });
+  const startFeed = async (actor: Actor) =>
+    textOf(await fake.command('feed start', { what: 'penalties' }, actor));
+  expect(await listSights(stranger)).toEqual(NONE);
+  expect(await startFeed(stranger)).toContain(en.feed.manageGuildRequired);
+  expect(await listSights({ ...stranger, guildId: HOME })).toEqual(ALL);
+  expect(await startFeed({ ...stranger, guildId: HOME })).not.toContain(en.feed.manageGuildRequired);
+  expect(await db.$count(discordFeeds)).toBe(1);
 });
 
 describe('a bot that anybody may add to a guild of their own', () => {
   const WHY = 'nobody: the application is public and DISCORD_GUILD_ID is not set';
-  const timings = { deferAfterMs: 1500, drainMs: 1000, readyWithinMs: 30_000, applicationCheckMs: 50 };
-
-  /** Whether a moderator sees somebody else's record, in every way there is. */
-  async function listSights({ fake: discord }: Awaited<ReturnType<typeof startTestBot>>, actor = moderator) {
-    const list = await discord.command('server', {}, actor);
-    const sights = [
-      await discord.command('ban-check', { steamid: aSteamId(1) }, actor),
-      await discord.command('ban-check', { user: { user: target.user }, show: true }, actor),
-      await discord.command('lookup', { steamid: aSteamId(1) }, actor),
-      await discord.userMenu(en.commands.checkBans.name, target.user, actor),
-    ].map((exchange) => /TheSecretReason|Banned one/.test(seen(exchange)));
-    return [...sights, findButton(list.message, en.buttons.pin) !== undefined];
-  }
-  const ALL = [true, true, true, true, true];
-  const NONE = ALL.map(() => false);
-
-  async function startOpenBot(options: NonNullable<Parameters<typeof startTestBot>[0]>) {
-    const open = await startTestBot({ ...options, bot: { timings, ...options.bot } });
-    await insertUser(open.db, 1, { nickname: 'Banned one', discordId: target.user.id });
-    await insertPenalties(open.db, [{ reason: SECRET }]);
-    await open.connect();
-    return open;
-  }
-  const linesAbout = ({ lines }: { lines: LogLine[] }, text: string) =>
-    lines.filter(({ msg }) => msg.includes(text)).length;
+  const objection = () => harness.bot.health().moderators;
+  beforeEach(async () => {
+    await harness.bot.stop();
+    fake.state.botIsPublic = true;
+    lines.length = 0;
+  });
 
   test('a bot that anybody may add has no moderators without DISCORD_GUILD_ID, and says why in the log and its health', async () => {
-    const open = await startOpenBot({ discord: { botIsPublic: true } });
-    expect(await listSights(open)).toEqual(NONE);
-    expect(await listSights(open, anActor({ permissions: '8' }))).toEqual(NONE);
+    await restart();
+    expect(await listSights()).toEqual(NONE);
+    expect(await listSights(anActor({ permissions: '8' }))).toEqual(NONE);
     // Their own record is still shown.
-    expect(seen(await open.fake.command('ban-check', {}, target))).toContain(SECRET);
-    expect(open.bot.health().moderators).toBe(WHY);
+    expect(seen(await fake.command('ban-check', {}, target))).toContain(SECRET);
+    expect(objection()).toBe(WHY);
 
-    open.fake.state.botIsPublic = false;
-    await waitFor(() => open.bot.health().moderators === undefined);
-    expect(await listSights(open)).toEqual(ALL);
-    open.fake.state.botIsPublic = true;
-    await waitFor(() => open.bot.health().moderators === WHY);
-    expect(await listSights(open)).toEqual(NONE);
+    fake.state.botIsPublic = false;
+    await waitFor(() => objection() === undefined);
+    expect(await listSights()).toEqual(ALL);
+    fake.state.botIsPublic = true;
+    await waitFor(() => objection() === WHY);
+    expect(await listSights()).toEqual(NONE);
     // Logged once each time this begins, however many checks find it.
-    expect(linesAbout(open, 'turn off "Public Bot" or set DISCORD_GUILD_ID')).toBe(2);
-    expect(linesAbout(open, 'moderators are recognised again')).toBe(1);
+    expect(linesAbout('turn off "Public Bot" or set DISCORD_GUILD_ID')).toHaveLength(2);
+    expect(linesAbout('moderators are recognised again')).toHaveLength(1);
   });
 
   test('a bot that anybody may add has the moderators of the guild that DISCORD_GUILD_ID names', async () => {
-    const home = await startOpenBot({
-      discord: { botIsPublic: true },
-      bot: { guildId: '900000000000000001' },
-    });
-    expect(await listSights(home)).toEqual(ALL);
-    expect(home.bot.health().moderators).toBeUndefined();
-    expect(linesAbout(home, 'Public Bot')).toBe(0);
+    await restart({ guildId: HOME });
+    expect(await listSights()).toEqual(ALL);
+    expect(objection()).toBeUndefined();
+    expect(linesAbout('Public Bot')).toEqual([]);
   });
 
   test('counts as public until Discord has said that it is not', async () => {
-    const fake = await startFakeDiscord();
-    const fault = {
-      matches: /^GET \/applications\/@me$/,
-      times: 1_000_000,
-      response: () => new Response('', { status: 403 }),
-    };
+    fake.state.botIsPublic = false;
+    const fault = { matches: /^GET \/applications\/@me$/, times: 1_000_000, response: refuse(403) };
     fake.fail(fault);
-    const unsure = await startOpenBot({ fake });
-    expect(await listSights(unsure)).toEqual(NONE);
-    expect(unsure.bot.health().moderators).toBe(
-      'nobody: Discord has not said yet whether the application is public',
-    );
-    expect(linesAbout(unsure, 'nobody is a moderator until Discord says')).toBe(1);
+    await restart();
+    expect(await listSights()).toEqual(NONE);
+    expect(objection()).toBe('nobody: Discord has not said yet whether the application is public');
+    expect(linesAbout('nobody is a moderator until Discord says')).toHaveLength(1);
     fault.times = 1;
-    await waitFor(() => unsure.bot.health().moderators === undefined);
-    expect(await listSights(unsure)).toEqual(ALL);
-    expect(linesAbout(unsure, 'moderators are recognised again')).toBe(1);
+    await waitFor(() => objection() === undefined);
+    expect(await listSights()).toEqual(ALL);
+    expect(linesAbout('moderators are recognised again')).toHaveLength(1);
     // The last known state is kept while Discord refuses the request.
     const countRefusals = () => fake.requests.filter(({ status }) => status === 403).length;
     const before = countRefusals();
     fake.fail({ ...fault, times: 3 });
     await waitFor(() => countRefusals() === before + 3);
-    expect(await listSights(unsure)).toEqual(ALL);
+    expect(await listSights()).toEqual(ALL);
   });
 });
