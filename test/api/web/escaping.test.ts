@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
 import { createTestDatabase } from '../../support/database/database.ts';
 import type { Page } from '../../support/web/browser.ts';
-import { openEveryPage, openSoundStatus, seedEveryPage } from '../../support/web/every-page.ts';
+import { openEveryPage, seedEveryPage } from '../../support/web/every-page.ts';
 
 /** Names that try to break out of text, attributes, raw-text elements, comments, URLs and their own line. */
 const HOSTILE = [
@@ -93,16 +93,6 @@ describe.each(HOSTILE)('a name like %j', (text) => {
       if (!SILENT.test(name)) expect([name, unescapeHtml(page.text).includes(text)]).toEqual([name, true]);
     }
   });
-});
-
-test('what a script of the page reads is JSON for a browser too', async () => {
-  const { db } = await createTestDatabase({ max: 3 });
-  const title = HOSTILE[0] ?? '';
-  await seedEveryPage(db, title);
-  const { headers, text } = await openSoundStatus(db);
-  expect(headers.get('content-type')).toMatch(/^application\/json/);
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(JSON.parse(text)).toMatchObject({ title });
 });
 
 test('only our own guides go into a page unescaped', async () => {

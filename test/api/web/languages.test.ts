@@ -1,13 +1,11 @@
 import { expect, test } from 'bun:test';
-import { openApiPage } from '../../../api/web/guide/page.tsx';
-import { loadAssets } from '../../../api/web/layout/assets.ts';
-import type { Site } from '../../../api/web/layout/layout.tsx';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { addPseudoLanguage, PSEUDO } from '../../support/languages/pseudo-language.ts';
+import { startTestService } from '../../support/service/service.ts';
 import { openEveryPage, seedEveryPage } from '../../support/web/every-page.ts';
 
 addPseudoLanguage();
-const { db } = await createTestDatabase();
+const { db, url } = await createTestDatabase();
 
 /** What people read or hear of a page, in text and attributes; not programs, nor the links to other languages. */
 function readableTexts(html: string): string[] {
@@ -47,24 +45,9 @@ test('a new language is its entry and its texts: no page shows a word of another
 });
 
 test('the guide comes in it too, and links to the other languages', async () => {
-  const facts = {
-    publicUrl: 'https://hooks.example.org',
-    version: '1',
-    limits: { public: 31, protected: 62 },
-  };
-  const site: Site = {
-    assets: loadAssets(undefined),
-    name: 'Zagrywka',
-    publicUrl: facts.publicUrl,
-    logo: { load: async () => {}, url: () => undefined, respond: () => undefined },
-    discordInviteUrl: undefined,
-    arePenaltiesPublic: true,
-    takesAppeals: true,
-  };
-  const secure = (response: Response) => response;
-  const app = openApiPage(facts, { site, secure });
-  const page = await app.handle(new Request(`http://localhost/swagger/${PSEUDO}`));
-  const html = await page.text();
+  const env = { SITE_NAME: 'Zagrywka', PUBLIC_URL: 'https://hooks.example.org' };
+  const service = await startTestService({ databaseUrl: url, env });
+  const { text: html } = await service.ask(`/swagger/${PSEUDO}`);
   expect(html).toMatch(/<a [^>]*href="\/swagger" lang="en"[^>]*>English</);
   expect(html).toMatch(/<a [^>]*href="\/swagger\/pl" lang="pl"[^>]*>Polski</);
   expect(findForeignWords(html)).toEqual([]);

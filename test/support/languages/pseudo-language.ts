@@ -10,12 +10,17 @@ export const PSEUDO = 'qps';
 /** Discord's locale that is served in it. It also formats dates and numbers, since it has no Latin letters. */
 export const PSEUDO_LOCALE = 'uk';
 
-/**
- * Adds a third language until the tests of this file are done, as CONTRIBUTING.md says: its entry in the table, and its
- * texts. They are the English ones in accented letters, a third longer and in brackets, so a Latin letter that is left
- * comes from no table.
- */
+/** Adds the language of {@link speakPseudoLanguage} until the tests of this file are done. */
 export function addPseudoLanguage(): void {
+  const language = speakPseudoLanguage();
+  afterAll(() => language[Symbol.dispose]());
+}
+
+/**
+ * Adds a third language until it is disposed of, as CONTRIBUTING.md says: its entry in the table, and its texts. They are
+ * the English ones in accented letters, a third longer and in brackets, so a Latin letter that is left comes from no table.
+ */
+export function speakPseudoLanguage(): Disposable {
   const entry = {
     name: toPseudo('Pseudo'),
     intl: PSEUDO_LOCALE,
@@ -33,9 +38,11 @@ export function addPseudoLanguage(): void {
     [MODERATOR_GUIDES, translateMarkdown(MODERATOR_GUIDES.en)],
   ];
   for (const [table, value] of additions) Object.assign(table, { [PSEUDO]: value });
-  afterAll(() => {
-    for (const [table] of additions) Reflect.deleteProperty(table, PSEUDO);
-  });
+  return {
+    [Symbol.dispose]: () => {
+      for (const [table] of additions) Reflect.deleteProperty(table, PSEUDO);
+    },
+  };
 }
 
 const LETTERS = new Map(

@@ -2,11 +2,10 @@ import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
 import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { webhookDeliveries, webhooks } from '../../../src/db/schema/webhooks.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
-import { aPenalty, aSteamId, insertServer, insertUser } from '../database/builders.ts';
+import { aSteamId, insertPenalties, insertServer, insertUser } from '../database/builders.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { startAccountSite } from './account.ts';
 import { type Browser, openBrowser, type Page, signIn } from './browser.ts';
@@ -78,21 +77,14 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
     liftedByName: text,
     liftReason: text,
   };
+  const source = { source: 'simpleadmin', sourceTable: 'sa_bans' } as const;
+  const ended = { ...penalty, status: 'EXPIRED', endsAt: LONG_AGO } as const;
   for (const playerSteamId of [OWNER, PLAYER, STRANGER]) {
-    await db.insert(penalties).values([
-      aPenalty({
-        ...penalty,
-        playerSteamId,
-        durationMinutes: 0,
-        source: 'simpleadmin',
-        sourceTable: 'sa_bans',
-        sourceId: playerSteamId,
-      }),
-      aPenalty({ ...penalty, playerSteamId, endsAt: LATER }),
-      ...Array.from({ length: 10 }, () =>
-        aPenalty({ ...penalty, playerSteamId, status: 'EXPIRED', endsAt: LONG_AGO }),
-      ),
-      aPenalty({ ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER }),
+    await insertPenalties(db, [
+      { ...penalty, ...source, playerSteamId, durationMinutes: 0, sourceId: playerSteamId },
+      { ...penalty, playerSteamId, endsAt: LATER },
+      ...Array.from({ length: 10 }, () => ({ ...ended, playerSteamId })),
+      { ...penalty, playerSteamId, status: 'UNBANNED', liftedAt: LONG_AGO, createdAt: EARLIER },
     ]);
   }
   const appeal = { openedAt: LONG_AGO, wantsMessages: true };
@@ -114,18 +106,12 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
     { ...message, appealId: 4, kind: 'opened' },
   ]);
   await db.insert(staffNotes).values([
-    {
-      steamId64: PLAYER,
-      penaltyId: 14,
-      authorUserId: owner.id,
-      text: `${text}\n${text}`,
-      createdAt: LONG_AGO,
-    },
+    { ...message, steamId64: PLAYER, penaltyId: 14, authorUserId: owner.id },
     { steamId64: PLAYER, text, createdAt: EARLIER },
   ]);
-  await db
-    .insert(penalties)
-    .values(aPenalty({ ...penalty, playerSteamId: PLAYER, playerName: `${text}!`, createdAt: EARLIER }));
+  await insertPenalties(db, [
+    { ...penalty, playerSteamId: PLAYER, playerName: `${text}!`, createdAt: EARLIER },
+  ]);
   const webhook = { ...times, url: `https://hooks.example.org/${text}`, secret: 'whsec_', deliveredUpTo: 0 };
   await db.insert(webhooks).values([
     { ...webhook, switchedOffAt: LONG_AGO, switchedOffReason: 'gone' },
@@ -150,84 +136,75 @@ export async function seedEveryPage(db: Db, text: string): Promise<void> {
   ]);
 }
 
-type Visit = { name: string; open: (browser: Browser) => Promise<Page> };
+type Visit = [name: string, path: string, form?: Record<string, string>];
 
-/** Every page there is, with `text` wherever the visitor chooses the words. */
+/** Every page there is, and every form whose response is a page, with `text` wherever the visitor chooses the words. */
 function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
   const typed = encodeURIComponent(text);
-  const get = (name: string, path: string): Visit => ({ name, open: (browser) => browser.get(path) });
-  const post = (name: string, path: string, form: Record<string, string>): Visit => ({
-    name,
-    open: (browser) => browser.post(path, form),
-  });
+  const tooLong = text + '0'.repeat(2001);
+  const hook = `https://hooks.example.org/${typed}`;
   return {
     visitor: [
-      get('sign-in', '/account'),
-      get('sign-in with a destination', `/account?next=${typed}&lang=${typed}`),
-      get('sign-in with a query', `/account?return_to=${typed}&${typed}=${typed}`),
-      get('sign-in refused', `/account/sign-in/return?state=${typed}&openid.mode=${typed}`),
-      get('servers', '/'),
-      get('a server', '/servers/one'),
-      get('connect', '/connect/one'),
-      get('missing server', `/servers/${typed}`),
-      get('public penalties', '/penalties'),
-      get('public penalties of a player', `/penalties?q=${STRANGER}&type=ban`),
-      get('missing', `/account/${typed}`),
-      post('signed out', '/account/delete', { csrf_token: text }),
+      ['sign-in', '/account'],
+      ['sign-in with a destination', `/account?next=${typed}&lang=${typed}`],
+      ['sign-in with a query', `/account?return_to=${typed}&${typed}=${typed}`],
+      ['sign-in refused', `/account/sign-in/return?state=${typed}&openid.mode=${typed}`],
+      ['servers', '/'],
+      ['a server', '/servers/one'],
+      ['connect', '/connect/one'],
+      ['missing server', `/servers/${typed}`],
+      ['public penalties', '/penalties'],
+      ['public penalties of a player', `/penalties?q=${STRANGER}&type=ban`],
+      ['missing', `/account/${typed}`],
+      ['signed out', '/account/delete', { csrf_token: text }],
     ],
     owner: [
-      get('servers of a member', '/?x=1'),
-      get('account', '/account'),
-      get('account with a query', `/account?next=${typed}&${typed}=${typed}`),
-      get('own ended penalties', '/account?record=2'),
-      get('users', '/account/moderation'),
-      get('users found', `/account/moderation?q=${encodeURIComponent(text.slice(0, 20))}`),
-      get('nobody found', `/account/moderation?q=${typed}${typed}!`),
-      get('second page of users', '/account/moderation?page=2'),
-      get('players found', `/account/moderation?q=${STRANGER}`),
-      get('player without an account', `/account/moderation/users/${STRANGER}`),
-      get('owner', `/account/moderation/users/${OWNER}`),
-      get('player', `/account/moderation/users/${PLAYER}`),
-      get('ended penalties', `/account/moderation/users/${PLAYER}?record=2`),
-      get('ended tokens', `/account/moderation/users/${PLAYER}?before=20`),
-      get('penalties', '/account/moderation/penalties'),
-      get('penalties filtered', `/account/moderation/penalties?player=${PLAYER}&type=ban&page=9`),
-      get('several players', `/account/moderation/penalties?player=${encodeURIComponent(text.slice(0, 20))}`),
-      get('an active penalty', '/account/moderation/penalties/1'),
-      get('a lifted penalty', '/account/moderation/penalties/13'),
-      get('a penalty with a note', '/account/moderation/penalties/14'),
-      get('appeals', '/account/moderation/appeals'),
-      get('no appeals', '/account/moderation/appeals?state=denied&type=warn'),
-      get('an undecided appeal', '/account/moderation/appeals/2'),
-      get('an accepted appeal', '/account/moderation/appeals/3'),
-      get('a closed appeal', '/account/moderation/appeals/4'),
-      post('decision refused', '/account/moderation/appeals/2', {
-        action: 'denied',
-        text: text + '0'.repeat(2001),
-      }),
-      get('own appeal', '/account/appeals/1'),
-      post('own answer refused', '/account/appeals/1', { text: text + '0'.repeat(2001) }),
-      get('new appeal', '/account/penalties/1/appeal'),
-      post('new appeal refused', '/account/penalties/1/appeal', { text: text + '0'.repeat(2001) }),
-      get("moderators' guide", '/account/moderation/guide'),
-      get('admins', '/account/moderation/admins'),
-      post('note refused', `/account/moderation/users/${STRANGER}/notes`, { text: text + '0'.repeat(2001) }),
-      get('audit log', '/account/moderation/audit'),
-      get('sounds', '/account/moderation/sounds'),
-      get('webhooks', '/account/moderation/webhooks'),
-      get('webhook', '/account/moderation/webhooks/1'),
-      get('failing webhook', '/account/moderation/webhooks/2'),
-      get('no such user', `/account/moderation/users/${typed}`),
-      post('new webhook', '/account/moderation/webhooks', {
-        url: `https://hooks.example.org/${encodeURIComponent(text)}`,
-        'penalty.created': 'on',
-      }),
-      post('webhook refused', '/account/moderation/webhooks', { url: text, [text]: 'on' }),
-      post('new token', '/account/tokens', { name: text.slice(0, 64), expires: '30' }),
-      post('token refused', '/account/tokens', { name: '', expires: text }),
-      post('block refused', `/account/moderation/users/${PLAYER}/block`, { reason: text + 'x'.repeat(201) }),
-      get('the address of a form', '/account/tokens'),
-      post('form refused', '/account/tokens', { csrf_token: text }),
+      ['servers of a member', '/?x=1'],
+      ['account', '/account'],
+      ['account with a query', `/account?next=${typed}&${typed}=${typed}`],
+      ['own ended penalties', '/account?record=2'],
+      ['users', '/account/moderation'],
+      ['users found', `/account/moderation?q=${encodeURIComponent(text.slice(0, 20))}`],
+      ['nobody found', `/account/moderation?q=${typed}${typed}!`],
+      ['second page of users', '/account/moderation?page=2'],
+      ['players found', `/account/moderation?q=${STRANGER}`],
+      ['player without an account', `/account/moderation/users/${STRANGER}`],
+      ['owner', `/account/moderation/users/${OWNER}`],
+      ['player', `/account/moderation/users/${PLAYER}`],
+      ['ended penalties', `/account/moderation/users/${PLAYER}?record=2`],
+      ['ended tokens', `/account/moderation/users/${PLAYER}?before=20`],
+      ['penalties', '/account/moderation/penalties'],
+      ['penalties filtered', `/account/moderation/penalties?player=${PLAYER}&type=ban&page=9`],
+      ['several players', `/account/moderation/penalties?player=${encodeURIComponent(text.slice(0, 20))}`],
+      ['an active penalty', '/account/moderation/penalties/1'],
+      ['a lifted penalty', '/account/moderation/penalties/13'],
+      ['a penalty with a note', '/account/moderation/penalties/14'],
+      ['appeals', '/account/moderation/appeals'],
+      ['no appeals', '/account/moderation/appeals?state=denied&type=warn'],
+      ['an undecided appeal', '/account/moderation/appeals/2'],
+      ['an accepted appeal', '/account/moderation/appeals/3'],
+      ['a closed appeal', '/account/moderation/appeals/4'],
+      ['decision refused', '/account/moderation/appeals/2', { action: 'denied', text: tooLong }],
+      ['own appeal', '/account/appeals/1'],
+      ['own answer refused', '/account/appeals/1', { text: tooLong }],
+      ['new appeal', '/account/penalties/1/appeal'],
+      ['new appeal refused', '/account/penalties/1/appeal', { text: tooLong }],
+      ["moderators' guide", '/account/moderation/guide'],
+      ['admins', '/account/moderation/admins'],
+      ['note refused', `/account/moderation/users/${STRANGER}/notes`, { text: tooLong }],
+      ['audit log', '/account/moderation/audit'],
+      ['sounds', '/account/moderation/sounds'],
+      ['webhooks', '/account/moderation/webhooks'],
+      ['webhook', '/account/moderation/webhooks/1'],
+      ['failing webhook', '/account/moderation/webhooks/2'],
+      ['no such user', `/account/moderation/users/${typed}`],
+      ['new webhook', '/account/moderation/webhooks', { url: hook, 'penalty.created': 'on' }],
+      ['webhook refused', '/account/moderation/webhooks', { url: text, [text]: 'on' }],
+      ['new token', '/account/tokens', { name: text.slice(0, 64), expires: '30' }],
+      ['token refused', '/account/tokens', { name: '', expires: text }],
+      ['block refused', `/account/moderation/users/${PLAYER}/block`, { reason: tooLong }],
+      ['the address of a form', '/account/tokens'],
+      ['form refused', '/account/tokens', { csrf_token: text }],
     ],
   };
 }
@@ -238,29 +215,7 @@ export async function openEveryPage(
   text: string,
   { language = 'en' } = {},
 ): Promise<{ name: string; page: Page }[]> {
-  return withSite(db, { text, language }, async (stranger, owner) => {
-    const pages = listPages(text);
-    const opened: { name: string; page: Page }[] = [];
-    for (const { name, open } of pages.visitor) opened.push({ name, page: await open(stranger) });
-    for (const { name, open } of pages.owner) opened.push({ name, page: await open(owner) });
-    return opened;
-  });
-}
-
-/** What the script of the account page asks for while a sound is under way. */
-export async function openSoundStatus(db: Db): Promise<Page> {
-  return withSite(db, { text: '', language: 'en' }, (_stranger, owner) =>
-    owner.get('/account/roundsound/status'),
-  );
-}
-
-async function withSite<T>(
-  db: Db,
-  { text, language }: { text: string; language: string },
-  run: (stranger: Browser, owner: Browser) => Promise<T>,
-): Promise<T> {
-  const steam = startSteamOpenIdProvider();
-  steam.steamId = OWNER;
+  const steam = startSteamOpenIdProvider({ steamId: OWNER });
   const site = startAccountSite({
     db,
     steam,
@@ -269,10 +224,16 @@ async function withSite<T>(
     status: aStatusOf(text),
   });
   try {
-    const owner = openBrowser(site.origin, { language });
+    const [visitor, owner] = [openBrowser(site.origin, { language }), openBrowser(site.origin, { language })];
     await signIn(owner);
     site.clock.now = NOW;
-    return await run(openBrowser(site.origin, { language }), owner);
+    const pages = listPages(text);
+    const opened: { name: string; page: Page }[] = [];
+    const open = async (browser: Browser, [name, path, form]: Visit) =>
+      opened.push({ name, page: await (form ? browser.post(path, form) : browser.get(path)) });
+    for (const visit of pages.visitor) await open(visitor, visit);
+    for (const visit of pages.owner) await open(owner, visit);
+    return opened;
   } finally {
     await site.stop();
     await steam.stop();

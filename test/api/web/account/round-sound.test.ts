@@ -80,8 +80,11 @@ describe('uploading', () => {
   test('responds to a script with JSON', async () => {
     const sent = await upload(new File(['x'], 'a.mp3'), { headers: JSON_ONLY });
     expect([sent.status, JSON.parse(sent.text)]).toEqual([202, { success: true, status: 'queued' }]);
-    const status = await visit.browser.get('/account/roundsound/status');
-    expect(JSON.parse(status.text)).toEqual({ status: 'queued', message: null, url: null, title: null });
+    const { headers, text } = await visit.browser.get('/account/roundsound/status');
+    expect(JSON.parse(text)).toEqual({ status: 'queued', message: null, url: null, title: null });
+    // It has names that people chose, which no browser may take for markup.
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   test.each<[string, headers: Record<string, string>, status: number]>([

@@ -1,14 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import type { Browser, Page } from 'playwright-core';
+import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
+import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
-import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
-import { startAccountSite } from '../../../support/web/account.ts';
+import { PSEUDO, speakPseudoLanguage } from '../../../support/languages/pseudo-language.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { listBarriers, listCovered, measureSpill, savePicture } from '../../../support/web/browser-site.ts';
 import { describeInChromium, launchChromium } from '../../../support/web/chromium.ts';
 import { openEveryPage, seedEveryPage } from '../../../support/web/every-page.ts';
+import { openMemberSite } from '../../../support/web/member-site.ts';
 
 /** Elements that overflow the window or their card. */
 const LIST_SPILLS = `[...document.querySelectorAll('body *')].filter((element) => {
@@ -42,46 +44,32 @@ const LOOKS = [
   { width: 1280, colorScheme: 'dark' },
 ] as const;
 
-const steam = startSteamOpenIdProvider();
-const label = 'w'.repeat(63);
-/** Gives the styles; its own name is as long as may be. */
-const site = startAccountSite({
-  db: (await createTestDatabase({ max: 3 })).db,
-  steam,
-  settings: { publicUrl: `http://${label}.${label}.${label}.example.org` },
-});
+const { db, site, startSite, signedIn } = await openMemberSite({ settings: { arePenaltiesPublic: true } });
 
-describeInChromium('on every page in Chromium', () => {
+describeInChromium('pages in Chromium', () => {
   let browser: Browser;
+  let window: Page;
+  let html = '';
   beforeAll(async () => {
     browser = await launchChromium();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await site.stop();
-    await steam.stop();
-  });
-
-  /** A window, and what shows a page in it as it was sent, with its styles, without pictures and scripts, which load later. */
-  async function openWindow() {
-    const context = await browser.newContext();
-    const window = await context.newPage();
-    let html = '';
+    window = await browser.newPage();
     await window.route('**', (route) => {
       const { pathname } = new URL(route.request().url());
       if (pathname === '/shown')
         return route.fulfill({ body: html, contentType: 'text/html; charset=utf-8' });
       return pathname.endsWith('.css') ? route.continue() : route.abort();
     });
-    const show = async (text: string) => {
-      html = text;
-      await window.goto(`${site.origin}/shown`);
-    };
-    return { window, show, close: () => context.close() };
+  });
+  afterAll(() => browser?.close());
+
+  /** Shows a page as it was sent, with its styles, without pictures and scripts, which load later. */
+  async function show(text: string): Promise<void> {
+    html = text;
+    await window.goto(`${site.origin}/shown`);
   }
 
-  /** Judges the page of a window when it is narrow and light, and when it is wide and dark. */
-  async function inEachLook(window: Page, judge: (width: number) => Promise<void>): Promise<void> {
+  /** Judges the page that is shown when the window is narrow and light, and when it is wide and dark. */
+  async function inEachLook(judge: (width: number) => Promise<void>): Promise<void> {
     for (const { width, colorScheme } of LOOKS) {
       await window.setViewportSize({ width, height: 900 });
       await window.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -89,55 +77,134 @@ describeInChromium('on every page in Chromium', () => {
     }
   }
 
-  describe.each(['en', 'pl'])('in %s', (language) => {
-    test.each([ORDINARY, WIDEST, ORNATE])(
-      'nothing spills with names like %s; with ordinary ones no word breaks, axe finds nothing, and all can be clicked',
-      async (text) => {
-        const { db } = await createTestDatabase({ max: 3 });
-        await seedEveryPage(db, text);
-        // No action has a name of somebody's choice.
-        await db.delete(auditLog).where(eq(auditLog.action, text));
-        const pages = await openEveryPage(db, text, { language });
-        const { window, show, close } = await openWindow();
-        for (const { name, page } of pages) {
-          await show(page.text);
-          await window.evaluate(
-            "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
-          );
-          await inEachLook(window, async (width) => {
-            await savePicture(window, `${name}-${language}-${width}-${text.slice(0, 1)}`, { fullPage: true });
-            const ordinary = text === ORDINARY && {
-              broken: await window.evaluate(LIST_BROKEN_WORDS),
-              barriers: await listBarriers(window),
-              covered: await listCovered(window),
-            };
-            expect({
-              name,
-              width,
-              spill: await measureSpill(window),
-              spills: await window.evaluate(LIST_SPILLS),
-              ...ordinary,
-            }).toEqual({
-              name,
-              width,
-              spill: 0,
-              spills: [],
-              ...(ordinary && { broken: [], barriers: [], covered: [] }),
-            });
+  test.each([
+    ['en', ORDINARY],
+    ['en', WIDEST],
+    ['en', ORNATE],
+    ['pl', ORDINARY],
+    ['pl', WIDEST],
+    ['pl', ORNATE],
+  ])(
+    'nothing spills in %s with names like %s; with ordinary ones no word breaks, axe finds nothing, and all can be clicked',
+    async (language, text) => {
+      const { db } = await createTestDatabase({ max: 3 });
+      await seedEveryPage(db, text);
+      // No action has a name of somebody's choice.
+      await db.delete(auditLog).where(eq(auditLog.action, text));
+      for (const { name, page } of await openEveryPage(db, text, { language })) {
+        await show(page.text);
+        await window.evaluate(
+          "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
+        );
+        await inEachLook(async (width) => {
+          await savePicture(window, `${name}-${language}-${width}-${text.slice(0, 1)}`, { fullPage: true });
+          const ordinary = text === ORDINARY && {
+            broken: await window.evaluate(LIST_BROKEN_WORDS),
+            barriers: await listBarriers(window),
+            covered: await listCovered(window),
+          };
+          expect({
+            name,
+            width,
+            spill: await measureSpill(window),
+            spills: await window.evaluate(LIST_SPILLS),
+            ...ordinary,
+          }).toEqual({
+            name,
+            width,
+            spill: 0,
+            spills: [],
+            ...(ordinary && { broken: [], barriers: [], covered: [] }),
           });
-        }
-        await close();
-      },
-    );
+        });
+      }
+    },
+  );
+
+  test('words a third longer fit every page at 320 px', async () => {
+    using _ = speakPseudoLanguage();
+    const { db } = await createTestDatabase({ max: 3 });
+    await seedEveryPage(db, 'Ωμέγα');
+    await window.setViewportSize({ width: 320, height: 900 });
+    for (const { name, page } of await openEveryPage(db, 'Ωμέγα', { language: PSEUDO })) {
+      await show(page.text);
+      await savePicture(window, `pseudo-language-${name}`, { fullPage: true });
+      expect([name, await measureSpill(window)]).toEqual([name, 0]);
+    }
   });
 
   test('nothing spills where the site itself has a long name', async () => {
-    const { text } = await openBrowser(site.origin).get('/account');
-    const { window, show, close } = await openWindow();
+    const label = 'w'.repeat(63);
+    const longest = startSite({ settings: { publicUrl: `http://${label}.${label}.${label}.example.org` } });
+    const { text } = await openBrowser(longest.origin).get('/account');
     await show(text);
-    await inEachLook(window, async () => {
+    await inEachLook(async () => {
       expect([await measureSpill(window), await window.evaluate(LIST_SPILLS)]).toEqual([0, []]);
     });
-    await close();
   });
+
+  const REASON = 'Krzyki do mikrofonu podczas całej rundy, mimo trzech ostrzeżeń od dwóch adminów';
+  const DAY_MS = 86_400_000;
+  beforeAll(async () => {
+    const penalty = {
+      type: 'mute',
+      playerName: 'Żółw Ninja',
+      adminName: 'Kapitan Bąk',
+      durationMinutes: 43_200,
+      endsAt: new Date(Date.now() + 29 * DAY_MS),
+    } as const;
+    await insertPenalties(
+      db,
+      Array.from({ length: 30 }, (_, number) => ({
+        ...penalty,
+        reason: number === 0 ? REASON : 'Krzyki do mikrofonu',
+        createdAt: new Date(Date.now() - DAY_MS - number * 60_000),
+      })),
+    );
+  });
+
+  /** The cells of the first row of a list: their texts, and whether they are shown without a cut. */
+  const readCells = () =>
+    window.evaluate<[text: string, isWhole: boolean][]>(
+      `[...document.querySelector('.list tbody tr').cells].map((cell) =>
+        [cell.innerText, cell.offsetHeight > 0 && cell.scrollHeight <= cell.clientHeight + 1])`,
+    );
+
+  test.each([
+    ['en', '29 days'],
+    ['pl', '29 dni'],
+  ] as const)(
+    'moderators see a whole penalty on a phone, and their list fits its card on a tablet (%s)',
+    async (language, rest) => {
+      await show((await (await signedIn(900, { language })).get('/account/moderation/penalties')).text);
+      for (const width of [320, 390]) {
+        await window.setViewportSize({ width, height: 844 });
+        const cells = await readCells();
+        expect(cells.map(([, isWhole]) => isWhole)).toEqual(cells.map(() => true));
+        const texts = cells.map(([text]) => text).join(' ');
+        const { left } = PAGE_TEXTS[language].penalties;
+        for (const part of [REASON, 'Kapitan Bąk', '#1', left(rest)]) expect(texts).toContain(part);
+      }
+      for (const width of [840, 900]) {
+        await window.setViewportSize({ width, height: 844 });
+        const spillPx =
+          await window.evaluate<number>(`document.querySelector('.list').getBoundingClientRect().right
+          - document.querySelector('.card:has(.list)').getBoundingClientRect().right`);
+        expect([width, spillPx < 0]).toEqual([width, true]);
+      }
+    },
+  );
+
+  test.each(['en', 'pl'])(
+    '25 penalties of the public list take at most four screens (%s)',
+    async (language) => {
+      await window.setViewportSize({ width: 390, height: 844 });
+      await show((await openBrowser(site.origin, { language }).get('/penalties')).text);
+      expect(await window.evaluate<number>('document.querySelectorAll(".list tbody tr").length')).toBe(25);
+      const heightPx = await window.evaluate<number>('document.documentElement.scrollHeight');
+      expect(heightPx).toBeLessThanOrEqual(4 * 844);
+      const [, , reason] = await readCells();
+      expect(reason?.[0]).toBe(REASON);
+    },
+  );
 });
