@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
-import { SYSTEM_VERSIONS, startFilledPostgres } from '../../support/database/system-postgres.ts';
-import { startDeployedPrimary } from '../../support/docs/deployment.ts';
-import { createTestFolder } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { SYSTEM_VERSIONS, startFilledPostgres } from '../support/database/system-postgres.ts';
+import { startDeployedPrimary } from '../support/docs/deployment.ts';
+import { createTestFolder } from '../support/service/program.ts';
+import { waitFor } from '../support/wait.ts';
 
 describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async () => {
   if (SYSTEM_VERSIONS.length === 0) return;

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openDatabase } from '../../../src/db/database.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
-import { findTestRedis } from '../../support/database/redis.ts';
-import { SYSTEM_VERSIONS } from '../../support/database/system-postgres.ts';
-import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { aSteamId, insertPenalties, insertServer } from '../support/database/builders.ts';
+import { findTestRedis } from '../support/database/redis.ts';
+import { SYSTEM_VERSIONS } from '../support/database/system-postgres.ts';
+import { startFakeDiscord } from '../support/discord/fake-discord.ts';
 import {
   DEPLOY,
   isInstalled,
@@ -12,13 +12,13 @@ import {
   readCompose,
   startDeployedCaddy,
   startDeployedPostgres,
-} from '../../support/docs/deployment.ts';
-import { countStatuses, startLoad } from '../../support/http/steady-load.ts';
-import { findFreePort } from '../../support/machine/free-port.ts';
-import { parseSamples } from '../../support/service/metrics.ts';
-import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
-import { aToken, bearer } from '../../support/service/service.ts';
-import { waitFor } from '../../support/wait.ts';
+} from '../support/docs/deployment.ts';
+import { countStatuses, startLoad } from '../support/http/steady-load.ts';
+import { findFreePort } from '../support/machine/free-port.ts';
+import { parseSamples } from '../support/service/metrics.ts';
+import { createTestFolder, type Program, startProgram } from '../support/service/program.ts';
+import { aToken, bearer } from '../support/service/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const redisUrl = await findTestRedis();
 const isComplete = SYSTEM_VERSIONS.length > 0 && redisUrl !== undefined && isInstalled('caddy');

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
-import { DEPLOY, readCompose } from '../../support/docs/deployment.ts';
+import { NoOperationTraceWriter, parseWorkflow } from '@actions/workflow-parser';
+import { Glob } from 'bun';
+import { DEPLOY, readCompose } from '../support/docs/deployment.ts';
 
 const { services, volumes } = await readCompose();
 const settings = new Set(
@@ -72,4 +74,18 @@ test('every alert has a test that it fires and one that it does not', async () =
   const names = [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
   expect(names.length).toBeGreaterThan(10);
   for (const name of names) expect(tests.split(`alertname: ${name}`).length).toBeGreaterThan(2);
+});
+
+const workflows = [...new Glob('.github/workflows/*.yml').scanSync({ dot: true })];
+
+test.each(workflows)('%s is a valid workflow', async (name) => {
+  const content = await Bun.file(name).text();
+  const { context } = parseWorkflow({ name, content }, new NoOperationTraceWriter());
+  expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+});
+
+test.each(workflows)('%s pins its actions by commit', async (path) => {
+  const actions = [...(await Bun.file(path).text()).matchAll(/uses: (.+)/g)].map(([, action]) => action);
+  expect(actions).not.toBeEmpty();
+  for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40} # v[0-9.]+$/);
 });
