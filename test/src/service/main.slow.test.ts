@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from '../../../src/db/client.ts';
 import { createTestFolder, type Program, serviceEnv, startProgram } from '../../support/service/program.ts';
@@ -61,82 +61,6 @@ describe('bun start', () => {
     do list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as typeof list;
     while (list.meta.total === 0 && Date.now() < deadline && (await Bun.sleep(50)) === undefined);
     expect(list.meta.total).toBe(1);
-  });
-
-  test('refuses a port that is taken, in one line', async () => {
-    const second = startProgram('src/main.ts', { ...env, PORT: new URL(first.url).port });
-    expect(await second.exited).toBe(1);
-    expect(second.stderr()).toBe(
-      `PORT=${new URL(first.url).port} is taken on 127.0.0.1: stop whatever listens there or set another PORT\n`,
-    );
-    // No part has begun to work.
-    expect(second.stdout()).toBe('');
-    expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
-  });
-
-  test('warns of a misspelled setting, and never shows its value', async () => {
-    const { program } = await startService({ OWNER_STEAMID: 'hunter2' });
-    const [line] = await program.waitFor(/.*OWNER_STEAMID is not.*/);
-    expect(JSON.parse(line ?? '')).toMatchObject({
-      level: 'warn',
-      msg: 'OWNER_STEAMID is not a setting and is ignored: did you mean OWNER_STEAMIDS?',
-    });
-    expect(program.stdout().match(/did you mean/g)).toHaveLength(1);
-    expect(program.stdout()).not.toContain('hunter2');
-    program.kill('SIGTERM');
-    await program.exited;
-  });
-
-  test('refuses an unsuitable ffmpeg in one line, before anything else is started', async () => {
-    const elsewhere = createTestFolder();
-    const program = startProgram('src/main.ts', {
-      ...env,
-      DATA_DIR: elsewhere.path,
-      STORAGE_DIR: join(elsewhere.path, 'storage'),
-      ROLES: 'api,bot,poller,media,sync',
-      FFMPEG_PATH: '/nowhere/ffmpeg',
-    });
-    expect(await program.exited).toBe(1);
-    expect(program.stderr()).toBe(
-      'FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid: /nowhere/ffmpeg is not an executable file; use an ffmpeg of version 5.1 or newer, or leave it unset\n',
-    );
-    expect(program.stdout()).toBe('');
-    expect(readdirSync(elsewhere.path)).toEqual([]);
-    await elsewhere.remove();
-  });
-
-  test('refuses a database it may not use, in one line', async () => {
-    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
-    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
-    const refused = async (userInfo: string, name: string) => {
-      const url = `postgres://${userInfo}@127.0.0.1:${port}/${name}`;
-      const program = startProgram('src/main.ts', { ...env, DATABASE_URL: url });
-      expect(await program.exited).toBe(1);
-      return program.stderr();
-    };
-    expect(await refused(`postgres:${password}`, 'never_made')).toBe(
-      `The database of DATABASE_URL cannot be used: database "never_made" does not exist (127.0.0.1:${port})\n`,
-    );
-    expect(await refused('postgres:hunter2', 'postgres')).toBe(
-      'The database of DATABASE_URL cannot be used: password authentication failed for user "postgres" ' +
-        `(127.0.0.1:${port})\n`,
-    );
-  });
-
-  test('refuses an address to mirror that nobody can read, in one line that tells no secret', async () => {
-    for (const [url, message] of [
-      ['mysql://u:50%hunter2@127.0.0.1/cs2', 'write % as %25'],
-      ['mysql://u:12/hunter2@127.0.0.1/cs2', '/ as %2F'],
-      ['mysql://u:hunter2@127.0.0.1/cs2?ssl=true', 'unknown parameter "ssl"'],
-      ['mysql://u:hunter2@127.0.0.1/cs2?ssl-mode=disabled', 'ssl-mode "disabled" is not known'],
-    ] as const) {
-      const refused = startProgram('src/main.ts', { ...env, SIMPLEADMIN_URL: url });
-      expect(await refused.exited).toBe(1);
-      expect(refused.stderr().trim().split('\n')).toHaveLength(1);
-      expect(refused.stderr()).toStartWith("SIMPLEADMIN_URL isn't valid: ");
-      expect(refused.stderr()).toContain(message);
-      expect(refused.stdout() + refused.stderr()).not.toContain('hunter2');
-    }
   });
 
   test('two copies share the embedded data safely; the one that stays keeps its database', async () => {

@@ -66,17 +66,58 @@ test('Ctrl-C while the first start sets its database up ends it silently, and th
   expect(await second.exited).toBe(0);
 });
 
-test('a host that is not of this machine ends the start with one line', async () => {
-  // The first is kept for documentation, the second for names that do not exist.
-  for (const host of ['192.0.2.1', 'nowhere.invalid', 'a..b']) {
-    for (const env of [{}, { ROLES: 'poller' }]) {
-      expect(await failure('src/main.ts', { HOST: host, ...env })).toEqual(
-        line(
-          `HOST=${host} is neither an address of this machine nor a name that resolves to one: use such an address, or 0.0.0.0 for all of them`,
-        ),
-      );
-    }
-  }
+const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+afterAll(() => taken.stop(true));
+const { host } = new URL(database.url);
+/** The database's address with another password or name. */
+const otherwise = (change: Partial<URL>) => Object.assign(new URL(database.url), change).href;
+const noHost = (name: string) =>
+  `HOST=${name} is neither an address of this machine nor a name that resolves to one: use such an address, or 0.0.0.0 for all of them`;
+
+type Refusal = [what: string, env: Record<string, string>, text: string];
+
+test.each<Refusal>([
+  // The first address is kept for documentation, the second for names that do not exist.
+  ['an address of another machine', { HOST: '192.0.2.1' }, noHost('192.0.2.1')],
+  ['an unknown name', { HOST: 'nowhere.invalid' }, noHost('nowhere.invalid')],
+  ['an invalid name', { HOST: 'a..b' }, noHost('a..b')],
+  [
+    'a port that is taken',
+    { PORT: String(taken.port) },
+    `PORT=${taken.port} is taken on 127.0.0.1: stop whatever listens there or set another PORT`,
+  ],
+  [
+    'an unsuitable ffmpeg',
+    { FFMPEG_PATH: '/nowhere/ffmpeg', ROLES: 'api,bot,poller,media,sync' },
+    'FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid: /nowhere/ffmpeg is not an executable file; use an ffmpeg of version 5.1 or newer, or leave it unset',
+  ],
+])('%s ends the start with one line, before anything else is started', async (what, env, text) => {
+  const DATA_DIR = join(folder.path, what.replaceAll(' ', '-'));
+  const program = startProgram('src/main.ts', { ...good, DATA_DIR, ...env });
+  const ended = { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+  expect(ended).toEqual({ ...line(text), stdout: '' });
+  expect(existsSync(DATA_DIR)).toBe(false);
+});
+
+test.each<Refusal>([
+  ['an unknown name of the host of a poller', { HOST: 'a..b', ROLES: 'poller' }, noHost('a..b')],
+  [
+    'a database that does not exist',
+    { DATABASE_URL: otherwise({ pathname: '/never_made' }) },
+    `The database of DATABASE_URL cannot be used: database "never_made" does not exist (${host})`,
+  ],
+  [
+    'a wrong password of the database',
+    { DATABASE_URL: otherwise({ password: 'hunter2' }) },
+    `The database of DATABASE_URL cannot be used: password authentication failed for user "postgres" (${host})`,
+  ],
+  [
+    'an address to mirror that nobody can read',
+    { SIMPLEADMIN_URL: 'mysql://u:hunter2@127.0.0.1/cs2?ssl-mode=disabled', ROLES: 'api,sync' },
+    'SIMPLEADMIN_URL isn\'t valid: ssl-mode "disabled" is not known: use required, verify-ca or verify-identity',
+  ],
+])('%s ends the start with one line', async (_, env, text) => {
+  expect(await failure('src/main.ts', env)).toEqual(line(text));
 });
 
 describe.skipIf(process.platform === 'win32')(

@@ -33,6 +33,17 @@ test.each([
   expect((await startService({ ...env, [unset]: '4242' })).log).not.toContain(warning);
 });
 
+test('a misspelled setting is a warning at the start, which never shows its value', async () => {
+  const { log } = await startService({ HOST: '127.0.0.1', OWNER_STEAMID: 'hunter2' });
+  const [line, ...others] = log.split('\n').filter((text) => text.includes('did you mean'));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({
+    level: 'warn',
+    msg: 'OWNER_STEAMID is not a setting and is ignored: did you mean OWNER_STEAMIDS?',
+  });
+  expect(others).toEqual([]);
+  expect(log).not.toContain('hunter2');
+});
+
 const NOT_SET = 'PUBLIC_URL is not set';
 
 test('a service that others can reach without PUBLIC_URL warns at its start, and on the page they come to', async () => {
