@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq, getTableColumns } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from '../../../../src/db/client.ts';
@@ -22,12 +22,13 @@ import {
   toPenaltyEvent,
 } from '../../../../src/queries/penalties/events.ts';
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
+import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
+import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
-import { countWaiting } from '../../../support/database/lock-waits.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { queueBehind } from '../../../support/database/lock-waits.ts';
 
-const { db, connection } = await createTestDatabase();
+const { db, connection, url } = await createTestDatabase();
 const { source, sourceTable, sourceId, goneAt, ...OF_A_PENALTY } = getTableColumns(penalties);
 const minutesAgo = (minutes: number) => new Date(Math.floor(Date.now() / 1000 - minutes * 60) * 1000);
 
@@ -137,13 +138,11 @@ describe('events are recorded in the transaction of the change', () => {
   });
 
   test('a transaction that is rolled back records no event', async () => {
-    await expect(
-      connection.begin(async (transaction) => {
-        await transaction`insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
-          values ('ban', 'ACTIVE', 1, 0, 0, now())`;
-        throw new Error('no');
-      }),
-    ).rejects.toThrow('no');
+    const undone = db.transaction(async (tx) => {
+      await insertPenalties(tx, [{}]);
+      throw new Error('no');
+    });
+    await expect(undone).rejects.toThrow('no');
     expect(await told()).toEqual([]);
   });
 
@@ -151,37 +150,26 @@ describe('events are recorded in the transaction of the change', () => {
     await insertOne();
     await insertOne();
     await connection`truncate penalties`;
-    const events = await listStoredEvents(db, 2, { limit: 10 });
-    expect(events).toMatchObject([
-      { type: 'penalty.removed', isSilent: true, isDeleted: true },
-      { type: 'penalty.removed', isSilent: true, isDeleted: true },
-    ]);
+    const removal = { type: 'penalty.removed', isSilent: true, isDeleted: true };
+    expect(await listStoredEvents(db, 2, { limit: 10 })).toMatchObject([removal, removal]);
   });
 });
 
 describe('the order of events is the order of commits', () => {
   test('a writer that began earlier and commits later comes later, and nothing is seen before that', async () => {
-    let goOn = () => {};
-    const wait = new Promise<void>((resolve) => {
-      goOn = resolve;
+    const [inserted, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = db.transaction(async (tx) => {
+      await insertPenalties(tx, [{ playerSteamId: aSteamId(1) }]);
+      inserted.resolve();
+      await released.promise;
     });
-    let hasInserted = () => {};
-    const inserted = new Promise<void>((resolve) => {
-      hasInserted = resolve;
-    });
-    const slow = connection.begin(async (transaction) => {
-      await transaction`insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
-        values ('ban', 'ACTIVE', 1, 0, 0, now())`;
-      hasInserted();
-      await wait;
-    });
-    await inserted;
-    const quick = insertOne({ playerSteamId: aSteamId(2) }).then(() => undefined);
+    await inserted.promise;
+    const quick = insertOne({ playerSteamId: aSteamId(2) });
     expect((await readEventLog(db)).newestId).toBe(0);
-    goOn();
+    released.resolve();
     await Promise.all([slow, quick]);
     const events = await listEvents();
-    expect(events.map(({ penalty }) => String(penalty.playerSteamId))).toEqual(['1', aSteamId(2)]);
+    expect(events.map(({ penalty }) => penalty.playerSteamId)).toEqual([aSteamId(1), aSteamId(2)]);
   });
 
   test('sixty writers at once leave no event below one that was seen', async () => {
@@ -203,24 +191,19 @@ describe('the order of events is the order of commits', () => {
 });
 
 describe('an event of another subject', () => {
-  // Types of tests are not in the table of types, so that they go nowhere by default.
-  const record = (tx: Db, data: EventData) => recordEvent(tx, 'test.happened' as never, data);
+  const record = (tx: Db, data: EventData) => recordEvent(tx, 'appeal.opened', data);
   const readChanges = async () => {
     const { changes, newestId, hasMore } = await listPenaltyChanges(db, await cursorAt(0), 2);
     return { types: changes.map(({ type }) => type), newestId, hasMore };
   };
   const cursorAt = async (id: number) => formatEventCursor({ epoch: (await readEventLog(db)).epoch, id });
 
-  beforeAll(async () => {
-    await connection`alter type penalty_event_type add value 'test.happened'`;
-  });
-
   test('an event of another subject is read with its data, and is passed by changes of penalties', async () => {
     await db.transaction((tx) => record(tx, { thing: { id: 1 } }));
     expect(await listStoredEvents(db, 0, { limit: 10 })).toEqual([
       {
         id: 1,
-        type: 'test.happened' as never,
+        type: 'appeal.opened',
         occurredAt: expect.any(Date),
         isSilent: false,
         data: { thing: { id: 1 } },
@@ -233,15 +216,11 @@ describe('an event of another subject', () => {
   });
 
   test('waits for writers of penalties, so that ids are in the order of commits', async () => {
-    let recording: Promise<void> | undefined;
-    await db.transaction(async (tx) => {
-      await insertPenalties(tx, [{}]);
-      recording = db.transaction((other) => record(other, {}));
-      await waitFor(async () => (await countWaiting(db)) === 1);
-    });
-    await recording;
+    await queueBehind(db, (tx) => insertPenalties(tx, [{}]), [
+      () => db.transaction((other) => record(other, {})),
+    ]);
     const events = await listStoredEvents(db, 0, { limit: 10 });
-    expect(events.map(({ type }) => String(type))).toEqual(['penalty.created', 'test.happened']);
+    expect(events.map(({ type }) => String(type))).toEqual(['penalty.created', 'appeal.opened']);
   });
 });
 
@@ -293,14 +272,16 @@ describe('an end that passes', () => {
 });
 
 describe('silent events', () => {
+  const listSilent = async () =>
+    (await listStoredEvents(db, 0, { limit: 10 })).map(({ isSilent }) => isSilent);
+
   test('events of a source are silent up to the end of its first import', async () => {
     await db.insert(penaltySources).values({ name: 'forum', kind: 'ndjson', address: '' });
     await insertOne({ source: 'forum', sourceTable: 'a', sourceId: '1' });
     await insertOne();
     await db.update(penaltySources).set({ completedAt: new Date() });
     await insertOne({ source: 'forum', sourceTable: 'a', sourceId: '2' });
-    const events = await listStoredEvents(db, 0, { limit: 10 });
-    expect(events.map(({ isSilent }) => isSilent)).toEqual([true, false, false]);
+    expect(await listSilent()).toEqual([true, false, false]);
   });
 
   test('events of penalties made and over more than a day ago are silent, never of one without an end', async () => {
@@ -310,8 +291,7 @@ describe('silent events', () => {
     await insertOne({ ...old, endsAt: minutesAgo(60), status: 'EXPIRED' });
     await insertOne({ ...old, endsAt: minutesAgo(-day), status: 'UNBANNED', liftedAt: minutesAgo(2 * day) });
     await insertOne({ createdAt: minutesAgo(3 * day) });
-    const events = await listStoredEvents(db, 0, { limit: 10 });
-    expect(events.map(({ isSilent }) => isSilent)).toEqual([true, false, true, false]);
+    expect(await listSilent()).toEqual([true, false, true, false]);
   });
 });
 
@@ -328,15 +308,8 @@ describe('cursors', () => {
     });
     const text = formatEventCursor({ epoch: log.epoch, id: 1 });
     expect(locateCursor(text, log)).toEqual({ epoch: log.epoch, id: 1 });
-    for (const wrong of [
-      '',
-      '1',
-      `${log.epoch}-3`,
-      `${log.epoch}--1`,
-      `${log.epoch}-01`,
-      '00000000-1',
-      `${text} `,
-    ]) {
+    const { epoch } = log;
+    for (const wrong of ['', '1', '00000000-1', ...['-3', '--1', '-01', '-1 '].map((end) => epoch + end)]) {
       expect(() => locateCursor(wrong, log)).toThrow('/penalties/export');
     }
     expect(() => locateCursor(text, { ...log, prunedUpTo: 2 })).toThrow('30 days');
@@ -344,10 +317,6 @@ describe('cursors', () => {
 
   test('events are pruned after 30 days, in steps', async () => {
     for (let n = 0; n < 7; n++) await insertOne();
-    await db
-      .update(penaltyEvents)
-      .set({ occurredAt: minutesAgo(31 * 24 * 60) })
-      .where(eq(penaltyEvents.id, 1));
     await connection`update penalty_events set occurred_at = now() - interval '31 days' where id <= 5`;
     expect(await prunePenaltyEvents(db, undefined, 2)).toBe(5);
     expect(await readEventLog(db)).toMatchObject({ prunedUpTo: 5, newestId: 7 });
@@ -355,4 +324,26 @@ describe('cursors', () => {
     expect(await prunePenaltyEvents(db)).toBe(2);
     expect(await readEventLog(db)).toMatchObject({ prunedUpTo: 7, newestId: 7 });
   });
+});
+
+test('an expiry that was recorded after an export was requested, but before its snapshot, is in the export', async () => {
+  await insertOne({ endsAt: minutesAgo(2) });
+  /** The statuses in an export for a request that came three minutes ago, and the types of the changes after its cursor. */
+  async function follow(filter: PenaltyFilter) {
+    const options = { ownerId: 1, now: minutesAgo(3) };
+    const { cursor, records, close } = await openPenaltyExport(url, filter, options);
+    let lines = '';
+    for (let batch = await records.next(); !batch.done; batch = await records.next()) {
+      lines += new TextDecoder().decode(batch.value.bytes);
+    }
+    await close();
+    const changes = await listStoredEvents(db, cursor.id, { limit: 10 });
+    const statuses = [...lines.matchAll(/"status":"(\w+)"/g)].map(([, status]) => status);
+    return [...statuses, ...changes.map(({ type }) => type)];
+  }
+  expect(await follow({})).toEqual(['ACTIVE']);
+  expect(await recordExpiredPenalties(db, new Date())).toBe(1);
+  expect(await follow({})).toEqual(['EXPIRED']);
+  expect(await follow({ status: 'ACTIVE' })).toEqual([]);
+  expect(await follow({ status: 'EXPIRED' })).toEqual(['EXPIRED']);
 });

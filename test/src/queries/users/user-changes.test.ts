@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { asc, eq } from 'drizzle-orm';
+import { asc } from 'drizzle-orm';
 import { auditLog, erasedPeople, userFlags, users } from '../../../../src/db/schema/accounts.ts';
+import { Conflict } from '../../../../src/domain/errors.ts';
 import {
   type FlagSource,
   USER_FLAG_COLUMNS,
@@ -12,6 +13,7 @@ import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import {
+  linkDiscord,
   saveConfiguredFlags,
   saveSignIn,
   saveUser,
@@ -24,7 +26,7 @@ import {
   listGivenFlags,
   saveFlagRound,
 } from '../../../../src/queries/users/user-flags.ts';
-import { findUserBySteamId } from '../../../../src/queries/users/users.ts';
+import { findUserByDiscordId, findUserBySteamId } from '../../../../src/queries/users/users.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { queueBehind } from '../../../support/database/lock-waits.ts';
@@ -53,10 +55,17 @@ async function flagsOf(steamId64: SteamId64) {
   return { isAdmin, isModerator, hasSvip };
 }
 
-const listEntries = async () =>
-  (
-    await db.select().from(auditLog).where(eq(auditLog.action, 'user.flags-set')).orderBy(asc(auditLog.id))
-  ).map(({ subject, details }) => ({ subject, details }));
+const listEntries = () => {
+  const { actor, actorUserId, action, subject, details } = auditLog;
+  return db.select({ actor, actorUserId, action, subject, details }).from(auditLog).orderBy(asc(auditLog.id));
+};
+const anEntry = (subject: SteamId64, details: Record<string, unknown>) => ({
+  actor: 'configuration' as const,
+  actorUserId: null,
+  action: 'user.flags-set' as const,
+  subject: subject as string,
+  details,
+});
 
 describe('a flag', () => {
   test('holds while any source gives it; the audit log has when it came and went', async () => {
@@ -70,13 +79,11 @@ describe('a flag', () => {
     expect(await flagsOf(PLAYER)).toMatchObject({ hasSvip: true });
     await saveRound('simpleadmin', [['is_moderator']]);
     expect(await flagsOf(PLAYER)).toEqual({ isAdmin: false, isModerator: true, hasSvip: false });
-    expect(await listEntries()).toEqual([
-      { subject: PLAYER, details: { hasSvip: true, source: 'vipcore' } },
-      { subject: PLAYER, details: { isAdmin: true, source: 'simpleadmin' } },
-      {
-        subject: PLAYER,
-        details: { isAdmin: false, hasSvip: false, isModerator: true, source: 'simpleadmin' },
-      },
+    const entries = await listEntries();
+    expect(entries.filter(({ action }) => action === 'user.flags-set')).toEqual([
+      anEntry(PLAYER, { hasSvip: true, source: 'vipcore' }),
+      anEntry(PLAYER, { isAdmin: true, source: 'simpleadmin' }),
+      anEntry(PLAYER, { isAdmin: false, hasSvip: false, isModerator: true, source: 'simpleadmin' }),
     ]);
   });
 
@@ -173,13 +180,7 @@ describe('personal data', () => {
 const NAMED = aSteamId(1);
 const BEFORE = aSteamId(2);
 
-/** Starts a process with these owners, and stops it again. */
-async function runWith(owners: readonly SteamId64[], roles = 'api'): Promise<void> {
-  const env = { OWNER_STEAMIDS: owners.join(','), ROLES: roles };
-  await (await startTestService({ databaseUrl: url, env })).stop();
-}
-
-const saveOwners = (ownerSteamIds: SteamId64[]) =>
+const saveOwners = (...ownerSteamIds: SteamId64[]) =>
   saveConfiguredFlags(db, { ownerSteamIds, moderatorSteamIds: [] }, new Date());
 
 async function rightsOf(steamId64: SteamId64) {
@@ -187,46 +188,35 @@ async function rightsOf(steamId64: SteamId64) {
   return { isOwner, isAdmin };
 }
 
-const listAllEntries = async () =>
-  (await db.select().from(auditLog).orderBy(asc(auditLog.id))).map(
-    ({ actor, actorUserId, action, subject, details }) => ({ actor, actorUserId, action, subject, details }),
-  );
-const anEntry = (subject: SteamId64, details: object) => ({
-  actor: 'configuration' as const,
-  actorUserId: null,
-  action: 'user.flags-set',
-  subject,
-  details: { ...details },
-});
 const OWNER = { isOwner: true, isAdmin: true };
 const NOBODY = { isOwner: false, isAdmin: false };
 
 describe('OWNER_STEAMIDS', () => {
   test('grants both flags and revokes them again, and both changes are in the audit log once', async () => {
     for (let start = 1; start <= 2; start++) {
-      await runWith([NAMED]);
+      await saveOwners(NAMED);
       expect(await rightsOf(NAMED)).toEqual(OWNER);
-      expect(await listAllEntries()).toEqual([anEntry(NAMED, OWNER)]);
+      expect(await listEntries()).toEqual([anEntry(NAMED, OWNER)]);
     }
     for (let start = 1; start <= 2; start++) {
-      await runWith([]);
+      await saveOwners();
       expect(await rightsOf(NAMED)).toEqual(NOBODY);
-      expect(await listAllEntries()).toEqual([anEntry(NAMED, OWNER), anEntry(NAMED, NOBODY)]);
+      expect(await listEntries()).toEqual([anEntry(NAMED, OWNER), anEntry(NAMED, NOBODY)]);
     }
-    await runWith([NAMED]);
+    await saveOwners(NAMED);
     expect(await rightsOf(NAMED)).toEqual(OWNER);
   });
 
   test('revokes nothing from those it still names, nor flags that were granted by hand before', async () => {
     await insertUser(db, 2, { isAdmin: true });
     await insertUser(db, 3, OWNER);
-    await runWith([NAMED, BEFORE, aSteamId(3)]);
+    await saveOwners(NAMED, BEFORE, aSteamId(3));
     expect(await rightsOf(BEFORE)).toEqual(OWNER);
-    await runWith([NAMED]);
+    await saveOwners(NAMED);
     expect(await rightsOf(NAMED)).toEqual(OWNER);
     expect(await rightsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
     expect(await rightsOf(aSteamId(3))).toEqual(OWNER);
-    expect(await listAllEntries()).toEqual([
+    expect(await listEntries()).toEqual([
       anEntry(NAMED, OWNER),
       anEntry(BEFORE, { isOwner: true }),
       anEntry(BEFORE, { isOwner: false }),
@@ -234,33 +224,37 @@ describe('OWNER_STEAMIDS', () => {
   });
 
   test('keeps flags that were granted by hand since, by the operator or by an owner', async () => {
-    await runWith([NAMED, BEFORE]);
+    await saveOwners(NAMED, BEFORE);
     const other = await insertUser(db, 9, OWNER);
     await saveUser(db, NAMED, { changes: { isAdmin: true }, actor: 'operator' });
     await setUserFlags(db, BEFORE, { flags: { isAdmin: true }, actor: { userId: other.id } });
-    await runWith([]);
+    await saveOwners();
     expect(await rightsOf(NAMED)).toEqual({ isOwner: false, isAdmin: true });
     expect(await rightsOf(BEFORE)).toEqual({ isOwner: false, isAdmin: true });
   });
 
   test('keeps its flags from being revoked by hand while it names somebody', async () => {
-    await runWith([NAMED]);
+    await saveOwners(NAMED);
     await saveUser(db, NAMED, { changes: NOBODY, actor: 'operator' });
     expect(await rightsOf(NAMED)).toEqual(OWNER);
-    await runWith([]);
+    await saveOwners();
     expect(await rightsOf(NAMED)).toEqual(NOBODY);
   });
 
   test('only processes that serve the API apply OWNER_STEAMIDS: one with other roles revokes nothing', async () => {
-    await runWith([NAMED]);
-    await runWith([], 'poller,sync');
+    const runWith = async (env: Record<string, string>) =>
+      (await startTestService({ databaseUrl: url, env })).stop();
+    await runWith({ OWNER_STEAMIDS: NAMED });
+    await runWith({ ROLES: 'poller,sync' });
     expect(await rightsOf(NAMED)).toEqual(OWNER);
+    await runWith({});
+    expect(await rightsOf(NAMED)).toEqual(NOBODY);
   });
 
   test('processes that start at the same time record OWNER_STEAMIDS once', async () => {
-    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners([NAMED, BEFORE])));
-    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners([BEFORE])));
-    expect((await listAllEntries()).filter(({ subject }) => subject === NAMED)).toEqual([
+    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners(NAMED, BEFORE)));
+    await Promise.all([1, 2, 3, 4, 5, 6].map(() => saveOwners(BEFORE)));
+    expect((await listEntries()).filter(({ subject }) => subject === NAMED)).toEqual([
       anEntry(NAMED, OWNER),
       anEntry(NAMED, NOBODY),
     ]);
@@ -273,7 +267,7 @@ test.each([
 ])('%s and a start that names them both succeed', async (_, hasAccount) => {
   if (hasAccount) await insertUser(db, 1);
   await queueBehind(db, (tx) => tx.execute('lock table user_flags in share mode'), [
-    () => saveOwners([NAMED]),
+    () => saveOwners(NAMED),
     () => saveSignIn(db, NAMED, { configuredFlags: ['is_owner', 'is_admin'], now: new Date() }),
   ]);
   expect(await rightsOf(NAMED)).toEqual(OWNER);
@@ -320,11 +314,29 @@ test('a round that changes many people writes their entries in one statement', a
   const grants = people.map((steamId64) => ({ steamId64, flag: 'has_svip' as const, endsAt: null }));
   await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: NOW }));
   expect(await connection`select * from audit_statements`).toMatchObject([{ entries: '300' }]);
-  expect(await db.select().from(auditLog).where(eq(auditLog.subject, PLAYER))).toMatchObject([
-    {
-      actor: 'configuration',
-      action: 'user.flags-set',
-      details: { hasSvip: true, source: 'vipcore' },
-    },
+  const entries = await listEntries();
+  expect(entries.filter(({ subject }) => subject === PLAYER)).toEqual([
+    anEntry(PLAYER, { hasSvip: true, source: 'vipcore' }),
   ]);
+});
+
+test('one Discord account given to many players at once goes to one of them, and the others are refused with a reason', async () => {
+  const players = await Promise.all([1, 2, 3, 4, 5, 6].map((number) => insertUser(db, number)));
+  for (let round = 1; round <= 20; round++) {
+    const id = String(80351110224678000n + BigInt(round));
+    const attempts = await Promise.allSettled(
+      players.map((player, index) =>
+        index % 2 === 0
+          ? saveUser(db, player.steamId64, { changes: { discordId: id }, actor: 'operator' })
+          : linkDiscord(db, player, { id, username: 'nelly', avatar: null }),
+      ),
+    );
+    const refusals = attempts.filter((attempt) => attempt.status === 'rejected');
+    expect(refusals).toHaveLength(players.length - 1);
+    for (const { reason } of refusals) {
+      expect(reason).toBeInstanceOf(Conflict);
+      expect(reason.message).toMatch(new RegExp(`^The Discord account ${id} is linked to `));
+    }
+    expect(await findUserByDiscordId(db, id)).toBeDefined();
+  }
 });
