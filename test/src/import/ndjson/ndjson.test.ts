@@ -39,8 +39,8 @@ test('imports every field, keeps existing penalties, and changes nothing when re
     { ...ban, source_id: 'x-1' },
     { ...ban, penalty_type: 'MUTE', source_id: 'x-1', duration: 0, ends: '2020-01-01T00:00:00Z' },
     { ...ban, source_id: 17, status: 'wygasły', ends: '2026-11-21T12:00:00+01:00' },
-    { ...ban, source_id: 18, unbanned_at: '2026-11-21T11:45:00Z' },
-    { ...ban, source_id: 19, created: '2026-11-20T11:30:00', duration: 10 },
+    { ...ban, source_id: 18, unbanned_at: '2026-11-21T11:45:00.9Z' },
+    { ...ban, source_id: 19, created: '2026-11-20T11:30:00.7', duration: 10 },
   ];
   const summary = await importTwice(() => importLines(lines));
   expect(summary).toMatchObject({ read: 5, added: 5, changed: 0, unchanged: 0, setAside: 0 });
