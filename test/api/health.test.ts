@@ -52,26 +52,15 @@ test('/readyz names a proxy that is not trusted until the restart', async () => 
   expect(await proxyOf('/', { 'X-Forwarded-For': '198.51.100.7' })).toBe('not in TRUSTED_PROXIES');
   expect(await proxyOf('/')).toBe('not in TRUSTED_PROXIES');
   await behind.stop();
-  const trusting = { databaseUrl: database.url, env: { TRUSTED_PROXIES: '127.0.0.0/8' } };
-  const trusted = await startTestService(trusting);
-  await trusted.ask('/api/v1/servers', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
-  expect(Object((await trusted.ask('/readyz')).body).proxy).toBeUndefined();
-  await trusted.stop();
 });
 
-test('/metrics gives Prometheus text that counts requests by kind and status', async () => {
-  await service.ask('/api/v1/servers');
-  await service.ask('/api/v1/servers/nope');
-  await service.ask('/api/v1/bans');
+test('/metrics gives Prometheus text, with the version and the process', async () => {
   const { status, text, headers } = await service.ask('/metrics');
   expect([status, headers.get('content-type')]).toEqual([
     200,
     expect.stringMatching(/^text\/plain; version=0\.0\.4/),
   ]);
   for (const line of [
-    /^community_api_http_requests_total\{kind="public",method="GET",route="listServers",status="200"\} 1$/m,
-    /^community_api_http_requests_total\{kind="public",method="GET",route="getServer",status="404"\} 1$/m,
-    /^community_api_http_requests_total\{kind="protected",method="GET",route="listBans",status="401"\} 1$/m,
     /^community_api_servers_online 0$/m,
     /^community_api_build_info\{version="[0-9.]+"\} 1$/m,
     /^process_resident_memory_bytes [0-9]+$/m,
@@ -130,24 +119,22 @@ test('/metrics is open to every request of a peer that METRICS_ALLOW names', asy
     expect([name, status]).toEqual([name, 200]);
   }
   await open.stop();
-  const other = await startTestService({ databaseUrl: database.url, env: { METRICS_ALLOW: '10.0.0.0/8' } });
-  expect((await sendRaw(other.origin, '/metrics', { headers: { Host: 'x' } })).status).toBe(404);
-  await other.stop();
 });
 
-test('/metrics is closed to this machine once PUBLIC_URL is another host, unless METRICS_ALLOW names it', async () => {
-  for (const [publicUrl, allow, expected] of [
-    ['https://play.example.org', '', 404],
-    ['https://play.example.org', '127.0.0.1', 200],
-    ['http://127.0.0.1:8080', '', 200],
-  ] as const) {
+test.each([
+  ['https://play.example.org', '', 404],
+  ['https://play.example.org', '10.0.0.0/8', 404],
+  ['https://play.example.org', '127.0.0.1', 200],
+  ['http://127.0.0.1:8080', '', 200],
+])(
+  '/metrics with PUBLIC_URL %s and METRICS_ALLOW "%s" is %d for this machine',
+  async (publicUrl, allow, expected) => {
     const env = { PUBLIC_URL: publicUrl, METRICS_ALLOW: allow };
     const { origin, stop } = await startTestService({ databaseUrl: database.url, env });
-    const { status } = await sendRaw(origin, '/metrics', { headers: { Host: 'localhost' } });
-    expect([publicUrl, allow, status]).toEqual([publicUrl, allow, expected]);
+    expect((await sendRaw(origin, '/metrics', { headers: { Host: 'localhost' } })).status).toBe(expected);
     await stop();
-  }
-});
+  },
+);
 
 test('HEAD works for them too', async () => {
   for (const path of ['/healthz', '/readyz', '/swagger', '/swagger/json']) {

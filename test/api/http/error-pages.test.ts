@@ -11,6 +11,7 @@ import { openBrowser, signIn } from '../../support/web/browser.ts';
 const { db, url } = await createTestDatabase();
 const port = findFreePort();
 const steam = startSteamOpenIdProvider();
+steam.approvesAtOnce = true;
 steam.steamId = aSteamId(1);
 await insertUser(db, 1, { nickname: 'Rzeźnik' });
 const service = await startTestService({
@@ -86,14 +87,6 @@ test.each(['/api/v1/nope', '/index.php/api/v1/servers/nope', '/api/v1', '/api/v1
     expect(JSON.parse(text).success).toBe(false);
   },
 );
-
-test('successful responses are left unchanged', async () => {
-  expect(await ask('/healthz')).toEqual({
-    status: 200,
-    type: 'application/json;charset=utf-8',
-    text: '{"status":"ok"}',
-  });
-});
 
 test.each([
   [404, true],
