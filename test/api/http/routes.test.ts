@@ -343,10 +343,7 @@ describe('a request that no browser would write', () => {
   });
 
   test('a query of more than 8,192 characters is 400 that says so, once token and limit have been judged', async () => {
-    const refusal = {
-      success: false,
-      message: 'The query is too long: use at most 8192 characters',
-    };
+    const refusal = { success: false, message: 'The query is too long: use at most 8192 characters' };
     for (const path of [...PROTECTED_PATHS, '/servers/one/history'].filter((path) => path !== STEAM_BANS)) {
       const long = `${path}${path.includes('?') ? '&' : '?'}x=${'%C5%82'.repeat(10_000)}`;
       const { status, body, headers } = await service.get(long, bearer(token));

@@ -8,8 +8,6 @@ export type EventStreamClient = {
   events: ReceivedEvent[];
   /** The cursor that a reconnecting browser would send. */
   lastEventId: () => string | undefined;
-  /** Comments that came. */
-  comments: string[];
   /** Settles when the service ends the stream. */
   closed: Promise<void>;
   /** Leaves. */
@@ -24,15 +22,13 @@ export async function openEventStream(
   const leaving = new AbortController();
   const response = await fetch(url, { headers, signal: leaving.signal });
   const events: ReceivedEvent[] = [];
-  const comments: string[] = [];
   let lastEventId: string | undefined;
 
   function readBlock(block: string): void {
     const fields = new Map<string, string>();
     for (const line of block.split('\n')) {
       const colon = line.indexOf(':');
-      if (colon === 0) comments.push(line.slice(1).trim());
-      else fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
+      fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ''));
     }
     lastEventId = fields.get('id') ?? lastEventId;
     const data = fields.get('data');
@@ -56,7 +52,6 @@ export async function openEventStream(
     status: response.status,
     headers: response.headers,
     events,
-    comments,
     lastEventId: () => lastEventId,
     closed,
     leave: () => leaving.abort(),

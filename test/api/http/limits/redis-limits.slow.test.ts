@@ -162,11 +162,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   test('allows the limit less what it allowed itself while Redis hangs, and shares again when it responds', async () => {
     const proxy = await startDatabaseProxy(url ?? '');
     let nowMs = 0;
-    const one = limiter(5, 'hanging', {
-      at: proxy.url,
-      clockMs: () => nowMs,
-      commandLimitMs: 50,
-    });
+    const one = limiter(5, 'hanging', { at: proxy.url, clockMs: () => nowMs, commandLimitMs: 50 });
     expect((await one.take('k')).remaining).toBe(4);
     proxy.freeze();
     const alone = [];

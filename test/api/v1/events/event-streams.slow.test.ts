@@ -50,13 +50,7 @@ function createStreams(values: Partial<Parameters<typeof createEventStreams>[0]>
   return {
     open: (options: Partial<Options> = {}) =>
       streams
-        .open({
-          owner: 1,
-          tokenId: 1,
-          types: new Set(EVENT_TYPES),
-          afterId: 0,
-          ...options,
-        })
+        .open({ owner: 1, tokenId: 1, types: new Set(EVENT_TYPES), afterId: 0, ...options })
         .pipeThrough(new TextDecoderStream()),
   };
 }

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
 import { BASES } from '../../../../api/app.ts';
 import { isDatabaseOutage } from '../../../../src/db/client.ts';
-import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import { setUserFlags } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
@@ -95,17 +93,6 @@ describe('GET /penalties/export', () => {
       ({ created, id }) => `${created} ${String(id).padStart(12, '0')}`,
     );
     expect(keys).toEqual(keys.toSorted());
-  });
-
-  test('the changes from its cursor continue where it ended', async () => {
-    const [row] = await insertPenalties(db, [{}]);
-    const { end } = await exportAll();
-    await db
-      .update(penalties)
-      .set({ reason: 'Aimbot' })
-      .where(eq(penalties.id, row?.id ?? 0));
-    const { body } = await service.get(`/penalties/changes?cursor=${end.cursor}`, bearer(caller.token));
-    expect(body).toMatchObject({ data: [{ type: 'penalty.changed', penalty: { reason: 'Aimbot' } }] });
   });
 
   test('an export is a snapshot of one moment, whatever is written while it runs, and its cursor is of that moment', async () => {

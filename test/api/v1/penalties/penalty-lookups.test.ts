@@ -143,13 +143,7 @@ test('GET /penalties/active gives everyone who was asked for, in that order, wit
       success: true,
       data: [
         { steamid64: clean, ...CLEAN },
-        {
-          ...CLEAN,
-          steamid64: banned,
-          is_banned: true,
-          warnings: 1,
-          penalties: expect.any(Array),
-        },
+        { ...CLEAN, steamid64: banned, is_banned: true, warnings: 1, penalties: expect.any(Array) },
         { steamid64: aSteamId(404), ...CLEAN },
       ],
     },

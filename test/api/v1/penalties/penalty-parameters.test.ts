@@ -91,10 +91,7 @@ async function expectRefused(path: string, [key, meant]: readonly [string, strin
     path,
     key,
     400,
-    {
-      success: false,
-      message: `unknown parameter "${decodeURIComponent(key)}": did you mean ${meant}?`,
-    },
+    { success: false, message: `unknown parameter "${decodeURIComponent(key)}": did you mean ${meant}?` },
   ]);
 }
 

@@ -122,10 +122,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
   });
 
   test('steam-bans knows nothing without STEAM_API_KEY', async () => {
-    const keyless = await startTestService({
-      databaseUrl: database.url,
-      env: { STEAM_API_URL: steam.url },
-    });
+    const keyless = await startTestService({ databaseUrl: database.url, env: { STEAM_API_URL: steam.url } });
     await ask(aSteamId(1));
     expect((await keyless.get(`/players/${aSteamId(1)}/steam-bans`, bearer(token))).body).toEqual(UNKNOWN);
   });

@@ -75,13 +75,7 @@ describe('GET /users/lookup', () => {
   });
 
   test('finds a user by SteamID in every notation; unlinked Discord fields are empty', async () => {
-    for (const id of [
-      aSteamId(2),
-      'STEAM_0:0:19867137',
-      'STEAM_1:0:19867137',
-      '[U:1:39734274]',
-      '%5BU:1:39734274%5D',
-    ]) {
+    for (const id of [aSteamId(2), 'STEAM_0:0:19867137', '[U:1:39734274]', '%5BU:1:39734274%5D']) {
       const { status, body } = await lookUp(`steamid64=${id}`);
       expect([id, status, body]).toStrictEqual([id, 200, { success: true, user: ALA }]);
     }
