@@ -56,69 +56,90 @@ export function formatRatio(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
 
-/** A limit on a figure or a ratio. */
-type Limit = { atMost: number } | { atLeast: number };
-
-function isWithin(limit: Limit, value: number): boolean {
-  return 'atMost' in limit ? value <= limit.atMost : value >= limit.atLeast;
+export function formatMb(mb: number): string {
+  return `${mb.toFixed(0)} MB`;
 }
 
-function describeLimit(limit: Limit, format: (value: number) => string): string {
-  return 'atMost' in limit ? `≤ ${format(limit.atMost)}` : `≥ ${format(limit.atLeast)}`;
+/** Of a figure or a ratio; a row without one is for information. */
+type Limit = { atMost?: number; atLeast?: number };
+
+function isWithin(
+  { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY }: Limit,
+  value: number,
+) {
+  return value <= atMost && value >= atLeast;
 }
 
-/** A row that compares ours with a floor, by their ratio; without a limit, for information. */
+function describeLimit({ atMost, atLeast }: Limit, format: (value: number) => string): string {
+  if (atMost !== undefined) return `≤ ${format(atMost)}`;
+  return atLeast === undefined ? 'for information' : `≥ ${format(atLeast)}`;
+}
+
+type CompareOptions = Limit & {
+  /** Of the floor. */
+  name: string;
+  format?: (value: number) => string;
+};
+
+/** A row that compares ours with a floor; the limit is one of their ratio. */
 export function compare(
   what: string,
-  {
-    ours,
-    floor,
-    name,
-    format = formatMs,
-  }: {
-    ours: number;
-    floor: number;
-    /** Of the floor. */
-    name: string;
-    format?: (value: number) => string;
-  },
-  limit?: Limit,
+  { ours, floor }: { ours: number; floor: number },
+  { name, format = formatMs, ...limit }: CompareOptions,
 ): Row {
   return {
     what,
     ours: format(ours),
     floor: `${name}: ${format(floor)}`,
     ratio: formatRatio(ours / floor),
-    target: limit ? describeLimit(limit, formatRatio) : 'for information',
-    isReached: limit === undefined || isWithin(limit, ours / floor),
+    target: describeLimit(limit, formatRatio),
+    isReached: isWithin(limit, ours / floor),
   };
 }
+
+type FigureOptions = Limit & {
+  /** What is told beside it. */
+  floor?: string;
+  ratio?: string;
+  format?: (value: number) => string;
+};
 
 /** A row whose figure has a separate limit. */
 export function limitFigure(
   what: string,
-  {
-    value,
-    floor = '–',
-    ratio = '–',
-    format = formatMs,
-  }: {
-    value: number;
-    /** What is told beside it. */
-    floor?: string;
-    ratio?: string;
-    format?: (value: number) => string;
-  },
-  limit: Limit,
+  value: number,
+  { floor = '–', ratio = '–', format = formatMs, ...limit }: FigureOptions,
 ): Row {
-  return {
-    what,
-    ours: format(value),
-    floor,
-    ratio,
-    target: describeLimit(limit, format),
-    isReached: isWithin(limit, value),
-  };
+  const target = describeLimit(limit, format);
+  return { what, ours: format(value), floor, ratio, target, isReached: isWithin(limit, value) };
+}
+
+/** Does something so many times, one after the other. */
+export async function repeat<T>(times: number, work: (number: number) => PromiseLike<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let number = 0; number < times; number++) results.push(await work(number));
+  return results;
+}
+
+/** Both in turn, round after round: a machine that is faster in some seconds than in others is the same to them. */
+export async function alternate<T>(
+  rounds: number,
+  { ours, floor }: { ours: () => PromiseLike<T>; floor: () => PromiseLike<T> },
+): Promise<{ ours: T[]; floor: T[] }> {
+  const results = await repeat(rounds, async () => ({ ours: await ours(), floor: await floor() }));
+  return { ours: results.map((round) => round.ours), floor: results.map((round) => round.floor) };
+}
+
+/** The medians of both sides. */
+export function medians(sides: { ours: number[]; floor: number[] }): { ours: number; floor: number } {
+  return { ours: median(sides.ours), floor: median(sides.floor) };
+}
+
+/** @returns how long it took, in milliseconds. */
+export async function timeOf(work: () => PromiseLike<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
 }
 
 /** The path of a tool. @throws {NotMeasured} when it is not installed. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Bench, describeMachine, NotMeasured } from './bench.ts';
+import { type Bench, NotMeasured } from './bench.ts';
 import { anonymous } from './benches/anonymous.ts';
 import { events } from './benches/events.ts';
 import { exportBench } from './benches/export.ts';
@@ -15,7 +15,7 @@ import { search } from './benches/search.ts';
 import { small } from './benches/small.ts';
 import { soak } from './benches/soak.ts';
 import { sounds } from './benches/sounds.ts';
-import { formatNotes, formatTable, type Outcome, saveResults } from './results.ts';
+import { formatSection, type Outcome, saveSection } from './results.ts';
 
 /** In the order they run. */
 const BENCHES: readonly Bench[] = [
@@ -54,19 +54,16 @@ if (values.help || unknown.length > 0) {
   process.exit(unknown.length > 0 ? 2 : 0);
 }
 
-console.log(describeMachine());
 for (const bench of wanted) {
-  console.log(`\n## ${bench.name} — ${bench.title}`);
-  const outcome = await measure(bench);
-  if ('missing' in outcome) console.log(`not measured: ${outcome.missing}`);
-  else console.log([...formatTable(outcome.rows), ...formatNotes(outcome.rows)].join('\n'));
-  if (!values['no-save']) await saveResults(bench, outcome, new Date());
+  const section = formatSection(bench, await measure(bench), new Date());
+  console.log(`\n${section}`);
+  if (!values['no-save']) await saveSection(bench.name, section);
 }
 process.exit(0);
 
 async function measure(bench: Bench): Promise<Outcome> {
   try {
-    const say = (line: string) => console.error(`… ${line}`);
+    const say = (line: string) => console.error(`… ${bench.name}: ${line}`);
     return { rows: await bench.run({ rows: Number(values.rows), minutes: Number(values.minutes), say }) };
   } catch (error) {
     if (error instanceof NotMeasured) return { missing: error.message };

@@ -1,10 +1,11 @@
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
-import { type Bench, type BenchOptions, formatMs, limitFigure, type Row, requireLinux } from '../bench.ts';
-import { readFamilyProcessorMs } from '../support/child.ts';
+import { waitFor } from '../../support/wait.ts';
+import { type Bench, formatMs, limitFigure, type Row, repeat, requireLinux } from '../bench.ts';
+import { measureProcessorMs } from '../support/child.ts';
 import { open } from '../support/database-time.ts';
-import { startDatasetService } from '../support/dataset-service.ts';
+import { startDatasetService } from '../support/service.ts';
 
 const REQUESTS = 100;
 const SLUG = 'anonymous';
@@ -32,51 +33,31 @@ export const anonymous: Bench = {
   run: async (options) => {
     requireLinux();
     await using service = await startDatasetService(options, { PUBLIC_PENALTIES: '1' });
-    const { child, databaseUrl, postmaster } = service;
-    await using database = await open(databaseUrl);
-    const removeServer = () => database.db.delete(servers).where(eq(servers.slug, SLUG));
+    await using database = await open(service.databaseUrl);
+    await using stack = new AsyncDisposableStack();
+    const removeServer = async () => void (await database.db.delete(servers).where(eq(servers.slug, SLUG)));
     await removeServer();
+    stack.defer(removeServer);
     await insertServerWithHistory(database.db, { now: new Date(), slug: SLUG, name: 'Anonymous', days: 364 });
-    try {
-      await waitFor(`${child.origin}/servers/${SLUG}`);
-      return await measureKinds(child.origin, [child.pid, postmaster], options);
-    } finally {
-      await removeServer();
-    }
-  },
-};
-
-async function measureKinds(origin: string, roots: readonly number[], { say }: BenchOptions): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const { path, perMinute } of REQUEST_KINDS) {
-    say(path(0));
-    const before = await readFamilyProcessorMs(roots);
-    for (let number = 0; number < REQUESTS; number++) {
-      const response = await fetch(origin + path(number));
-      await response.arrayBuffer();
-      if (!response.ok) throw new Error(`${path(number)} responded with ${response.status}`);
-    }
-    const eachMs = ((await readFamilyProcessorMs(roots)) - before) / REQUESTS;
-    rows.push(
-      limitFigure(
-        `${path(0)}, ${perMinute} a minute`,
-        {
-          value: (eachMs * perMinute) / 600,
+    await waitFor(async () => (await fetch(`${service.origin}/servers/${SLUG}`)).ok);
+    const rows: Row[] = [];
+    for (const { path, perMinute } of REQUEST_KINDS) {
+      options.say(path(0));
+      const send = async (number: number) => {
+        const response = await fetch(service.origin + path(number));
+        await response.arrayBuffer();
+        if (!response.ok) throw new Error(`${path(number)} responded with ${response.status}`);
+      };
+      const processes = [service.pid, service.postmaster];
+      const eachMs = (await measureProcessorMs(processes, () => repeat(REQUESTS, send))) / REQUESTS;
+      rows.push(
+        limitFigure(`${path(0)}, ${perMinute} a minute`, (eachMs * perMinute) / 600, {
+          atMost: 2,
           floor: `${formatMs(eachMs)} a request`,
           format: (share) => `${share.toFixed(1)} % of a core`,
-        },
-        { atMost: 2 },
-      ),
-    );
-  }
-  return rows.toSorted((a, b) => Number.parseFloat(b.ours) - Number.parseFloat(a.ours));
-}
-
-/** The service hears of a new server by a notification. */
-async function waitFor(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    if ((await fetch(url)).ok) return;
-    await Bun.sleep(50);
-  }
-  throw new Error(`${url} does not exist`);
-}
+        }),
+      );
+    }
+    return rows.toSorted((a, b) => Number.parseFloat(b.ours) - Number.parseFloat(a.ours));
+  },
+};

@@ -2,7 +2,7 @@ import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { createHistoryReader, HISTORY_HOURS } from '../../../src/live/server-history.ts';
 import { downsampleHistory } from '../../../src/queries/servers/samples.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
-import { type Bench, limitFigure, median, percentile } from '../bench.ts';
+import { type Bench, limitFigure, median, percentile, type Row, repeat } from '../bench.ts';
 import { watch } from '../support/database-time.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
@@ -17,39 +17,30 @@ export const history: Bench = {
     await using postgres = await startTemporaryPostgres('history');
     await migrateDatabase(postgres.url);
     await using database = await watch(postgres.url);
+    const { db, connection, measureMs } = database;
     const now = new Date();
     say(`a year of ${SERVERS} servers`);
-    const ids: number[] = [];
-    for (let number = 0; number < SERVERS; number++) {
-      ids.push((await insertServerWithHistory(database.db, { now, days: 364 })).id);
-    }
-    await downsampleHistory(database.db);
-    await database.connection`vacuum analyze`;
-    const { db, readCpuMs } = database;
-    const readFor = async (hours: (typeof HISTORY_HOURS)[number], call: number) => {
-      // A new reader has an empty cache.
-      const read = createHistoryReader(db, { now: () => now, clockMs: () => 0 });
-      const before = readCpuMs();
-      await read(ids[call % ids.length] ?? 0, hours);
-      return readCpuMs() - before;
-    };
-    const rows = [];
+    const servers = await repeat(SERVERS, () => insertServerWithHistory(db, { now, days: 364 }));
+    await downsampleHistory(db);
+    await connection`vacuum analyze`;
+    const rows: Row[] = [];
+    let dayMs: number | undefined;
     for (const hours of HISTORY_HOURS) {
-      const calls: number[] = [];
-      for (let call = 0; call < CALLS; call++) calls.push(await readFor(hours, call));
-      rows.push({ hours, medianMs: median(calls), p99Ms: percentile(calls, 0.99) });
-    }
-    const day = rows[0]?.medianMs ?? Number.NaN;
-    return rows.map(({ hours, medianMs, p99Ms }) =>
-      limitFigure(
-        `${hours} hours: database time, p99`,
-        {
-          value: p99Ms,
+      const calls = await repeat(CALLS, (call) => {
+        // A new reader has an empty cache.
+        const read = createHistoryReader(db, { now: () => now, clockMs: () => 0 });
+        return measureMs(() => read(servers[call % SERVERS]?.id ?? 0, hours));
+      });
+      const medianMs = median(calls);
+      dayMs ??= medianMs;
+      rows.push(
+        limitFigure(`${hours} hours: database time, p99`, percentile(calls, 0.99), {
+          atMost: 20,
           floor: `median ${medianMs.toFixed(2)} ms`,
-          ratio: `${(medianMs / day).toFixed(1)}× of a day`,
-        },
-        { atMost: 20 },
-      ),
-    );
+          ratio: `${(medianMs / dayMs).toFixed(1)}× of a day`,
+        }),
+      );
+    }
+    return rows;
   },
 };

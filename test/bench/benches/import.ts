@@ -5,17 +5,12 @@ import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
-import { type Bench, compare, median, NotMeasured, type Row } from '../bench.ts';
+import { type Bench, compare, formatMb, medians, NotMeasured, repeat, timeOf } from '../bench.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const MAX_ROWS = 1_000_000;
 const ROUNDS = 2;
 const MEGABYTE = 1_048_576;
-
-/** Seconds that each took. */
-type Round = { ours: number; floor: number };
-/** Resident memory of this process in MB: at the first tenth of an import, and the most after it. */
-type Memory = { earlyMb: number; peakMb: number };
 
 /** SimpleAdmin rows from MariaDB (70 % bans, 30 % mutes) against COPY of the same rows from a file. */
 export const importBench: Bench = {
@@ -24,81 +19,66 @@ export const importBench: Bench = {
   run: async ({ rows: wanted, say }) => {
     if (!(await isMariaDbAtHand().catch(() => false))) throw new NotMeasured('no MariaDB answers');
     const rows = Math.min(wanted, MAX_ROWS);
-    const source = await createMariaDbDatabase();
     await using postgres = await startTemporaryPostgres('import');
-    try {
-      say(`filling MariaDB with ${rows} rows`);
-      await source.run(simpleAdminMysqlSchema({ migration: 15 }));
-      await source.run(fillStatements(rows));
-      const rounds: Round[] = [];
-      const memory: Memory = { earlyMb: 0, peakMb: 0 };
-      for (let round = 1; round <= ROUNDS; round++) {
-        say(`round ${round} of ${ROUNDS}`);
-        rounds.push(await playRound(source.url, postgres.url, { rows, memory }));
-      }
-      return toRows(rows, rounds, memory);
-    } finally {
-      await source.drop();
-    }
+    await using stack = new AsyncDisposableStack();
+    const source = await createMariaDbDatabase();
+    stack.defer(source.drop);
+    say(`filling MariaDB with ${rows} rows`);
+    await source.run(simpleAdminMysqlSchema({ migration: 15 }));
+    await source.run(fillStatements(rows));
+    let [earlyMb, peakMb] = [0, 0];
+    const onProgress = ({ read }: { read: number }) => {
+      const nowMb = process.memoryUsage.rss() / MEGABYTE;
+      if (read <= rows / 10) earlyMb = Math.max(earlyMb, nowMb);
+      else peakMb = Math.max(peakMb, nowMb);
+    };
+    const rounds = await repeat(ROUNDS, async (round) => {
+      say(`round ${round + 1} of ${ROUNDS}`);
+      const importUrl = await createDatabase(postgres.url, 'bench_import');
+      const ours = await timeImport(importUrl, { url: source.url, onProgress });
+      return { ours, floor: await timeCopy(importUrl, await createDatabase(postgres.url, 'bench_copy')) };
+    });
+    const times = { ours: rounds.map(({ ours }) => ours), floor: rounds.map(({ floor }) => floor) };
+    return [
+      compare(`import of ${rows} rows`, medians(times), {
+        name: 'COPY into the same table, with its indexes and triggers',
+        atMost: 2,
+        format: (ms) => `${(ms / 1000).toFixed(1)} s`,
+      }),
+      compare(
+        'memory while importing, at most',
+        { ours: peakMb, floor: earlyMb },
+        { name: 'in the first tenth', atMost: 1.25, format: formatMb },
+      ),
+    ];
   },
 };
 
-async function playRound(
-  sourceUrl: string,
-  serverUrl: string,
-  { rows, memory }: { rows: number; memory: Memory },
-): Promise<Round> {
-  const importUrl = await createDatabase(serverUrl, 'bench_import');
-  const copyUrl = await createDatabase(serverUrl, 'bench_copy');
-  const imported = openDatabase(importUrl, { max: 2 });
-  // These take longer than a query of the service may.
-  const exporter = connect(importUrl, { max: 1, statementTimeoutMs: 0 });
-  const copied = connect(copyUrl, { max: 1, statementTimeoutMs: 0 });
-  try {
-    const onProgress = ({ read }: { read: number }) => {
-      const nowMb = process.memoryUsage.rss() / MEGABYTE;
-      if (read <= rows / 10) memory.earlyMb = Math.max(memory.earlyMb, nowMb);
-      else memory.peakMb = Math.max(memory.peakMb, nowMb);
-    };
-    const deps = {
-      db: imported.db,
-      databaseUrl: imported.url,
-      now: () => new Date(),
-      actor: 'operator' as const,
-    };
-    const importSeconds = await secondsOf(() => importSimpleAdmin(deps, { url: sourceUrl, onProgress }));
-    const [settings] = await copied`select current_setting('data_directory') as folder`;
-    const file = `${settings?.folder}/bench-penalties.copy`;
-    const names = await copied`select column_name as name from information_schema.columns
-      where table_name = 'penalties' and column_name <> 'id' order by ordinal_position`;
-    const columns = names.map((row) => row.name).join(', ');
-    await exporter.unsafe(`copy (select ${columns} from penalties order by id) to '${file}'`);
-    const copySeconds = await secondsOf(() => copied.unsafe(`copy penalties (${columns}) from '${file}'`));
-    await rm(file);
-    return { ours: importSeconds, floor: copySeconds };
-  } finally {
-    await Promise.all([imported.close(), exporter.end(), copied.end()]);
-  }
+async function timeImport(
+  databaseUrl: string,
+  source: Parameters<typeof importSimpleAdmin>[1],
+): Promise<number> {
+  const { db, url, close } = openDatabase(databaseUrl, { max: 2 });
+  const deps = { db, databaseUrl: url, now: () => new Date(), actor: 'operator' as const };
+  const tookMs = await timeOf(() => importSimpleAdmin(deps, source));
+  await close();
+  return tookMs;
 }
 
-function toRows(rows: number, rounds: readonly Round[], { earlyMb, peakMb }: Memory): Row[] {
-  return [
-    compare(
-      `import of ${rows} rows`,
-      {
-        ours: median(rounds.map(({ ours }) => ours)),
-        floor: median(rounds.map(({ floor }) => floor)),
-        name: 'COPY into the same table, with its indexes and triggers',
-        format: (seconds) => `${seconds.toFixed(1)} s`,
-      },
-      { atMost: 2 },
-    ),
-    compare(
-      'memory while importing, at most',
-      { ours: peakMb, floor: earlyMb, name: 'in the first tenth', format: (mb) => `${mb.toFixed(0)} MB` },
-      { atMost: 1.25 },
-    ),
-  ];
+async function timeCopy(fromUrl: string, toUrl: string): Promise<number> {
+  // These take longer than a query of the service may.
+  const from = connect(fromUrl, { max: 1, statementTimeoutMs: 0 });
+  const to = connect(toUrl, { max: 1, statementTimeoutMs: 0 });
+  const [settings] = await to`select current_setting('data_directory') as folder`;
+  const file = `${settings?.folder}/bench-penalties.copy`;
+  const names = await to`select column_name as name from information_schema.columns
+    where table_name = 'penalties' and column_name <> 'id' order by ordinal_position`;
+  const columns = names.map((row) => row.name).join(', ');
+  await from.unsafe(`copy (select ${columns} from penalties order by id) to '${file}'`);
+  const tookMs = await timeOf(() => to.unsafe(`copy penalties (${columns}) from '${file}'`));
+  await rm(file);
+  await Promise.all([from.end(), to.end()]);
+  return tookMs;
 }
 
 async function createDatabase(serverUrl: string, name: string): Promise<string> {
@@ -132,10 +112,4 @@ function fillStatements(rows: number): string {
       elt(1 + mod(seq, 3), 'ACTIVE', 'EXPIRED', 'UNMUTED') from seq_1_to_${rows - bans};
     update sa_bans set ends = timestampadd(minute, duration, created);
     update sa_mutes set ends = timestampadd(minute, duration, created);`;
-}
-
-async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1000;
 }

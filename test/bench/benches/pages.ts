@@ -1,11 +1,10 @@
 import { type Bench, limitFigure, type Row, requireTool } from '../bench.ts';
-import { readProcessorMs, startChild } from '../support/child.ts';
-import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
-import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
+import { readProcessorMs } from '../support/child.ts';
+import { PLAYER, startService } from '../support/service.ts';
 import { runWrk } from '../support/wrk.ts';
 
-const SECONDS = 10;
-const CONNECTIONS = 8;
+const LIMITS_MS = { '/': 3, '/servers/s9': 8, '/penalties': 3, [`/penalties?q=${PLAYER}`]: 3 };
+const LOAD = { seconds: 10, connections: 8, headers: { 'Accept-Encoding': 'gzip' } };
 
 /** Processor time of the service for a page that no cache holds. */
 export const pages: Bench = {
@@ -13,25 +12,14 @@ export const pages: Bench = {
   title: 'processor time of HTML pages',
   run: async ({ say }) => {
     requireTool('wrk');
-    await using postgres = await startTemporaryPostgres('pages');
-    const { player } = await fillDatabase(postgres.url);
-    await using service = await startChild(START_COMMAND, {
-      ...serviceEnv(postgres.url, postgres.folder),
-      PUBLIC_PENALTIES: '1',
-    });
-    const limitsMs = { '/': 3, '/servers/s9': 8, '/penalties': 3, [`/penalties?q=${player}`]: 3 };
+    await using service = await startService('pages', { env: { PUBLIC_PENALTIES: '1' } });
     const rows: Row[] = [];
-    for (const [page, atMost] of Object.entries(limitsMs)) {
+    for (const [page, atMost] of Object.entries(LIMITS_MS)) {
       say(page);
       const before = await readProcessorMs(service.pid);
-      const { requests } = await runWrk(service.origin + page, {
-        seconds: SECONDS,
-        connections: CONNECTIONS,
-        headers: { 'Accept-Encoding': 'gzip' },
-      });
-      rows.push(
-        limitFigure(page, { value: ((await readProcessorMs(service.pid)) - before) / requests }, { atMost }),
-      );
+      const { requests } = await runWrk(service.origin + page, LOAD);
+      const eachMs = ((await readProcessorMs(service.pid)) - before) / requests;
+      rows.push(limitFigure(page, eachMs, { atMost }));
     }
     return rows;
   },

@@ -1,5 +1,14 @@
 import { searchPlayers } from '../../../src/queries/player-search.ts';
-import { type Bench, compare, formatMs, limitFigure, median, percentile, type Row } from '../bench.ts';
+import {
+  type Bench,
+  compare,
+  formatMs,
+  limitFigure,
+  median,
+  percentile,
+  type Row,
+  repeat,
+} from '../bench.ts';
 import { type Watched, watch } from '../support/database-time.ts';
 import { DATASET_END, openDatasets } from '../support/penalty-dataset.ts';
 
@@ -14,6 +23,7 @@ const TEXTS = {
   'one name, all of it': 'Gracz 31415',
   'no name, though each part of it is common': 'czz 1',
 };
+
 /** Database time as for the lists: what the server process spent on a core. */
 export const search: Bench = {
   name: 'search',
@@ -23,36 +33,24 @@ export const search: Bench = {
     await using small = await watch(datasets.small);
     await using large = await watch(datasets.large);
     const rows: Row[] = [];
-    for (const [what, text] of Object.entries(TEXTS)) {
-      rows.push(...(await measureText(`${what} (${text})`, text, { small, large })));
+    for (const [kind, text] of Object.entries(TEXTS)) {
+      const what = `${kind} (${text})`;
+      const calls = await timeCalls(large, text);
+      const medians = { ours: median(calls), floor: median(await timeCalls(small, text)) };
+      rows.push(
+        limitFigure(`${what}: p99`, percentile(calls, 0.99), {
+          atMost: 50,
+          floor: `median ${formatMs(medians.ours)}`,
+        }),
+        compare(`${what}: growth`, medians, { name: 'ten thousand rows', atMost: 3 }),
+      );
     }
     return rows;
   },
 };
 
-async function measureText(
-  what: string,
-  text: string,
-  { small, large }: { small: Watched; large: Watched },
-): Promise<Row[]> {
-  const calls = await timeCalls(large, text);
-  const medians = { ours: median(calls), floor: median(await timeCalls(small, text)) };
-  return [
-    limitFigure(
-      `${what}: p99`,
-      { value: percentile(calls, 0.99), floor: `median ${formatMs(medians.ours)}` },
-      { atMost: 50 },
-    ),
-    compare(`${what}: growth`, { ...medians, name: 'ten thousand rows' }, { atMost: 3 }),
-  ];
-}
-
-async function timeCalls({ db, readCpuMs }: Watched, text: string): Promise<number[]> {
-  const calls: number[] = [];
-  for (let number = -WARM_UP_CALLS; number < CALLS; number++) {
-    const before = readCpuMs();
-    await searchPlayers(db, text, { limit: 25, now: DATASET_END });
-    if (number >= 0) calls.push(readCpuMs() - before);
-  }
-  return calls;
+async function timeCalls({ db, measureMs }: Watched, text: string): Promise<number[]> {
+  const find = () => searchPlayers(db, text, { limit: 25, now: DATASET_END });
+  await repeat(WARM_UP_CALLS, find);
+  return repeat(CALLS, () => measureMs(find));
 }

@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startSimulatedGameServer } from '../../../src/demo/simulated-game-server.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { type Bench, limitFigure, type Row, requireLinux } from '../bench.ts';
 import { listFamily, readProcessorMs, startChild } from '../support/child.ts';
 import { open } from '../support/database-time.ts';
+import { startGameServers } from '../support/game-servers.ts';
 import { START_COMMAND, serviceEnv } from '../support/service.ts';
 import { createTemporaryFolder } from '../support/temporary-postgres.ts';
 
@@ -21,15 +21,7 @@ export const small: Bench = {
     const { path: folder } = stack.use(await createTemporaryFolder('small'));
     const discord = await startFakeDiscord();
     stack.defer(discord.stop);
-    const players = Array.from({ length: 12 }, (_, i) => ({
-      name: `Gracz ${i}`,
-      score: i,
-      joinedAt: Date.now(),
-    }));
-    const games = await Promise.all(
-      Array.from({ length: SERVERS }, () => startSimulatedGameServer({ game: { players } })),
-    );
-    for (const { stop } of games) stack.defer(stop);
+    const { addresses } = stack.use(await startGameServers(SERVERS));
     const startedAt = performance.now();
     const child = stack.use(
       await startChild([...oneCore(), ...START_COMMAND], {
@@ -42,10 +34,7 @@ export const small: Bench = {
     await fetch(`${child.origin}/api/v1/servers`);
     const firstSeconds = (performance.now() - startedAt) / 1000;
     const { url, postmaster } = await findEmbedded(folder);
-    await addServers(
-      url,
-      games.map(({ address }) => address),
-    );
+    await addServers(url, addresses);
     say(`waits ${minutes} minutes, then measures for as long`);
     await Bun.sleep(minutes * 60_000);
     const before = await look(url, [child.pid, postmaster]);
@@ -117,5 +106,5 @@ function growth(before: Map<number, Process>, after: Map<number, Process>, key: 
 
 function aRow(what: string, value: number, atMost: number, unit: string): Row {
   const format = (figure: number) => `${figure.toFixed(figure < 10 ? 1 : 0)} ${unit}`;
-  return limitFigure(what, { value, format }, { atMost });
+  return limitFigure(what, value, { format, atMost });
 }

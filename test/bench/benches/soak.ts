@@ -6,36 +6,31 @@ import { startLoad } from '../../support/http/steady-load.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
 import { type Browser, openBrowser, signIn } from '../../support/web/browser.ts';
-import { type Bench, compare, requireLinux } from '../bench.ts';
-import { readResidentMb, startChild } from '../support/child.ts';
+import { type Bench, compare, formatMb, repeat, requireLinux } from '../bench.ts';
+import { watchMemory } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
-import { fillDatabase, START_COMMAND, serviceEnv } from '../support/service.ts';
-import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
+import { PLAYER, startService } from '../support/service.ts';
 
-const MAX_GROWTH = 1.05;
 const REQUESTS_A_SECOND = 100;
 /** Of the clients: each address may ask for 300 banners a minute. The service believes the header as it would a proxy's. */
 const ADDRESSES = 50;
 const INTERACTION_EVERY_MS = 250;
 const UPLOAD_EVERY_MS = 10_000;
-const SAMPLES_A_MINUTE = 120;
+const SAMPLE_EVERY_MS = 500;
 
 export const soak: Bench = {
   name: 'soak',
   title: 'everything at once: memory after an hour (--minutes 60), compared with the second minute',
   run: async ({ minutes, say }) => {
     requireLinux();
-    await using postgres = await startTemporaryPostgres('soak');
     using games = await startGameServers(20);
     await using stack = new AsyncDisposableStack();
     const discord = await startFakeDiscord({ forgets: true });
     stack.defer(discord.stop);
     const steam = startSteamOpenIdProvider();
     stack.defer(steam.stop);
-    const { token, player } = await fillDatabase(postgres.url, games.addresses);
     const port = findFreePort();
-    await using service = await startChild(START_COMMAND, {
-      ...serviceEnv(postgres.url, postgres.folder),
+    const env = {
       PORT: String(port),
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       TRUSTED_PROXIES: '127.0.0.1',
@@ -43,13 +38,14 @@ export const soak: Bench = {
       STEAM_OPENID_URL: steam.url,
       DISCORD_TOKEN: discord.token,
       DISCORD_API_URL: discord.apiUrl,
-    });
+    };
+    await using service = await startService('soak', { ...games, env });
     const member = openBrowser(service.origin);
     await signIn(member);
     const load = startLoad(service.origin, {
-      paths: pathsOf(player),
+      paths: PATHS,
       init: (number) => ({
-        headers: { Authorization: `Bearer ${token}`, 'X-Forwarded-For': `192.0.2.${number % ADDRESSES}` },
+        headers: { ...service.headers, 'X-Forwarded-For': `192.0.2.${number % ADDRESSES}` },
       }),
       perSecond: REQUESTS_A_SECOND,
     });
@@ -59,18 +55,19 @@ export const soak: Bench = {
       setInterval(() => void upload(member), UPLOAD_EVERY_MS),
     ];
     try {
-      const minutesMb: number[] = [];
-      for (let minute = 1; minute <= minutes; minute++) {
-        minutesMb.push(await measureMinute(service.pid));
-        say(`minute ${minute}: ${minutesMb.at(-1)?.toFixed(0)} MB`);
-      }
+      const minutesMb = await repeat(minutes, async (minute) => {
+        const samplesMb = await watchMemory(service.pid, SAMPLE_EVERY_MS, () => Bun.sleep(60_000));
+        // A mean: memory rises until a garbage collection and then falls.
+        const meanMb = samplesMb.reduce((sum, mb) => sum + mb, 0) / samplesMb.length;
+        say(`minute ${minute + 1}: ${formatMb(meanMb)}`);
+        return meanMb;
+      });
       const failed = (await load.stop()).filter(({ status }) => status === 0 || status >= 400);
       if (failed.length > 0)
         throw new Error(`${failed.length} requests failed: ${JSON.stringify(failed[0])}`);
       const [floor = Number.NaN, ours = Number.NaN] = [minutesMb[1], minutesMb.at(-1)];
-      const format = (mb: number) => `${mb.toFixed(0)} MB`;
-      const what = `memory after ${minutes} minutes`;
-      return [compare(what, { ours, floor, name: 'in the second minute', format }, { atMost: MAX_GROWTH })];
+      const options = { name: 'in the second minute', atMost: 1.05, format: formatMb };
+      return [compare(`memory after ${minutes} minutes`, { ours, floor }, options)];
     } finally {
       timers.forEach(clearInterval);
       await load.stop();
@@ -78,33 +75,21 @@ export const soak: Bench = {
   },
 };
 
-/** A mean: memory rises until a garbage collection and then falls. */
-async function measureMinute(pid: number): Promise<number> {
-  let sumMb = 0;
-  for (let sample = 0; sample < SAMPLES_A_MINUTE; sample++) {
-    await Bun.sleep(60_000 / SAMPLES_A_MINUTE);
-    sumMb += await readResidentMb(pid);
-  }
-  return sumMb / SAMPLES_A_MINUTE;
-}
-
 /** Pages and routes as the community's website and its visitors ask for them. */
-function pathsOf(player: string): string[] {
-  return [
-    '/api/v1/servers',
-    '/api/v1/servers/s3',
-    '/',
-    `/api/v1/penalties?steamid=${player}`,
-    '/index.php/api/v1/servers',
-    '/api/v1/penalties?page=7',
-    `/api/v1/users/lookup?steamid64=${aSteamId(900)}`,
-    '/servers/s3',
-    '/servers/s3/banner.png',
-    `/api/v1/players/${aSteamId(2000)}/roundsound`,
-    '/api/v1/servers/s3/history?hours=24',
-    `/api/v1/penalties/active?steamids=${aSteamId(1)},${aSteamId(2)},${aSteamId(3)}`,
-  ];
-}
+const PATHS = [
+  '/api/v1/servers',
+  '/api/v1/servers/s3',
+  '/',
+  `/api/v1/penalties?steamid=${PLAYER}`,
+  '/index.php/api/v1/servers',
+  '/api/v1/penalties?page=7',
+  `/api/v1/users/lookup?steamid64=${aSteamId(900)}`,
+  '/servers/s3',
+  '/servers/s3/banner.png',
+  `/api/v1/players/${aSteamId(2000)}/roundsound`,
+  '/api/v1/servers/s3/history?hours=24',
+  `/api/v1/penalties/active?steamids=${aSteamId(1)},${aSteamId(2)},${aSteamId(3)}`,
+];
 
 async function interact(discord: FakeDiscord, number: number): Promise<void> {
   const actor = anActor({ isModerator: true, locale: number % 2 ? 'pl' : 'en-US' });

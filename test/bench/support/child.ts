@@ -2,38 +2,49 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** A server in a separate process, which ends with the block that uses it. */
-export type Child = AsyncDisposable & {
-  origin: string;
-  pid: number;
-  /** The first 100 kB of its stdout, so far. */
-  log: () => string;
-};
-
-/** The path of a file of the repository, from its root. */
-export function pathOf(file: string): string {
-  return fileURLToPath(new URL(`../../../${file}`, import.meta.url));
-}
+export type Child = AsyncDisposable & { origin: string; pid: number };
 
 /** Starts a server; it has started when a line of its stdout tells its port as `"port":N`. */
 export async function startChild(command: string[], env: Record<string, string> = {}): Promise<Child> {
   const child = Bun.spawn(command, {
-    cwd: pathOf(''),
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  const { port, log } = readLog(child.stdout);
-  const number = await port;
-  if (number === undefined) throw new Error(`${command.join(' ')} ended before it listened`);
+  const port = await readPort(child.stdout);
+  if (port === undefined) throw new Error(`${command.join(' ')} ended before it listened`);
   return {
-    origin: `http://127.0.0.1:${number}`,
+    origin: `http://127.0.0.1:${port}`,
     pid: child.pid,
-    log,
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
       await child.exited;
     },
   };
+}
+
+/** Reads on in the background, so that the pipe never fills. */
+function readPort(stdout: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const read = async () => {
+    let text = '';
+    let port: string | undefined;
+    for await (const chunk of stdout) {
+      if (port !== undefined) continue;
+      text += Buffer.from(chunk).toString();
+      port = /"port":(\d+)/.exec(text)?.[1];
+      if (port !== undefined) resolve(port);
+    }
+    resolve(undefined);
+  };
+  void read();
+  return promise;
+}
+
+/** A program of this folder, as a command. */
+export function support(file: string, ...parameters: string[]): string[] {
+  return [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...parameters];
 }
 
 /** The resident memory of a process, in MB. Works on Linux only. */
@@ -42,14 +53,39 @@ export async function readResidentMb(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
+/** Reads the resident memory of a process every few milliseconds while work goes on. */
+export async function watchMemory(
+  pid: number,
+  everyMs: number,
+  work: () => Promise<unknown>,
+): Promise<number[]> {
+  const heldMb: number[] = [];
+  const timer = setInterval(async () => void heldMb.push(await readResidentMb(pid)), everyMs);
+  try {
+    await work();
+    return heldMb;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 /** The processor time of a process and of the children it has waited for, in ms, to a hundredth of a second. Linux only. */
 export async function readProcessorMs(pid: number): Promise<number> {
   const fields = await readStat(pid);
   return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * 10;
 }
 
-/** The same of processes and all that they have started. */
-export async function readFamilyProcessorMs(roots: readonly number[]): Promise<number> {
+/** The processor time that processes and all that they have started take while work goes on. */
+export async function measureProcessorMs(
+  roots: readonly number[],
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const before = await readFamilyProcessorMs(roots);
+  await work();
+  return (await readFamilyProcessorMs(roots)) - before;
+}
+
+async function readFamilyProcessorMs(roots: readonly number[]): Promise<number> {
   let sum = 0;
   for (const pid of await listFamily(roots)) sum += await readProcessorMs(pid).catch(() => 0);
   return sum;
@@ -70,21 +106,4 @@ export async function listFamily(roots: readonly number[]): Promise<Set<number>>
 async function readStat(pid: number): Promise<string[]> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-}
-
-/** Reads on in the background, so that the pipe never fills. */
-function readLog(stdout: ReadableStream<Uint8Array>) {
-  const found = Promise.withResolvers<number | undefined>();
-  let text = '';
-  const read = async () => {
-    const decoder = new TextDecoder();
-    for await (const chunk of stdout) {
-      if (text.length < 100_000) text += decoder.decode(chunk, { stream: true });
-      const [, port] = /"port":(\d+)/.exec(text) ?? [];
-      if (port) found.resolve(Number(port));
-    }
-    found.resolve(undefined);
-  };
-  void read();
-  return { port: found.promise, log: () => text };
 }

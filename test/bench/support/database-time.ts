@@ -8,8 +8,10 @@ import { NotMeasured } from '../bench.ts';
 
 /** A database whose queries take one connection, which is closed at the end of the block that uses it. */
 export type OpenDatabase = AsyncDisposable & Pick<Database, 'db' | 'connection'>;
-/** The same, and the time that its server process has spent on a core, in milliseconds. */
-export type Watched = OpenDatabase & { readCpuMs: () => number };
+
+/** The time that the server process of a database spends on a core for some work, in milliseconds. */
+export type MeasureDatabaseMs = (work: () => PromiseLike<unknown>) => Promise<number>;
+export type Watched = OpenDatabase & { measureMs: MeasureDatabaseMs };
 
 export async function open(url: string): Promise<OpenDatabase> {
   const pool = createPool(url, { max: 1, sentAhead: 4 });
@@ -29,5 +31,11 @@ export async function watch(url: string): Promise<Watched> {
   const [row] = await database.db.execute(sql`select pg_backend_pid() as pid`);
   const file = `/proc/${row?.pid}/schedstat`;
   if (!existsSync(file)) throw new NotMeasured('database time is read from /proc, which is Linux');
-  return { ...database, readCpuMs: () => Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e6 };
+  const readMs = () => Number(readFileSync(file, 'utf8').split(' ')[0]) / 1e6;
+  const measureMs: MeasureDatabaseMs = async (work) => {
+    const before = readMs();
+    await work();
+    return readMs() - before;
+  };
+  return { ...database, measureMs };
 }

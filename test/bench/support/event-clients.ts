@@ -1,50 +1,46 @@
 import { connect } from 'node:net';
 
 /**
- * Streams of `/events` in a separate process: `bun event-clients.ts PORT TOKENS_FILE STREAMS`. Prints `open` when
- * all are open; at the end of its input, the delays in milliseconds as JSON. Every fiftieth client parses what it receives,
- * the others only read it: otherwise their parsing would be measured too.
+ * Streams of `/events` in a separate process: `bun event-clients.ts ORIGIN TOKENS_FILE STREAMS`. Prints its port when all
+ * are open; `GET /` tells how many messages came, and their delays in milliseconds. Every fiftieth client parses what it
+ * receives, the others only read it: otherwise their parsing would be measured too.
  */
-const [port, tokensFile, wanted] = process.argv.slice(2);
-const tokens: string[] = JSON.parse(await Bun.file(tokensFile ?? '').text());
+const [origin = '', tokensFile = '', wanted] = process.argv.slice(2);
+const headers: { Authorization: string }[] = await Bun.file(tokensFile).json();
 const count = Number(wanted);
-const STREAMS_A_TOKEN = 5;
 const SAMPLE_EVERY = 50;
 
 const delaysMs: number[] = [];
-let open = 0;
-let received = 0;
 
-function openStream(index: number): void {
-  const socket = connect(Number(port), '127.0.0.1');
-  const token = tokens[Math.floor(index / STREAMS_A_TOKEN)];
+async function openStream(index: number): Promise<void> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  const token = headers[index % headers.length]?.Authorization;
   socket.write(
-    `GET /api/v1/events?types=penalty.created HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    `GET /api/v1/events?types=penalty.created HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${token}\r\n\r\n`,
   );
-  let isOpen = false;
+  const opened = Promise.withResolvers<void>();
   let rest = '';
+  socket.once('data', (head) => {
+    if (!head.toString('latin1', 0, 15).includes(' 200')) throw new Error(head.toString());
+    opened.resolve();
+  });
   socket.on('data', (chunk) => {
-    if (!isOpen) {
-      isOpen = true;
-      open += 1;
-      if (!chunk.toString('latin1', 0, 15).includes(' 200')) throw new Error(chunk.toString());
-      if (open === count) console.log('open');
-    }
     if (index % SAMPLE_EVERY !== 0) return;
     const text = rest + chunk.toString('latin1');
     const now = Date.now();
-    for (const [, sentMs] of text.matchAll(/"reason":"sent (\d+) end"/g)) {
-      delaysMs.push(now - Number(sentMs));
-      received += 1;
-    }
+    for (const [, sentMs] of text.matchAll(/"reason":"sent (\d+) end"/g)) delaysMs.push(now - Number(sentMs));
     rest = text.slice(text.lastIndexOf('\n') + 1);
   });
+  await opened.promise;
 }
 
-for (let index = 0; index < count; index++) {
-  openStream(index);
-  if (index % 50 === 49) await Bun.sleep(20);
+for (let index = 0; index < count; index += 50) {
+  await Promise.all(Array.from({ length: 50 }, (_, number) => openStream(index + number)));
 }
-for await (const _ of process.stdin);
-console.log(JSON.stringify({ delaysMs, received }));
-process.exit(0);
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch: () => Response.json({ received: delaysMs.length, delaysMs }),
+});
+console.log(JSON.stringify({ port: server.port }));

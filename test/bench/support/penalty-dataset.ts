@@ -6,11 +6,14 @@ import { type Connection, connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
+import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { recountPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
 import { type BenchOptions, NotMeasured } from '../bench.ts';
+import type { OpenDatabase } from './database-time.ts';
 
 /** The moment the generated five years end, and at which no status lags behind the clock. */
 export const DATASET_END = new Date('2026-11-21T00:00:00Z');
+const FOLDER = join(tmpdir(), 'community-api-bench');
 const SMALL_ROWS = 10_000;
 const YEARS = 5;
 const BATCH_ROWS = 250_000;
@@ -19,8 +22,14 @@ const BYTES_PER_ROW = 1200;
 /** Changes whenever the generator does, so that an older dataset is not mistaken for this one. */
 const GENERATOR_VERSION = 4;
 
-/** Secondary indexes are made after a load: half the time of keeping them up row by row. */
-type IndexDefinition = { name: string; definition: string };
+/** What the generator makes most and fewest of, and a player with many penalties, with where they got one of them. */
+export type Subjects = {
+  servers: readonly number[];
+  admins: readonly SteamId64[];
+  player: SteamId64;
+  playerServer: number;
+  playerAdmin: SteamId64;
+};
 
 /** The addresses of two databases: with ten thousand penalties, and with as many as were asked for. */
 export type Datasets = AsyncDisposable & { small: string; large: string };
@@ -32,15 +41,26 @@ export type Datasets = AsyncDisposable & { small: string; large: string };
  * @throws {NotMeasured} when the disk has too little room.
  */
 export async function openDatasets({ rows, say }: Pick<BenchOptions, 'rows' | 'say'>): Promise<Datasets> {
-  const dataDir = datasetFolder();
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(FOLDER, { recursive: true });
   await using stack = new AsyncDisposableStack();
-  const { url, stop } = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) });
+  const { url, stop } = await startEmbeddedPostgres({ dataDir: FOLDER, log: pino({ level: 'silent' }) });
   stack.defer(stop);
   const small = await ensureDataset(url, SMALL_ROWS, say);
   const large = await ensureDataset(url, rows, say);
   const opened = stack.move();
   return { small, large, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** The busiest admin is the console, without a SteamID. */
+export async function findSubjects({ connection }: OpenDatabase): Promise<Subjects> {
+  const [row] = await connection<Pick<Subjects, 'player' | 'playerServer' | 'playerAdmin'>[]>`
+    select player_steamid::text as player, server_id as "playerServer", admin_steamid::text as "playerAdmin"
+    from penalties
+    where player_steamid between 76561197960265729 and 76561197960265829 and admin_steamid <> 0 and server_id <> 0
+    order by count(*) over (partition by player_steamid) desc, id limit 1`;
+  if (!row) throw new Error('the dataset is empty');
+  const admins = ['0', '76561198800000001', '76561198800000200'] as SteamId64[];
+  return { servers: [1, 20], admins, ...row };
 }
 
 /** @returns the address of the database with so many penalties. */
@@ -55,10 +75,6 @@ async function ensureDataset(serverUrl: string, rows: number, say: (line: string
   });
   await withConnection(url.href, readIntoCache);
   return url.href;
-}
-
-function datasetFolder(): string {
-  return join(tmpdir(), 'community-api-bench');
 }
 
 /** Updates the schema. @returns false for one whose migrations have since been rewritten. */
@@ -93,7 +109,7 @@ async function makeDataset(
   admin: Connection,
   { name, url, rows, say }: { name: string; url: string; rows: number; say: (line: string) => void },
 ): Promise<void> {
-  const { bavail, bsize } = await statfs(datasetFolder());
+  const { bavail, bsize } = await statfs(FOLDER);
   const missingBytes = rows * BYTES_PER_ROW * 2 - bavail * bsize;
   if (missingBytes > 0) {
     throw new NotMeasured(
@@ -110,12 +126,14 @@ async function makeDataset(
   await withConnection(partialUrl.href, async (connection) => {
     await loadPenalties(connection, rows, say);
     await recountPenaltyTallies(partialUrl.href);
-    await tidy(connection);
+    await connection`vacuum (analyze)`;
+    await connection`checkpoint`;
   });
   await admin.unsafe(`drop database if exists ${name} with (force)`);
   await admin.unsafe(`alter database ${partial} rename to ${name}`);
 }
 
+/** Secondary indexes are made after a load: half the time of keeping them up row by row. */
 async function loadPenalties(
   connection: Connection,
   rows: number,
@@ -124,7 +142,7 @@ async function loadPenalties(
   await connection`set synchronous_commit = off`;
   await connection`set maintenance_work_mem = '512MB'`;
   await connection`set work_mem = '256MB'`;
-  const indexes = await connection<IndexDefinition[]>`
+  const indexes = await connection<{ name: string; definition: string }[]>`
     select indexname as name, indexdef as definition from pg_indexes
     where schemaname = 'public' and tablename in ('penalties', 'player_names') and indexname !~ '_pk(ey)?$'`;
   for (const { name } of indexes) await connection.unsafe(`drop index ${name}`);
@@ -146,13 +164,6 @@ async function loadPenalties(
   for (const { definition } of indexes) await connection.unsafe(definition);
   await connection`alter table penalties enable trigger user`;
   await connection`alter table player_names enable trigger user`;
-}
-
-async function tidy(connection: Connection): Promise<void> {
-  await connection`vacuum (analyze) penalties`;
-  await connection`vacuum (analyze) player_names`;
-  await connection`vacuum (analyze) penalty_tallies`;
-  await connection`checkpoint`;
 }
 
 /** Ids rise with `created_at` but for some minutes' jitter, as records of several servers arrive. */

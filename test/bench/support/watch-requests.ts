@@ -1,0 +1,37 @@
+/** How long requests of one kind took, in milliseconds, and how many were not 2xx. */
+type Watch = { waitsMs: number[]; failures: number };
+
+type WatchOptions = {
+  origin: string;
+  headers: Record<string, string>;
+  /** Of each kind, the path of the request of this number. */
+  requests: Record<string, (number: number) => string>;
+  everyMs: number;
+};
+
+/** Sends a request of each kind in turn, again and again while work goes on. @returns a watch of each kind. */
+export async function watchRequests(
+  { origin, headers, requests, everyMs }: WatchOptions,
+  work: () => Promise<unknown>,
+): Promise<Record<string, Watch>> {
+  const watches: Record<string, Watch> = {};
+  let isOver = false;
+  const send = async () => {
+    for (let number = 0; !isOver; number++) {
+      for (const [kind, path] of Object.entries(requests)) {
+        watches[kind] ??= { waitsMs: [], failures: 0 };
+        const startedAt = performance.now();
+        const response = await fetch(origin + path(number), { headers });
+        await response.arrayBuffer();
+        watches[kind].waitsMs.push(performance.now() - startedAt);
+        if (!response.ok) watches[kind].failures += 1;
+      }
+      await Bun.sleep(everyMs);
+    }
+  };
+  const sending = send();
+  await work();
+  isOver = true;
+  await sending;
+  return watches;
+}
