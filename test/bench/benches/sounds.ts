@@ -8,7 +8,7 @@ import { claimQueuedSound } from '../../../src/queries/round-sounds/round-sound-
 import { anAudio, musicLike, noise, sequence, speechLike, toWav } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import { openEngine, SILENT_LOG } from '../../support/audio/ffmpeg-engines.ts';
-import { measureLoudness } from '../../support/audio/loudness-meter.ts';
+import { judgeLoudness } from '../../support/audio/loudness-meter.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { alternate, type Bench, compare, limitFigure, median, requireTool } from '../bench.ts';
 import { readProcessorMs } from '../support/child.ts';
@@ -124,6 +124,6 @@ async function measureRendering(render: () => Promise<string>): Promise<Renderin
   const before = await readProcessorMs(process.pid);
   const path = await render();
   const processorMs = (await readProcessorMs(process.pid)) - before;
-  const { integratedLufs } = measureLoudness(await decodeMp3('', path));
+  const { integratedLufs } = judgeLoudness(await decodeMp3('', path));
   return { processorMs, errorLu: Math.abs(integratedLufs - TARGET_LUFS) };
 }

@@ -1,26 +1,40 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Loudness, measureLoudness } from '../../../media/rendering/loudness.ts';
 import { MIX_FILTERS } from '../../../media/rendering/voice.ts';
-import { type Audio, anAudio, sine, toWav } from '../../support/audio/audio.ts';
-import { aTone, LOUDNESS_CASES } from '../../support/audio/ebu-tech-3341.ts';
-import { JUDGED_ENGINE, makeFolder, openEngine } from '../../support/audio/ffmpeg-engines.ts';
+import { type Audio, anAudio, sequence, sine, toWav } from '../../support/audio/audio.ts';
+import { judgeLoudness } from '../../support/audio/loudness-meter.ts';
+import { openRendering } from '../../support/audio/rendering.ts';
 
 setDefaultTimeout(240_000);
 
-const folder = await makeFolder('loudness');
-afterAll(folder.remove);
+const { ffmpeg, folder } = await openRendering('loudness');
 
-const ffmpeg = await openEngine(JUDGED_ENGINE);
-afterAll(() => ffmpeg.close());
+/** A stereo sine of 1 kHz. @param level the peak of each channel, in dBFS. */
+function aTone(level: number, seconds: number): Audio {
+  return anAudio({ seconds, shape: sine(1000, 10 ** (level / 20)) });
+}
+
+function aSequence(...parts: [level: number, seconds: number][]): Audio {
+  return sequence(...parts.map(([level, seconds]) => aTone(level, seconds)));
+}
+
+/** EBU Tech 3341 table 1, cases 1 to 5, with the expected loudness in LUFS. */
+const LOUDNESS_CASES = [
+  { name: '1', audio: aSequence([-23, 20]), expected: -23 },
+  { name: '2', audio: aSequence([-33, 20]), expected: -33 },
+  { name: '3', audio: aSequence([-36, 10], [-23, 60], [-36, 10]), expected: -23 },
+  { name: '4', audio: aSequence([-72, 10], [-36, 10], [-23, 60], [-36, 10], [-72, 10]), expected: -23 },
+  { name: '5', audio: aSequence([-26, 20], [-20, 20.1], [-26, 20]), expected: -23 },
+];
 
 async function measure(
   audio: Audio,
   { filter, frames }: { filter?: string; frames?: number } = {},
 ): Promise<Loudness> {
-  await Bun.write(join(folder.path, 'clip.wav'), toWav(audio));
+  await Bun.write(join(folder, 'clip.wav'), toWav(audio));
   const samples = audio.channels[0] ?? new Float32Array();
-  return measureLoudness(ffmpeg, folder.path, {
+  return measureLoudness(ffmpeg, folder, {
     input: { name: 'clip.wav', options: ['-v', 'error', '-f', 'wav'] },
     format: { sampleRate: audio.sampleRate, channels: 2 },
     frames: frames ?? samples.length,
@@ -32,7 +46,7 @@ async function measure(
 test.each(LOUDNESS_CASES)(
   'measures case $name of EBU Tech 3341 within 0.1 LU',
   async ({ audio, expected }) => {
-    const { integratedLufs } = await measure(audio());
+    const { integratedLufs } = await measure(audio);
     expect(Math.abs(integratedLufs - expected)).toBeLessThanOrEqual(0.1);
   },
 );
@@ -83,3 +97,22 @@ test.each([
 });
 
 const fadeIn = (seconds: number): number => Math.min(1, seconds * 100, (1 - seconds) * 100);
+
+test.each(LOUDNESS_CASES)(
+  'the meter of the tests meets case $name of EBU Tech 3341 within 0.1 LU',
+  ({ audio, expected }) => {
+    expect(Math.abs(judgeLoudness(audio).integratedLufs - expected)).toBeLessThanOrEqual(0.1);
+  },
+);
+
+test('the meter of the tests finds the true peak between the samples, as cases 15 to 18 of EBU Tech 3341 ask', () => {
+  // A quarter of the sample rate, 45 degrees off: every sample is 3 dB below the peak.
+  const shape = (at: number) => 0.5 * Math.sin(2 * Math.PI * 11_025 * at + Math.PI / 4);
+  const { truePeakDbtp } = judgeLoudness(anAudio({ seconds: 1, shape }));
+  expect(truePeakDbtp).toBeGreaterThan(-6.4);
+  expect(truePeakDbtp).toBeLessThan(-5.8);
+});
+
+test('the meter of the tests measures a clip of 0.3 s as a loop', () => {
+  expect(Math.abs(judgeLoudness(aTone(-23, 0.3)).integratedLufs + 23)).toBeLessThanOrEqual(0.1);
+});

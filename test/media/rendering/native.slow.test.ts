@@ -12,5 +12,5 @@ test('CI has an ffmpeg, so that it is judged there', () => {
 });
 
 if (hasFfmpeg) {
-  for (const file of ['loudness', 'render', 'start', 'tracks', 'voice']) await import(`./${file}.test.ts`);
+  for (const file of ['decode', 'loudness', 'render', 'voice']) await import(`./${file}.test.ts`);
 }

@@ -1,7 +1,6 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
-import { renderSound, SOUND_NAME } from '../../../media/rendering/render.ts';
+import { SOUND_NAME } from '../../../media/rendering/render.ts';
 import { renderVoice, VOICE_NAME } from '../../../media/rendering/voice.ts';
 import {
   type Audio,
@@ -16,17 +15,15 @@ import {
   toWav,
 } from '../../support/audio/audio.ts';
 import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
-import { JUDGED_ENGINE, makeFolder, makeUpload, openEngine } from '../../support/audio/ffmpeg-engines.ts';
-import { measureLoudness } from '../../support/audio/loudness-meter.ts';
+import { judgeLoudness } from '../../support/audio/loudness-meter.ts';
+import { openRendering, TARGET_LUFS } from '../../support/audio/rendering.ts';
 
 setDefaultTimeout(240_000);
 
-const TARGET_LUFS = -18;
 const MP3_FRAME_SECONDS = 1152 / 44_100;
 const VOICE = { sampleRate: 48_000, channels: 1 };
 
-const folder = await makeFolder('voice');
-afterAll(folder.remove);
+const rendering = await openRendering('voice');
 
 const left = noise(0.2, 1);
 const right = noise(0.2, 2);
@@ -98,44 +95,39 @@ const CLIPS: Clip[] = [
   },
 ];
 
-const ffmpeg = await openEngine(JUDGED_ENGINE);
-afterAll(() => ffmpeg.close());
-
 test.each(CLIPS)('gives $name one channel as loud as the sound has two', async ({ audio, mix }) => {
-  const directory = await render(ffmpeg, audio);
+  const directory = await render(audio);
   const bytes = await Bun.file(join(directory, VOICE_NAME)).bytes();
   expectMp3Of96Kbps(bytes);
 
   const stereo = await decodeMp3(directory, SOUND_NAME);
   const voice = await decodeMp3(directory, VOICE_NAME, VOICE);
-  const measured = measureLoudness(voice);
+  const measured = judgeLoudness(voice);
   expect(Math.abs(measured.integratedLufs - TARGET_LUFS)).toBeLessThanOrEqual(0.5);
   expect(measured.truePeakDbtp).toBeLessThanOrEqual(-1);
-  expect(Math.abs(measured.seconds - measureLoudness(stereo).seconds)).toBeLessThanOrEqual(MP3_FRAME_SECONDS);
+  expect(Math.abs(measured.seconds - judgeLoudness(stereo).seconds)).toBeLessThanOrEqual(MP3_FRAME_SECONDS);
   expect(findMix(stereo, voice)).toBe(mix);
 });
 
 test('gives the same bytes twice', async () => {
   const audio = anAudio({ seconds: 2, shape: music });
-  const [first, second] = [await render(ffmpeg, audio), await render(ffmpeg, audio)];
+  const [first, second] = [await render(audio), await render(audio)];
   const bytes = await Bun.file(join(first, VOICE_NAME)).bytes();
   expect(bytes).toEqual(await Bun.file(join(second, VOICE_NAME)).bytes());
 });
 
 test.each([-30, -10])('honours a loudness of %d LUFS', async (targetLufs) => {
-  const directory = await render(ffmpeg, anAudio({ seconds: 4, shape: music }), targetLufs);
-  const measured = measureLoudness(await decodeMp3(directory, VOICE_NAME, VOICE));
+  const directory = await render(anAudio({ seconds: 4, shape: music }), targetLufs);
+  const measured = judgeLoudness(await decodeMp3(directory, VOICE_NAME, VOICE));
   expect(Math.abs(measured.integratedLufs - targetLufs)).toBeLessThanOrEqual(0.5);
   expect(measured.truePeakDbtp).toBeLessThanOrEqual(-1);
 });
 
-async function render(ffmpeg: Ffmpeg, audio: Audio, targetLufs = TARGET_LUFS): Promise<string> {
-  const directory = await makeUpload(folder.path, toWav(audio));
-  const { durationMs, loudnessAfterLufs } = await renderSound(ffmpeg, directory, {
-    maxSeconds: 10,
-    targetLufs,
-  });
-  await renderVoice(ffmpeg, directory, { durationMs, soundLufs: loudnessAfterLufs, targetLufs });
+/** @returns the folder with both files. */
+async function render(audio: Audio, targetLufs = TARGET_LUFS): Promise<string> {
+  const { sound, directory } = await rendering.render(toWav(audio), { targetLufs });
+  const { durationMs, loudnessAfterLufs: soundLufs } = sound;
+  await renderVoice(rendering.ffmpeg, directory, { durationMs, soundLufs, targetLufs });
   return directory;
 }
 

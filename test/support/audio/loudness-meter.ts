@@ -14,12 +14,15 @@ const RELATIVE_GATE_LU = -10;
 const MIN_SECONDS = 3;
 
 /** A clip below three seconds is measured as a loop: below 0.4 s there is no integrated loudness. */
-export function measureLoudness(audio: Audio): Measurement {
+export function judgeLoudness(audio: Audio): Measurement {
   const length = audio.channels[0]?.length ?? 0;
   const looped = length < MIN_SECONDS * audio.sampleRate ? loop(audio) : audio;
   return {
     integratedLufs: integrate(looped),
-    truePeakDbtp: 20 * Math.log10(Math.max(...audio.channels.map(findTruePeak))),
+    /** Found when it is asked for: it takes most of the time. */
+    get truePeakDbtp() {
+      return 20 * Math.log10(Math.max(...audio.channels.map(findTruePeak)));
+    },
     seconds: length / audio.sampleRate,
   };
 }
