@@ -4,15 +4,9 @@ import { join } from 'node:path';
 import { renderSound } from '../../media/rendering/render.ts';
 import { SoundRefused } from '../../media/rendering/run-ffmpeg.ts';
 import { createRoundSoundWorker } from '../../media/round-sound-worker.ts';
-import type { SoundStore } from '../../media/sound-store.ts';
-import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
-import {
-  findRoundSounds,
-  listRoundSounds,
-  type RoundSound,
-} from '../../src/queries/round-sounds/round-sounds.ts';
+import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, sine, toWav } from '../support/audio/audio.ts';
 import {
   ENGINES,
@@ -21,15 +15,13 @@ import {
   openEngine,
   SILENT_LOG,
 } from '../support/audio/ffmpeg-engines.ts';
-import { openSounds, publishedPath } from '../support/audio/sound-folders.ts';
-import { aSteamId } from '../support/database/builders.ts';
+import { openSounds, PLAYER, publishedPath, uploadSound } from '../support/audio/sound-folders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A real disk that is full: a small file system in memory, which only root may mount. */
 const DISK_BYTES = 1024 * 1024;
-const PLAYER = aSteamId(1);
 /** 350 kB as 16-bit mono, 1.4 MB decoded: the upload fits on the disk, but the decoded sound does not. */
 const CLIP = toWav(anAudio({ seconds: 4, shape: sine(440, 0.3), channels: 1 }), 's16');
 /** It takes 70 kB decoded, 6 kB encoded, and 1 MB while it is verified. */
@@ -57,7 +49,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   test('an upload is refused as a temporary failure, and leaves nothing behind', async () => {
     const { sounds, folders } = await openSounds({ dataDir: disk, storageDir: join(folder.path, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
-    await expect(upload(sounds)).rejects.toThrow('There is no room for uploads now');
+    await expect(uploadSound({ db, sounds }, CLIP)).rejects.toThrow('There is no room for uploads now');
     await waitFor(async () => (await readdir(folders.inbox)).length === 0);
     expect(await listRoundSounds(db)).toEqual([]);
   });
@@ -70,21 +62,17 @@ describe.skipIf(!isMounted)('on a full disk', () => {
           dataDir: disk,
           storageDir: join(folder.path, engine),
         });
-        await upload(sounds);
+        await uploadSound({ db, sounds }, CLIP);
         const ffmpeg = await openEngine(engine);
-        const warnings: object[] = [];
-        const log = {
-          ...SILENT_LOG,
-          warn: (details: object) => warnings.push(details),
-          error: () => undefined,
-        };
+        const warned = Promise.withResolvers<void>();
+        const log = { ...SILENT_LOG, warn: () => warned.resolve() };
         const worker = createRoundSoundWorker(
           { db, ffmpeg, sounds, log },
           { maxSeconds: 10, targetLufs: -18, idleMs: 20, retryMs: 200 },
         );
         worker.start();
-        const isPutOff = async () => (await findRoundSounds(db, PLAYER)).latest?.status === 'queued';
-        await waitFor(async () => warnings.length > 0 && (await isPutOff()));
+        await warned.promise;
+        await waitFor(async () => (await findRoundSounds(db, PLAYER)).latest?.status === 'queued');
         expect(await readdir(folders.published)).not.toContain(`${PLAYER}.mp3`);
 
         resize(20 * DISK_BYTES);
@@ -118,9 +106,3 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     );
   }
 });
-
-async function upload(sounds: SoundStore): Promise<RoundSound> {
-  const bytes = new Blob([new Uint8Array(CLIP)]).stream();
-  const details = { steamId64: PLAYER, fileName: 'tone.wav', bytes, actor: 'operator' as const };
-  return storeUpload(db, sounds, { ...details, maxBytes: 20_000_000 });
-}

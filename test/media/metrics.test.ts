@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openSoundStore } from '../../media/sound-store.ts';
-import { storeUpload } from '../../media/uploads.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
 import { makeFolder } from '../support/audio/ffmpeg-engines.ts';
+import { openSounds, uploadSound } from '../support/audio/sound-folders.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { readMetrics } from '../support/service/metrics.ts';
@@ -14,7 +13,7 @@ import { waitFor } from '../support/wait.ts';
 const { db, url } = await createTestDatabase();
 const root = await makeFolder('sound-metrics');
 const config = { dataDir: join(root.path, 'data'), storageDir: join(root.path, 'storage') };
-const sounds = await openSoundStore(config);
+const { sounds } = await openSounds(config);
 const service = await startTestService({
   databaseUrl: url,
   env: { ROLES: 'api,media', DATA_DIR: config.dataDir, STORAGE_DIR: config.storageDir },
@@ -39,8 +38,8 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
   await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
   expect(await readMetrics(service)).toMatchObject({ sounds_measuring: 1, sounds_rendering: 1 });
 
-  await upload(1, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
-  await upload(2, toWav(silence(1), 's16'));
+  await uploadSound({ db, sounds }, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
+  await uploadSound({ db, sounds }, toWav(silence(1), 's16'), { player: aSteamId(2) });
   const silent = 'sounds_settled_total{outcome="silent"}';
   await waitFor(async () => (await readMetrics(service))[silent] === 1);
   const settled = await readMetrics(service);
@@ -52,9 +51,3 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
   expect(settled.sound_render_seconds_sum).toBeWithin(0.01, 30);
   await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
 });
-
-async function upload(player: number, wav: Uint8Array): Promise<void> {
-  const bytes = new Blob([new Uint8Array(wav)]).stream();
-  const details = { steamId64: aSteamId(player), fileName: 'own.wav', bytes, actor: 'operator' as const };
-  await storeUpload(db, sounds, { ...details, maxBytes: 20_000_000 });
-}

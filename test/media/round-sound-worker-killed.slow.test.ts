@@ -1,16 +1,16 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
-import { publishedPath } from '../support/audio/sound-folders.ts';
+import { PLAYER, publishedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
   QUEUE_LOG as log,
   OTHER_TONE,
-  PLAYER,
   PUBLISHED_NAMES,
   SILENCE,
   TONE,
@@ -20,7 +20,7 @@ import { waitFor } from '../support/wait.ts';
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, missingFfmpeg, upload, startWorker, stopWorkers, settled } = queue;
+const { db, upload, startWorker, stopWorkers, settled } = queue;
 
 describe('after kill -9', () => {
   const MOVES = ['before-move', 'between-moves', 'after-move'];
@@ -36,7 +36,10 @@ describe('after kill -9', () => {
 
     // A rendered sound is published even if ffmpeg is gone by then.
     const isRendered = MOVES.includes(point);
-    startWorker({ leaseMs: 1000, ...(isRendered && { ffmpeg: missingFfmpeg }) });
+    const beforeRun = () => {
+      if (isRendered) throw new FfmpegError('missing', 'gone');
+    };
+    startWorker({ leaseMs: 1000, beforeRun });
     const after = await settled(PLAYER);
     expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);

@@ -1,24 +1,26 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { readdir } from 'node:fs/promises';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { eq } from 'drizzle-orm';
-import type { Ffmpeg } from '../../media/ffmpeg/ffmpeg.ts';
+import { type Ffmpeg, FfmpegError, type FfmpegJob } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { removeSound } from '../../media/uploads.ts';
 import { auditLog } from '../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
+import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import {
   findRoundSounds,
   listReadySounds,
   listRoundSounds,
   lockPlayer,
 } from '../../src/queries/round-sounds/round-sounds.ts';
-import { publishedPath } from '../support/audio/sound-folders.ts';
+import { encode, openEngine, USUAL_ENGINE } from '../support/audio/ffmpeg-engines.ts';
+import { PLAYER, publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
   QUEUE_LOG as log,
   OTHER_TONE,
-  PLAYER,
   PUBLISHED_NAMES,
   SILENCE,
   TONE,
@@ -30,7 +32,7 @@ import { waitFor } from '../support/wait.ts';
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, ffmpeg, upload, startWorker, settled } = queue;
+const { db, upload, startWorker, settled } = queue;
 
 test('an upload gets its response before it is rendered, then it is published under the SteamID', async () => {
   const accepted = await upload(TONE, { fileName: '../Fanfara.wav' });
@@ -94,16 +96,13 @@ test('a newer upload replaces one that waits', async () => {
 test('an upload that is replaced while it is rendered is never published', async () => {
   const gate = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
-  const slow: Ffmpeg = {
-    ...ffmpeg,
-    async run(job, limits) {
+  await upload(TONE, { fileName: 'first.wav' });
+  startWorker({
+    beforeRun: async () => {
       entered.resolve();
       await gate.promise;
-      await ffmpeg.run(job, limits);
     },
-  };
-  await upload(TONE, { fileName: 'first.wav' });
-  startWorker({ ffmpeg: slow });
+  });
   await entered.promise;
   await upload(OTHER_TONE, { fileName: 'second.wav' });
   gate.resolve();
@@ -113,13 +112,6 @@ test('an upload that is replaced while it is rendered is never published', async
 
 test('an upload that is removed with its files while it is processed is not reported as a failure', async () => {
   const warnings: string[] = [];
-  const removing: Ffmpeg = {
-    ...ffmpeg,
-    async run(job, limits) {
-      await removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' }).catch(() => undefined);
-      await ffmpeg.run(job, limits);
-    },
-  };
   await upload(TONE);
   const said = Promise.withResolvers<string>();
   const watched = {
@@ -127,7 +119,10 @@ test('an upload that is removed with its files while it is processed is not repo
     info: (_: object, message: string) => said.resolve(message),
     warn: (_: object, message: string) => warnings.push(message),
   };
-  startWorker({ ffmpeg: removing, log: watched });
+  const beforeRun = async () => {
+    await removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' }).catch(() => undefined);
+  };
+  startWorker({ beforeRun, log: watched });
   expect(await said.promise).toBe('a sound was replaced or removed while it was rendered');
   expect(warnings).toEqual([]);
   expect(await readdir(queue.folders.inbox)).toEqual([]);
@@ -189,14 +184,11 @@ test("a member's bad file is one log line without a stack trace; a failure of th
 
 test('saves the steps while it works: queued, measuring, rendering', async () => {
   const seen = new Set<string>([(await upload(TONE)).status]);
-  const watching: Ffmpeg = {
-    ...ffmpeg,
-    async run(job, limits) {
+  startWorker({
+    beforeRun: async () => {
       seen.add((await findRoundSounds(db, PLAYER)).latest?.status ?? '');
-      await ffmpeg.run(job, limits);
     },
-  };
-  startWorker({ ffmpeg: watching });
+  });
   await settled(PLAYER);
   expect([...seen]).toEqual(['queued', 'measuring', 'rendering']);
 });
@@ -228,15 +220,150 @@ test('two workers share the queue, each upload rendered once', async () => {
   const players = [1, 2, 3, 4, 5, 6].map(aSteamId);
   for (const player of players) await upload(TONE, { player });
   let runs = 0;
-  const counting: Ffmpeg = {
-    ...ffmpeg,
-    run: (job, limits) => {
-      if (job.input.name === 'upload.bin') runs++;
-      return ffmpeg.run(job, limits);
-    },
+  const beforeRun = ({ input }: FfmpegJob) => {
+    if (input.name === UPLOAD_NAME) runs++;
   };
-  startWorker({ ffmpeg: counting });
-  startWorker({ ffmpeg: counting });
+  startWorker({ beforeRun });
+  startWorker({ beforeRun });
   await waitFor(async () => (await listReadySounds(db)).length === players.length);
   expect(runs).toBe(players.length);
 });
+
+describe('failures of the service', () => {
+  test.each(['missing', 'timed-out'] as const)(
+    'an ffmpeg that is %s twice postpones the upload',
+    async (failure) => {
+      let failures = 2;
+      const directories = new Set<string>();
+      await upload(TONE);
+      startWorker({
+        beforeRun: ({ directory }) => {
+          directories.add(directory);
+          if (failures-- > 0) throw new FfmpegError(failure, 'not now');
+        },
+      });
+      expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
+      // A worker whose lease was taken over may still write into the folder of its attempt.
+      expect(directories.size).toBe(3);
+    },
+  );
+
+  test.each([
+    ['missing', 'unavailable', 5],
+    ['timed-out', 'timed-out', 3],
+  ] as const)(
+    'an ffmpeg that is always %s fails the upload as %s, after %d attempts',
+    async (cause, failure, attempts) => {
+      await upload(TONE);
+      startWorker({
+        beforeRun: () => {
+          throw new FfmpegError(cause, 'not now');
+        },
+      });
+      const { latest } = await settled(PLAYER);
+      expect(latest).toMatchObject({ status: 'failed', failure, attempts });
+      await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    },
+  );
+
+  test('a full disk postpones the upload, and leaves no partial file', async () => {
+    const move = failOnFullDisk();
+    await upload(TONE);
+    startWorker({ sounds: await queue.open({ move }) });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
+  });
+
+  test('a Matroska file that ends too early is unreadable at once, not a failing disk', async () => {
+    const options = ['-c:a', 'libvorbis', '-f', 'matroska'];
+    const whole = await encode(TONE, 'mka', options);
+    await upload(whole.subarray(0, 500));
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({
+      status: 'failed',
+      failure: 'unreadable',
+      attempts: 1,
+    });
+  });
+
+  test('kills of the process do not count as failures', async () => {
+    const move = failOnFullDisk();
+    await upload(TONE);
+    await db.update(roundSounds).set({ attempts: 5 });
+    startWorker({ sounds: await queue.open({ move }) });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
+  });
+
+  test('a file that cannot be removed stops no upload, and is logged once', async () => {
+    // A folder cannot be removed as a file.
+    await mkdir(stagedPath(queue.folders, 12345));
+    const errors: string[] = [];
+    await upload(TONE);
+    startWorker({ log: { ...log, error: (_, message) => errors.push(message) } });
+    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 1 });
+    expect(errors).toEqual(['sound files cannot be compared with the database: retrying in an hour']);
+  });
+
+  test('an upload whose file vanished fails as lost', async () => {
+    const { uploadKey } = await upload(TONE);
+    await rm(join(queue.folders.inbox, uploadKey), { recursive: true });
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+  });
+
+  test('an upload_key that is a path, from a dump of others, removes no folder outside the inbox', async () => {
+    const { id } = await upload(TONE);
+    const victim = join(queue.root, 'victim');
+    await mkdir(victim);
+    await db
+      .update(roundSounds)
+      .set({ uploadKey: relative(queue.folders.inbox, victim) })
+      .where(eq(roundSounds.id, id));
+    startWorker();
+    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+    expect(await readdir(queue.root)).toContain('victim');
+  });
+
+  test('a worker that lost its lease leaves the upload to the one that holds it', async () => {
+    const { id, uploadKey } = await upload(TONE);
+    const beforeRun = async () => {
+      await db.update(roundSounds).set({ attempts: 2 }).where(eq(roundSounds.id, id));
+      throw new FfmpegError('overran', 'ffmpeg took too long');
+    };
+    const warned = Promise.withResolvers<void>();
+    const worker = startWorker({ beforeRun, log: { ...log, warn: () => warned.resolve() } });
+    await warned.promise;
+    await worker.stop();
+    expect(await readdir(join(queue.folders.inbox, uploadKey))).toEqual([UPLOAD_NAME]);
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
+  });
+
+  test('a graceful stop returns the upload to the queue without counting an attempt', async () => {
+    const entered = Promise.withResolvers<void>();
+    const engine = await openEngine(USUAL_ENGINE);
+    const endless: Ffmpeg = {
+      ...engine,
+      run: (job, limits) => {
+        const input = { ...job.input, options: ['-stream_loop', '-1', '-f', 'wav'] };
+        return engine.run({ ...job, input, output: { options: ['-af', 'aresample=192000'] } }, limits);
+      },
+    };
+    await upload(TONE);
+    const worker = startWorker({ engine: endless, beforeRun: () => entered.resolve() });
+    await entered.promise;
+    await worker.stop();
+    expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({
+      status: 'queued',
+      attempts: 0,
+      claimedUntil: null,
+    });
+  });
+});
+
+/** Moves files, except for the first one. */
+function failOnFullDisk() {
+  let failures = 1;
+  return async (from: string, to: string): Promise<void> => {
+    if (failures-- > 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    await rename(from, to);
+  };
+}

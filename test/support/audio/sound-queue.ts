@@ -1,28 +1,35 @@
 import { afterAll, afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
-import { type Ffmpeg, FfmpegError } from '../../../media/ffmpeg/ffmpeg.ts';
+import type { Ffmpeg, FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
 import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import type { SoundStore } from '../../../media/sound-store.ts';
-import { storeUpload } from '../../../media/uploads.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { waitFor } from '../wait.ts';
 import { anAudio, silence, sine, toWav } from './audio.ts';
 import { makeFolder, openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
-import { openSounds, type SoundFolders } from './sound-folders.ts';
+import { openSounds, PLAYER, type SoundFolders, type UploadOptions, uploadSound } from './sound-folders.ts';
 
 export const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
 export const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 's16');
 export const SILENCE = toWav(silence(1), 's16');
-export const PLAYER = aSteamId(1);
 /** What lies in the folder of published sounds once {@link PLAYER} has one. */
 export const PUBLISHED_NAMES = ['.published-sounds', `${PLAYER}.mp3`, `${PLAYER}.voice.mp3`];
 export const QUEUE_LOG: RoundSoundWorkerDeps['log'] = { ...SILENT_LOG, error: () => undefined };
+
+type WorkerOptions = {
+  /** Called before each of ffmpeg's runs, which fails with what it throws. */
+  beforeRun?: (job: FfmpegJob) => void | Promise<void>;
+  /** An ffmpeg that the worker closes when it stops; the queue's by default, which stays open. */
+  engine?: Ffmpeg;
+  leaseMs?: number;
+  log?: RoundSoundWorkerDeps['log'];
+  sounds?: SoundStore;
+};
 
 /**
  * The queue of uploads on a database and an ffmpeg of the test file's own. Each test begins with no sound and empty
@@ -32,10 +39,6 @@ export async function createSoundQueue() {
   const { db, url: databaseUrl } = await createTestDatabase();
   const root = await makeFolder('queue');
   const ffmpeg = await openEngine(USUAL_ENGINE);
-  const missingFfmpeg: Ffmpeg = {
-    ...ffmpeg,
-    run: () => Promise.reject(new FfmpegError('missing', 'gone')),
-  };
   const workers: RoundSoundWorker[] = [];
   let home = '';
   let folders: SoundFolders;
@@ -58,44 +61,28 @@ export async function createSoundQueue() {
     await root.remove();
   });
 
-  async function upload(
-    bytes: Uint8Array,
-    options: { fileName?: string; player?: SteamId64; maxBytes?: number } = {},
-  ): Promise<RoundSound> {
-    const { fileName = 'tone.wav', player = PLAYER, maxBytes = 20_000_000 } = options;
-    const stream = new Blob([new Uint8Array(bytes)]).stream();
-    return storeUpload(db, sounds, {
-      ...{ steamId64: player, fileName, bytes: stream, actor: 'operator' },
-      maxBytes,
-    });
-  }
+  const upload = (bytes: Uint8Array, options?: UploadOptions): Promise<RoundSound> =>
+    uploadSound({ db, sounds }, bytes, options);
 
-  function startWorker(
-    options: {
-      ffmpeg?: Ffmpeg;
-      ownsEngine?: boolean;
-      leaseMs?: number;
-      log?: RoundSoundWorkerDeps['log'];
-      sounds?: SoundStore;
-    } = {},
-  ): RoundSoundWorker {
-    const engine = options.ffmpeg ?? ffmpeg;
-    const shared: Ffmpeg = { ...engine, close: options.ownsEngine ? engine.close : async () => undefined };
+  function startWorker({
+    beforeRun = () => undefined,
+    engine,
+    leaseMs = 10_000,
+    log = QUEUE_LOG,
+    sounds: workerSounds = sounds,
+  }: WorkerOptions = {}): RoundSoundWorker {
+    const runner = engine ?? ffmpeg;
+    const watched: Ffmpeg = {
+      ...ffmpeg,
+      run: async (job, limits) => {
+        await beforeRun(job);
+        await runner.run(job, limits);
+      },
+      close: engine?.close ?? (async () => undefined),
+    };
     const worker = createRoundSoundWorker(
-      {
-        db,
-        sounds: options.sounds ?? sounds,
-        log: options.log ?? QUEUE_LOG,
-        ffmpeg: shared,
-      },
-      {
-        maxSeconds: 10,
-        targetLufs: -18,
-        leaseMs: options.leaseMs ?? 10_000,
-        idleMs: 30,
-        retryMs: 5,
-        graceMs: 200,
-      },
+      { db, sounds: workerSounds, log, ffmpeg: watched },
+      { maxSeconds: 10, targetLufs: -18, leaseMs, idleMs: 30, retryMs: 5, graceMs: 200 },
     );
     workers.push(worker);
     worker.start();
@@ -115,7 +102,6 @@ export async function createSoundQueue() {
     db,
     databaseUrl,
     ffmpeg,
-    missingFfmpeg,
     root: root.path,
     /** The present test's folder of all others. */
     get home() {
