@@ -1,8 +1,13 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
-import { type Ffmpeg, type FfmpegJob, RENDER_LIMITS } from '../../../media/ffmpeg/ffmpeg.ts';
+import {
+  type Ffmpeg,
+  type FfmpegJob,
+  type FfmpegLimits,
+  RENDER_LIMITS,
+} from '../../../media/ffmpeg/ffmpeg.ts';
 import { createNativeFfmpeg } from '../../../media/ffmpeg/native.ts';
 import { withTimeLimit } from '../../../src/runtime/time-limit.ts';
 import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
@@ -36,78 +41,60 @@ const ENDLESS: FfmpegJob = {
 
 for (const engine of ENGINES) {
   describe.skipIf(!isOnThisMachine(engine))(`the ${engine} engine`, () => {
+    let ffmpeg: Ffmpeg;
+    beforeEach(async () => {
+      ffmpeg = await openEngine(engine);
+    });
+    afterEach(() => ffmpeg.close());
+
     test('stops a call at its time limit, and serves the next one', async () => {
-      const ffmpeg = await openEngine(engine);
-      const overrun = () => ffmpeg.run(ENDLESS, { ...RENDER_LIMITS, wallMs: 700 });
-      const failure = await overrun().catch((error: unknown) => error);
-      expect(failure).toHaveProperty('failure', 'timed-out');
-      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+      await expect(run(ffmpeg, ENDLESS, { wallMs: 700 })).rejects.toHaveProperty('failure', 'timed-out');
+      await run(ffmpeg, TO_MP3);
       expect(Bun.file(join(folder.path, 'tone.mp3')).size).toBeGreaterThan(1000);
-      await ffmpeg.close();
     });
 
     test('stops a call whose file grows too large', async () => {
-      const ffmpeg = await openEngine(engine);
-      const limits = { ...RENDER_LIMITS, fileBytes: 1_000_000 };
       const output = { name: 'large.f32', options: ['-f', 'f32le'] };
-      const overrun = ffmpeg.run({ ...ENDLESS, output }, limits);
-      expect(await overrun.catch((error: unknown) => error)).toHaveProperty('failure', 'overran');
-      expect(Bun.file(join(folder.path, 'large.f32')).size).toBeLessThanOrEqual(limits.fileBytes);
-      await ffmpeg.close();
+      const overrun = run(ffmpeg, { ...ENDLESS, output }, { fileBytes: 1_000_000 });
+      await expect(overrun).rejects.toHaveProperty('failure', 'overran');
+      expect(Bun.file(join(folder.path, 'large.f32')).size).toBeLessThanOrEqual(1_000_000);
     });
 
     test('ends a call that needs more and more memory', async () => {
-      const ffmpeg = await openEngine(engine);
       // To play an endless sound backwards, all of it has to be kept.
-      const greedy = ffmpeg.run({ ...ENDLESS, output: { options: ['-af', 'areverse'] } }, RENDER_LIMITS);
-      expect(await greedy.catch((error: unknown) => error)).toHaveProperty(
-        'failure',
-        engine === 'native' ? 'rejected' : 'overran',
-      );
-      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
-      await ffmpeg.close();
+      const greedy = run(ffmpeg, { ...ENDLESS, output: { options: ['-af', 'areverse'] } });
+      const failure = engine === 'native' ? 'rejected' : 'overran';
+      await expect(greedy).rejects.toHaveProperty('failure', failure);
+      await run(ffmpeg, TO_MP3);
     });
 
     test('leaves the event loop free while it works', async () => {
-      const ffmpeg = await openEngine(engine);
-      const overrun = ffmpeg
-        .run(ENDLESS, { ...RENDER_LIMITS, wallMs: 1500 })
-        .catch((error: unknown) => error);
+      const overrun = run(ffmpeg, ENDLESS, { wallMs: 1500 }).catch((error: unknown) => error);
       expect(await countTurns(() => overrun)).toBeGreaterThan(10);
       expect(await overrun).toHaveProperty('failure', 'timed-out');
-      await ffmpeg.close();
     });
 
     test('says that ffmpeg refused its input', async () => {
-      const ffmpeg = await openEngine(engine);
-      const refused = ffmpeg.run(
-        { ...TO_MP3, input: { name: 'tone.wav', options: ['-f', 'flac'] } },
-        RENDER_LIMITS,
-      );
-      expect(await refused.catch((error: unknown) => error)).toHaveProperty('failure', 'rejected');
-      await ffmpeg.close();
+      const refused = run(ffmpeg, { ...TO_MP3, input: { name: 'tone.wav', options: ['-f', 'flac'] } });
+      await expect(refused).rejects.toHaveProperty('failure', 'rejected');
     });
 
     test('says so when the folder of the call is gone, and serves the next one', async () => {
-      const ffmpeg = await openEngine(engine);
-      const lost = ffmpeg.run({ ...TO_MP3, directory: join(folder.path, 'gone') }, RENDER_LIMITS);
-      expect(await lost.catch((error: unknown) => error)).toBeInstanceOf(Error);
-      await ffmpeg.run(TO_MP3, RENDER_LIMITS);
-      await ffmpeg.close();
+      const lost = run(ffmpeg, { ...TO_MP3, directory: join(folder.path, 'gone') });
+      await expect(lost).rejects.toBeInstanceOf(Error);
+      await run(ffmpeg, TO_MP3);
     });
 
     test('ends a running call when it is closed', async () => {
-      const ffmpeg = await openEngine(engine);
-      const running = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
+      const running = run(ffmpeg, ENDLESS).catch((error: unknown) => error);
       await Bun.sleep(300);
       await ffmpeg.close();
       expect(await running).toHaveProperty('name', 'FfmpegError');
     });
 
     test('ends a call that is about to run when it is closed', async () => {
-      const ffmpeg = await openEngine(engine);
       const startedAt = performance.now();
-      const beginning = ffmpeg.run(ENDLESS, RENDER_LIMITS).catch((error: unknown) => error);
+      const beginning = run(ffmpeg, ENDLESS).catch((error: unknown) => error);
       // The call has begun: it opens its files, or writes its launcher.
       await Promise.resolve();
       await Promise.resolve();
@@ -122,9 +109,10 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   test('kills a native ffmpeg together with its children', async () => {
     const mark = `${60 + Math.random()}`;
     const ffmpeg = await openScript('with-children.sh', `sleep ${mark} & sleep ${mark}`);
-    const overrun = () => ffmpeg.run(TO_MP3, { ...RENDER_LIMITS, wallMs: 500 });
-    expect(await overrun().catch((error: unknown) => error)).toHaveProperty('failure', 'timed-out');
-    await waitFor(async () => (await countProcesses(`sleep\0${mark}`)) === 0);
+    await expect(run(ffmpeg, TO_MP3, { wallMs: 500 })).rejects.toHaveProperty('failure', 'timed-out');
+    const isSleep = async (id: string) =>
+      (await readFile(`/proc/${id}/cmdline`, 'utf8')).includes(`sleep\0${mark}`);
+    await waitFor(async () => (await countProcesses(isSleep)) === 0);
     await ffmpeg.close();
   });
 
@@ -138,7 +126,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
       'confined.sh',
       `{ cat /proc/self/limits; cut -d' ' -f19 /proc/self/stat; cat /proc/net/dev; } > ${report}`,
     );
-    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+    await run(ffmpeg, TO_MP3);
     const text = await readFile(report, 'utf8');
     expect(text).toMatch(/Max cpu time +20 /);
     expect(text).toMatch(/Max address space +805306368 /);
@@ -163,9 +151,9 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     const ffmpeg = await openEngine('native');
     // Longer than the system allows for one argument.
     const tooLong = { ...TO_MP3, output: { name: 'tone.mp3', options: ['-metadata', 'x'.repeat(200_000)] } };
-    const failure = ffmpeg.run(tooLong, RENDER_LIMITS).catch((error: unknown) => error);
+    const failure = run(ffmpeg, tooLong).catch((error: unknown) => error);
     expect(await withTimeLimit(failure, 5000)).toHaveProperty('message', expect.stringContaining('E2BIG'));
-    await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+    await run(ffmpeg, TO_MP3);
     await ffmpeg.close();
   });
 });
@@ -182,20 +170,19 @@ test('refuses a configured program that is not ffmpeg, or too old a version, nam
 test('falls back to the embedded ffmpeg where the system has none', async () => {
   const ffmpeg = await chooseFfmpeg(SILENT_LOG, { systemName: 'no-such-ffmpeg' });
   expect(ffmpeg.description).toStartWith('embedded');
-  await ffmpeg.run(TO_MP3, RENDER_LIMITS);
+  await run(ffmpeg, TO_MP3);
   await ffmpeg.close();
 });
 
-/** A script that answers the probes as ffmpeg does, but does this when it gets one of our files. */
-async function writeScript(name: string, behaviour: string): Promise<string> {
+async function run(ffmpeg: Ffmpeg, job: FfmpegJob, limits: Partial<FfmpegLimits> = {}): Promise<void> {
+  await ffmpeg.run(job, { ...RENDER_LIMITS, ...limits });
+}
+
+/** Opens a script that answers the probes as ffmpeg does, but does this when it gets one of our files. */
+async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
   const path = join(folder.path, name);
   await Bun.write(path, `#!/bin/sh\ncase "$*" in *tone.wav*) ${behaviour} ;; *) exec ffmpeg "$@" ;; esac\n`);
   await chmod(path, 0o700);
-  return path;
-}
-
-async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
-  const path = await writeScript(name, behaviour);
   const ffmpeg = await createNativeFfmpeg(SILENT_LOG, path);
   if (typeof ffmpeg === 'string') throw new Error(ffmpeg);
   return ffmpeg;
@@ -203,16 +190,14 @@ async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
 
 /** Processes of ffmpeg that work in the folder. */
 async function countFfmpegIn(directory: string): Promise<number> {
-  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const places = ids.map(async (id) => {
-    const program = await readlink(`/proc/${id}/exe`).catch(() => '');
-    return program.endsWith('/ffmpeg') ? readlink(`/proc/${id}/cwd`).catch(() => '') : '';
+  return countProcesses(async (id) => {
+    const program = await readlink(`/proc/${id}/exe`);
+    return program.endsWith('/ffmpeg') && (await readlink(`/proc/${id}/cwd`)) === directory;
   });
-  return (await Promise.all(places)).filter((place) => place === directory).length;
 }
 
-async function countProcesses(commandLine: string): Promise<number> {
+async function countProcesses(isMeant: (id: string) => Promise<boolean>): Promise<number> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')));
-  return lines.filter((line) => line.includes(commandLine)).length;
+  // A process may end meanwhile.
+  return (await Promise.all(ids.map((id) => isMeant(id).catch(() => false)))).filter(Boolean).length;
 }
