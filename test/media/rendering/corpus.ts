@@ -11,6 +11,7 @@ import {
   sine,
   speechLike,
   toWav,
+  uint32s,
 } from '../../support/audio/audio.ts';
 import { encode } from '../../support/audio/ffmpeg-engines.ts';
 
@@ -43,6 +44,7 @@ export async function makeCorpus(): Promise<Clip[]> {
   const inFormat = (extension: keyof typeof ENCODINGS, audio: Audio): Promise<Uint8Array> =>
     encode(toWav(audio), extension, ENCODINGS[extension]);
   const inWav = (audio: Audio) => toWav(audio, 's16');
+  const at48kHz = { sampleRate: 48_000 };
   const music = anAudio({ seconds: 6, shape: musicLike(0.7) });
   const musicMp3 = await inFormat('mp3', music);
   const clips: [name: string, seconds: number, bytes: Uint8Array, isQuieter?: true][] = [
@@ -62,10 +64,7 @@ export async function makeCorpus(): Promise<Clip[]> {
     [
       'speech with pauses, mono opus',
       5.9,
-      await inFormat(
-        'opus',
-        anAudio({ seconds: 5.9, shape: speechLike(0.4), sampleRate: 48_000, channels: 1 }),
-      ),
+      await inFormat('opus', anAudio({ seconds: 5.9, shape: speechLike(0.4), ...at48kHz, channels: 1 })),
     ],
     ['music, mp3 with cover art', 6, withCover(musicMp3)],
     ['three minutes of music, mp3', 10, joinBytes(...Array.from({ length: 30 }, () => musicMp3))],
@@ -73,14 +72,14 @@ export async function makeCorpus(): Promise<Clip[]> {
       'music of 48 kHz that goes over to silence of 44.1 kHz, mp3: cut before that',
       10,
       joinBytes(
-        await inFormat('mp3', anAudio({ seconds: 11.5, shape: musicLike(0.7), sampleRate: 48_000 })),
+        await inFormat('mp3', anAudio({ seconds: 11.5, shape: musicLike(0.7), ...at48kHz })),
         await inFormat('mp3', silence(1.5)),
       ),
     ],
     [
       '5.1 music, m4a',
       4,
-      await inFormat('m4a', anAudio({ seconds: 4, shape: musicLike(0.5), sampleRate: 48_000, channels: 6 })),
+      await inFormat('m4a', anAudio({ seconds: 4, shape: musicLike(0.5), ...at48kHz, channels: 6 })),
     ],
     ['silence, tone, silence: stripped', 2.16, inWav(sequence(silence(2), aTone(2, 0.3), silence(3)))],
     ['a pause of 1.5 s inside: kept', 3.5, inWav(sequence(aTone(1, 0.3), silence(1.5), aTone(1, 0.3)))],
@@ -96,11 +95,7 @@ export async function makeCorpus(): Promise<Clip[]> {
       inWav(sequence(aTone(11, 0.003), aTone(4, 0.9))),
     ],
     ['music, vorbis', 6, await inFormat('ogg', music)],
-    [
-      'music, webm',
-      4,
-      await inFormat('webm', anAudio({ seconds: 4, shape: musicLike(0.1), sampleRate: 48_000 })),
-    ],
+    ['music, webm', 4, await inFormat('webm', anAudio({ seconds: 4, shape: musicLike(0.1), ...at48kHz }))],
     ['music recorded with a pause of 20 s, matroska', 6, await inFormat('mka', music)],
     ['music, adts', 6, await inFormat('aac', music)],
     ['tone, aiff of 24 bits, 32 kHz', 2, await inFormat('aiff', aTone(2, 0.7, 32_000))],
@@ -148,15 +143,9 @@ function withCover(mp3: Uint8Array): Uint8Array {
 /** The frames after an ID3v2.3 tag that holds this PNG. */
 export function withPicture(mp3: Uint8Array, png: Uint8Array): Uint8Array {
   const picture = joinBytes(Buffer.from('\0image/png\0\x03\0', 'latin1'), png);
-  const frame = joinBytes(Buffer.from('APIC'), uint32(picture.length), new Uint8Array(2), picture);
+  const frame = joinBytes(Buffer.from('APIC'), uint32s(picture.length), new Uint8Array(2), picture);
   const size = [21, 14, 7, 0].map((shift) => (frame.length >> shift) & 0x7f);
   return joinBytes(Buffer.from('ID3\x03\0\0', 'latin1'), Uint8Array.from(size), frame, mp3);
-}
-
-function uint32(value: number): Uint8Array {
-  const bytes = new DataView(new ArrayBuffer(4));
-  bytes.setUint32(0, value);
-  return new Uint8Array(bytes.buffer);
 }
 
 async function withVideo(audio: Audio): Promise<Uint8Array> {

@@ -21,26 +21,21 @@ const withSource = (integratedLufs: number, truePeakDbtp: number): GainTask => (
   ...TASK,
   source: { integratedLufs, truePeakDbtp },
 });
+const result = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, truePeakDbtp });
 const close = (value: number) => expect.closeTo(value, 6);
 
 test('a clip below -60 LUFS counts as silent', () => {
   expect(SILENT_LUFS).toBe(-60);
 });
 
-describe('planGain', () => {
-  test('raises a clip to the target plus the loss of the encoder, without the limiter while peaks fit', () => {
-    expect(planGain(TASK)).toEqual({ gainDb: close(5.1), ceilingDb: undefined });
-  });
-
-  test('runs the limiter from the first peak above its ceiling', () => {
-    expect(planGain(withSource(-23, -6.6)).ceilingDb).toBeUndefined();
-    expect(planGain(withSource(-23, -6.59))).toEqual({ gainDb: close(5.1), ceilingDb: -1.5 });
-  });
-
-  test('gives no more gain than the limiter may take back, and never more than 40 dB', () => {
-    expect(planGain(withSource(-23, 2))).toEqual({ gainDb: close(2.5), ceilingDb: -1.5 });
-    expect(planGain(withSource(-70, -60))).toEqual({ gainDb: 40, ceilingDb: undefined });
-  });
+test.each([
+  ['raises a clip to the target plus the loss of the encoder', TASK, 5.1, undefined],
+  ['leaves the limiter out while peaks are at its ceiling', withSource(-23, -6.6), 5.1, undefined],
+  ['runs the limiter from the first peak above its ceiling', withSource(-23, -6.59), 5.1, -1.5],
+  ['gives no more gain than the limiter may take back', withSource(-23, 2), 2.5, -1.5],
+  ['never gives more than 40 dB', withSource(-70, -60), 40, undefined],
+])('planGain %s', (_, task, gainDb, ceilingDb) => {
+  expect(planGain(task)).toEqual({ gainDb: close(gainDb), ceilingDb });
 });
 
 describe('isRightLoudness', () => {
@@ -53,82 +48,71 @@ describe('isRightLoudness', () => {
     [-17.69, -3, false],
     [-18, -1, true],
     [-18, -0.99, false],
-  ])('a sound of %d LUFS and %d dBTP has the right loudness: %p', (integratedLufs, truePeakDbtp, isRight) => {
-    expect(isRightLoudness({ integratedLufs, truePeakDbtp }, TASK, plan)).toBe(isRight);
+  ])('a sound of %d LUFS and %d dBTP has the right loudness: %p', (lufs, dbtp, isRight) => {
+    expect(isRightLoudness(result(lufs, dbtp), TASK, plan)).toBe(isRight);
   });
 
   test('accepts a loudness up to and including 0.3 LU from the target', () => {
-    const task = { ...TASK, targetLufs: 0 };
-    expect(isRightLoudness({ integratedLufs: 0.3, truePeakDbtp: -3 }, task, plan)).toBe(true);
+    expect(isRightLoudness(result(0.3, -3), { ...TASK, targetLufs: 0 }, plan)).toBe(true);
   });
 
-  test('lets a clip at its bounds be quieter, never louder', () => {
+  test.each([
+    ['accepts a quieter clip at its most gain', 0, -20, true],
+    ['refuses a louder clip at its most gain', 0, -16, false],
+    ['accepts a quieter clip 0.04 dB below its most gain', 0.04, -20, true],
+    ['refuses a quieter clip 0.05 dB below its most gain', 0.05, -20, false],
+    ['refuses a quieter clip 0.06 dB below its most gain', 0.06, -20, false],
+  ])('%s', (_, lessDb, lufs, isRight) => {
     const task = withSource(-23, 2);
-    const bound = planGain(task);
-    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, bound)).toBe(true);
-    expect(isRightLoudness({ integratedLufs: -16, truePeakDbtp: -2 }, task, bound)).toBe(false);
-    const below = (lessDb: number) => ({ ...bound, gainDb: bound.gainDb - lessDb });
-    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.04))).toBe(true);
-    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.05))).toBe(false);
-    expect(isRightLoudness({ integratedLufs: -20, truePeakDbtp: -2 }, task, below(0.06))).toBe(false);
+    const most = planGain(task);
+    const plan = { ...most, gainDb: most.gainDb - lessDb };
+    expect(isRightLoudness(result(lufs, -2), task, plan)).toBe(isRight);
   });
 });
 
 describe('correctGain', () => {
   const plan = { gainDb: 5, ceilingDb: undefined };
+  const limited = (ceilingDb: number) => ({ gainDb: 5, ceilingDb });
+  const loud = withSource(-23, 2);
 
-  test('corrects the whole error if the limiter is not active', () => {
-    const result = { integratedLufs: -18.5, truePeakDbtp: -4 };
-    expect(correctGain(plan, result, TASK)).toEqual({
-      gainDb: close(5.5),
-      ceilingDb: undefined,
-    });
+  test.each([
+    ['corrects the whole error if the limiter is not active', plan, result(-18.5, -4), 5.5, undefined],
+    ['keeps a gain that is 0.15 LU too low', plan, result(-18.15, -4), 5, undefined],
+    ['keeps a gain that is right', plan, result(-18, -4), 5, undefined],
+    ['keeps a gain that is 0.15 LU too high', plan, result(-17.85, -4), 5, undefined],
+    ['corrects an error of 0.16 LU', plan, result(-17.84, -4), 4.84, undefined],
+    ['lowers the ceiling by the excess of a peak, plus 0.1 dB', plan, result(-18, -0.6), 5, -2],
+    ['lowers a lower ceiling by as much', limited(-2), result(-18, -0.6), 5, -2.5],
+    ['keeps the ceiling while peaks fit', limited(-2), result(-18, -1), 5, -2],
+    ['expects 0.6 LU per decibel while the limiter is active', limited(-1.5), result(-18.6, -1.2), 6, -1.5],
+  ])('%s', (_, before, measured, gainDb, ceilingDb) => {
+    const after = correctGain(before, measured, TASK);
+    expect(after).toEqual({ gainDb: close(gainDb), ceilingDb: ceilingDb && close(ceilingDb) });
   });
 
-  test('keeps the gain within half the tolerance', () => {
-    for (const integratedLufs of [-18.15, -18, -17.85]) {
-      const result = { integratedLufs, truePeakDbtp: -4 };
-      expect(correctGain(plan, result, TASK).gainDb).toBe(5);
-    }
-    const result = { integratedLufs: -17.84, truePeakDbtp: -4 };
-    expect(correctGain(plan, result, TASK).gainDb).toBeCloseTo(4.84, 6);
-    const atHalf = { integratedLufs: 0.15, truePeakDbtp: -4 };
-    expect(correctGain(plan, atHalf, { ...TASK, targetLufs: 0 }).gainDb).toBe(5);
-  });
-
-  test('lowers the ceiling by as much as peaks exceed -1 dBTP, plus 0.1 dB', () => {
-    const result = { integratedLufs: -18, truePeakDbtp: -0.6 };
-    expect(correctGain(plan, result, TASK).ceilingDb).toBeCloseTo(-2, 6);
-    const limited = { gainDb: 5, ceilingDb: -2 };
-    expect(correctGain(limited, result, TASK).ceilingDb).toBeCloseTo(-2.5, 6);
-    const fitting = { integratedLufs: -18, truePeakDbtp: -1 };
-    expect(correctGain(limited, fitting, TASK).ceilingDb).toBe(-2);
-  });
-
-  test('expects 0.6 LU per decibel while the limiter is active', () => {
-    const result = { integratedLufs: -18.6, truePeakDbtp: -1.2 };
-    expect(correctGain({ gainDb: 5, ceilingDb: -1.5 }, result, TASK).gainDb).toBeCloseTo(6, 6);
+  test('keeps a gain that is off by exactly half the tolerance', () => {
+    expect(correctGain(plan, result(0.15, -4), { ...TASK, targetLufs: 0 }).gainDb).toBe(5);
   });
 
   test('limits the corrected gain to what the limiter may reduce below a lower ceiling', () => {
-    const task = withSource(-23, 2);
-    const result = { integratedLufs: -20, truePeakDbtp: -0.6 };
-    expect(correctGain(planGain(task), result, task)).toEqual({
-      gainDb: close(2),
-      ceilingDb: close(-2),
-    });
+    const after = correctGain(planGain(loud), result(-20, -0.6), loud);
+    expect(after).toEqual({ gainDb: close(2), ceilingDb: close(-2) });
   });
 });
 
-test('the better of two attempts is the one below the peak ceiling, else the one closer to the target', () => {
-  const of = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, truePeakDbtp });
-  expect(isBetterLoudness(of(-25, -1), of(-18, -0.9), -18)).toBe(true);
-  expect(isBetterLoudness(of(-18, -0.9), of(-25, -1), -18)).toBe(false);
-  expect(isBetterLoudness(of(-18.2, -2), of(-18.3, -2), -18)).toBe(true);
-  expect(isBetterLoudness(of(-17.6, -2), of(-18.3, -2), -18)).toBe(false);
-  expect(isBetterLoudness(of(-18.3, -2), of(-18.3, -2), -18)).toBe(false);
-  expect(isBetterLoudness(of(-18.3, 0), of(-18.4, 0), -18)).toBe(true);
-});
+test.each([
+  [-25, -1, -18, -0.9, true],
+  [-18, -0.9, -25, -1, false],
+  [-18.2, -2, -18.3, -2, true],
+  [-17.6, -2, -18.3, -2, false],
+  [-18.3, -2, -18.3, -2, false],
+  [-18.3, 0, -18.4, 0, true],
+])(
+  'of two attempts the one below the peak ceiling, else the closer one, is better: %d LUFS, %d dBTP than %d, %d: %p',
+  (lufs, dbtp, otherLufs, otherDbtp, isBetter) => {
+    expect(isBetterLoudness(result(lufs, dbtp), result(otherLufs, otherDbtp), -18)).toBe(isBetter);
+  },
+);
 
 test('filters: only the gain, or the limiter at four times the rate', () => {
   expect(gainFilters({ gainDb: 5.12345, ceilingDb: undefined }, 44_100)).toEqual([

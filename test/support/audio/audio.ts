@@ -86,13 +86,7 @@ export function sequence(...parts: Audio[]): Audio {
     sampleRate: first.sampleRate,
     channels: first.channels.map((_, channel) => {
       const pieces = parts.map((part) => part.channels[channel] ?? new Float32Array());
-      const joined = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-      let at = 0;
-      for (const piece of pieces) {
-        joined.set(piece, at);
-        at += piece.length;
-      }
-      return joined;
+      return new Float32Array(Bun.concatArrayBuffers(pieces));
     }),
   };
 }
@@ -133,28 +127,28 @@ export function wavHeader(options: {
   dataBytes: number;
 }): Uint8Array {
   const { format, channels, sampleRate, bits, dataBytes } = options;
-  const header = new DataView(new ArrayBuffer(44));
   const frameBytes = (channels * bits) / 8;
-  writeAscii(header, 0, 'RIFF');
-  header.setUint32(4, Math.min(0xffffffff, 36 + dataBytes), true);
-  writeAscii(header, 8, 'WAVEfmt ');
-  header.setUint32(16, 16, true);
-  header.setUint16(20, format, true);
-  header.setUint16(22, channels, true);
-  header.setUint32(24, sampleRate, true);
-  header.setUint32(28, Math.min(0xffffffff, sampleRate * frameBytes), true);
-  header.setUint16(32, frameBytes & 0xffff, true);
-  header.setUint16(34, bits, true);
-  writeAscii(header, 36, 'data');
-  header.setUint32(40, dataBytes, true);
-  return new Uint8Array(header.buffer);
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(Math.min(0xffffffff, 36 + dataBytes), 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(format, 20);
+  header.writeUInt16LE(channels, 22);
+  header.writeUInt32LE(sampleRate, 24);
+  header.writeUInt32LE(Math.min(0xffffffff, sampleRate * frameBytes), 28);
+  header.writeUInt16LE(frameBytes & 0xffff, 32);
+  header.writeUInt16LE(bits, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(dataBytes, 40);
+  return new Uint8Array(header);
 }
 
 export function joinBytes(...parts: Uint8Array[]): Uint8Array {
   return new Uint8Array(Bun.concatArrayBuffers(parts, Number.POSITIVE_INFINITY, false));
 }
 
-function writeAscii(view: DataView, offset: number, text: string): void {
-  for (const [index, character] of Array.from(text).entries())
-    view.setUint8(offset + index, character.charCodeAt(0));
+/** Big-endian numbers of 32 bits. */
+export function uint32s(...values: number[]): Uint8Array {
+  return new Uint8Array(Buffer.from(Uint32Array.from(values).buffer).swap32());
 }

@@ -1,5 +1,6 @@
 import { dlopen, ptr } from 'bun:ffi';
 import { readFile } from 'node:fs/promises';
+import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { renderSound } from '../../../media/rendering/render.ts';
 import { SoundRefused } from '../../../media/rendering/run-ffmpeg.ts';
 import { ENGINES, openEngine } from './ffmpeg-engines.ts';
@@ -22,6 +23,14 @@ export async function measureRender(engine: string, directory: string): Promise<
   const text = await child.stdout.text();
   if ((await child.exited) !== 0) throw new Error(`rendering ended with ${child.exitCode}`);
   return JSON.parse(text);
+}
+
+/** `published`, or why the upload in a folder is refused. */
+export function findOutcome(ffmpeg: Ffmpeg, directory: string): Promise<string> {
+  return renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs: -18 }).then(
+    () => 'published',
+    (error: unknown) => (error instanceof SoundRefused ? error.reason : String(error)),
+  );
 }
 
 const RUSAGE_CHILDREN = -1;
@@ -58,10 +67,7 @@ if (import.meta.main) {
   if (engine === undefined) throw new Error(`no engine ${name}`);
   const ffmpeg = await openEngine(engine);
   const cpuMsAtStart = readCpuMs();
-  const outcome = await renderSound(ffmpeg, directory, { maxSeconds: 10, targetLufs: -18 }).then(
-    () => 'published',
-    (error: unknown) => (error instanceof SoundRefused ? error.reason : String(error)),
-  );
+  const outcome = await findOutcome(ffmpeg, directory);
   await ffmpeg.close();
   const measured: MeasuredRender = {
     outcome,
