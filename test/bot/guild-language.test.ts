@@ -55,13 +55,11 @@ test.each([
     fake.state.guildLocale = guildLocale;
     await poll(one.id, { playersCount: 12 });
     await poll(two.id, { playersCount: 1 });
-    await refreshServers();
     await harness.bot.stop();
     fake.gateway.statuses.length = 0;
     await harness.restart({ guildId, language });
     await waitFor(() => fake.gateway.statuses.length === 1);
     await poll(one.id, { playersCount: 0 });
-    await refreshServers();
     await waitFor(() => fake.gateway.statuses.length === 2);
     expect(fake.gateway.statuses).toEqual(
       shown === 'pl'

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { discordNotifications } from '../../src/db/schema/discord.ts';
 import { servers } from '../../src/db/schema/servers.ts';
@@ -29,28 +30,27 @@ beforeEach(async () => {
   await setPlayers(2);
 });
 
-async function setPlayers(playersCount: number): Promise<void> {
-  await poll(serverId, { playersCount });
-  await refreshServers();
-}
+const setPlayers = (playersCount: number) => poll(serverId, { playersCount });
 async function run(actor: Actor, command: string, options: Record<string, OptionValue> = {}) {
-  const message = messageOf(await fake.command(`notify ${command}`, options, actor));
-  expect(isEphemeral(message)).toBe(true);
-  return message.embeds[0]?.description ?? '';
+  const exchange = await fake.command(`notify ${command}`, options, actor);
+  expect(isEphemeral(exchange.message)).toBe(true);
+  return textOf(exchange);
 }
 const wanted = (players: number) => ({ server: 'retake', players });
 const sentTo = ({ user }: Actor) => fake.directMessagesTo(user.id);
-const rowsOf = async ({ user }: Actor) =>
-  (await db.select().from(discordNotifications)).filter(({ discordId }) => discordId === user.id);
+const rowsOf = ({ user }: Actor) =>
+  db.select().from(discordNotifications).where(eq(discordNotifications.discordId, user.id));
+const notified = (person: Actor) => waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+const armed = (person: Actor) => waitFor(async () => (await rowsOf(person))[0]?.isArmed);
+const received = (person: Actor, amount = 1) => waitFor(() => sentTo(person).length === amount);
 /** Another person is notified, who asked later: everybody else has been by then. */
 async function settle(): Promise<void> {
   const witness = anActor();
-  const { id } = await insertServer(db, { slug: `witness-${witness.user.id}`, name: 'Witness' });
+  const { id, slug } = await insertServer(db);
   await refreshServers();
-  await run(witness, 'on', { server: `witness-${witness.user.id}`, players: 1 });
+  await run(witness, 'on', { server: slug, players: 1 });
   await poll(id, { playersCount: 1 });
-  await refreshServers();
-  await waitFor(() => sentTo(witness).length === 1);
+  await received(witness);
 }
 
 test('a person gets a direct message in their language when a server reaches the number, and a button ends it', async () => {
@@ -64,7 +64,7 @@ test('a person gets a direct message in their language when a server reaches the
   await settle();
   expect(sentTo(person)).toEqual([]);
   await setPlayers(10);
-  await waitFor(() => sentTo(person).length === 1);
+  await received(person);
   const [message] = sentTo(person);
   expect(message).toMatchObject({
     content: `👥 ${polish.feed.one.players('Retake', 10)}`,
@@ -84,19 +84,18 @@ test('a server that has them already is posted only after it fell under the numb
   await settle();
   expect(sentTo(person)).toEqual([]);
   await setPlayers(9);
-  await waitFor(async () => (await rowsOf(person))[0]?.isArmed);
+  await armed(person);
   await setPlayers(10);
-  await waitFor(() => sentTo(person).length === 1);
+  await received(person);
 });
 
 test('a server that goes offline for a moment has not fallen under the number', async () => {
   const person = anActor();
   await run(person, 'on', wanted(10));
   await setPlayers(12);
-  await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+  await notified(person);
   now = new Date(START.getTime() + 3_600_000);
   for (const _ of ['first', 'second']) await poll(serverId, undefined);
-  await refreshServers();
   await settle();
   expect(await rowsOf(person)).toMatchObject([{ isArmed: false }]);
   await setPlayers(12);
@@ -108,21 +107,21 @@ test('a person gets one message an hour of a server, and the next one once it is
   const person = anActor();
   await run(person, 'on', wanted(10));
   await setPlayers(10);
-  await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+  await notified(person);
   await setPlayers(3);
-  await waitFor(async () => (await rowsOf(person))[0]?.isArmed);
+  await armed(person);
   now = new Date(START.getTime() + 3_599_999);
   await setPlayers(11);
   await settle();
   expect(sentTo(person)).toHaveLength(1);
   now = new Date(START.getTime() + 3_600_000);
-  await waitFor(() => sentTo(person).length === 2);
+  await received(person, 2);
   // A clock that was ahead blocks nothing.
   await setPlayers(3);
-  await waitFor(async () => (await rowsOf(person))[0]?.isArmed);
+  await armed(person);
   now = START;
   await setPlayers(11);
-  await waitFor(() => sentTo(person).length === 3);
+  await received(person, 3);
 });
 
 test('a person who ended their notification and asks again gets another message within minutes', async () => {
@@ -130,7 +129,7 @@ test('a person who ended their notification and asks again gets another message 
   for (const messages of [1, 2]) {
     await run(person, 'on', wanted(10));
     await setPlayers(10);
-    await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+    await notified(person);
     expect(sentTo(person)).toHaveLength(messages);
     await run(person, 'off');
     await setPlayers(3);
@@ -178,7 +177,7 @@ test('a message that Discord does not take at once is sent once it does', async 
   await run(person, 'on', wanted(3));
   fake.fail({ matches: /^POST \/channels\/\d+\/messages/, response: refuse(503), times: 6 });
   await setPlayers(3);
-  await waitFor(async () => (await rowsOf(person))[0]?.notifiedAt);
+  await notified(person);
   expect(sentTo(person)).toHaveLength(1);
 });
 
@@ -191,7 +190,7 @@ test('a hidden server waits, and a removed one ends its notifications', async ()
   expect(sentTo(person)).toEqual([]);
   await setServerHidden(db, 'retake', { isHidden: false, actor: 'operator' });
   await refreshServers();
-  await waitFor(() => sentTo(person).length === 1);
+  await received(person);
   await removeServer(db, 'retake', { actor: 'operator' });
   expect(await rowsOf(person)).toEqual([]);
 });
@@ -214,10 +213,9 @@ test('a forged button and an unknown server are refused', async () => {
   );
   await run(person, 'on', wanted(3));
   await setPlayers(3);
-  await waitFor(() => sentTo(person).length === 1);
+  await received(person);
   const [message] = sentTo(person);
-  if (!message) throw new Error('there is no message');
-  const pressed = await fake.press(message, 'notify.off:x', person, { forged: true });
+  const pressed = await fake.press(messageOf({ message }), 'notify.off:x', person, { forged: true });
   expect(textOf(pressed)).toBe(BOT_TEXTS.en.refusals.outdated);
   // Another person's press ends nothing of theirs.
   await fake.click(message, buttons.notifyOff, anActor());

@@ -25,7 +25,6 @@ const harness = await startTestBot({
 const { fake, db, poll } = harness;
 const { id } = await insertServer(db, { slug: 'mirage', name: 'Mirage' });
 await poll(id, { playersCount: 3, players: [{ name: 'Ala', score: 1 }] }, POLLED_AT);
-await harness.refreshServers();
 await harness.connect();
 const moderator = anActor({ isModerator: true, isManager: true });
 
@@ -62,7 +61,6 @@ test('what nobody has checked for long is grey everywhere, and goes on with the 
   expect(feed.messages()).toEqual([]);
 
   await poll(id, { playersCount: 2 }, now);
-  await harness.refreshServers();
   await waitFor(() => latestStatus() === words.presence(2, 1));
   await waitFor(() => findButton(shown(), buttons.connect));
   await harness.bot.wakeFeeds();
@@ -72,7 +70,6 @@ test('what nobody has checked for long is grey everywhere, and goes on with the 
 test('names the month in full in Polish when nobody has checked', async () => {
   now = new Date('2026-11-21T10:42:00Z');
   await poll(id, { playersCount: 3 }, now);
-  await harness.refreshServers();
   now = new Date('2026-11-21T11:42:00Z');
   await harness.restart({ language: 'pl' });
   await waitFor(() => fake.gateway.statuses.at(-1) === 'Brak danych od 21 listopada 10:42 UTC');

@@ -35,7 +35,6 @@ test.each(HOSTILE)('no text makes a message that Discord refuses: %#', async (te
   await insertPenalties(db, [...Array.from({ length: 5 }, () => ({ ...row, ...lifted })), row]);
   const players = Array.from({ length: 64 }, () => ({ name: text, score: -123_456 }));
   await poll(id, { hostname: text, map: text, playersCount: 64, maxPlayers: 64, players });
-  await refreshServers();
   const card = await fake.command('server', { name: 'x' }, moderator);
   const record = await fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
   const exchanges = [

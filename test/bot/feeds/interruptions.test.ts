@@ -259,17 +259,14 @@ test('a message that was deleted before its response arrived is not posted again
 test('what happened to servers while the bot was away is posted once', async () => {
   const { id } = await insertServer(db, { name: 'Retake' });
   await harness.poll(id, {});
-  await harness.refreshServers();
   const feed = await startFeed({ what: 'servers', after: 0 });
   await harness.bot.wakeFeeds();
   feed.fail('POST', 'lost');
   await harness.poll(id, undefined);
   await harness.poll(id, undefined);
-  await harness.refreshServers();
   await waitFor(() => feed.messages().length === 1);
   await harness.bot.stop();
   await harness.poll(id, {});
-  await harness.refreshServers();
   await restart();
   await waitFor(() => feed.messages().length === 2);
   await harness.bot.wakeFeeds();
@@ -279,13 +276,11 @@ test('what happened to servers while the bot was away is posted once', async () 
 test('two processes at once, as while the leader changes, post what happens to a server once', async () => {
   const { id } = await insertServer(db, { name: 'Arena' });
   await harness.poll(id, {});
-  await harness.refreshServers();
   const feed = await startFeed({ what: 'servers', after: 0, players: 5 });
   await harness.bot.wakeFeeds();
   const twin = await harness.startNext();
   for (const count of ['missed', 'missed', 2, 9] as const) {
     await harness.poll(id, count === 'missed' ? undefined : { playersCount: count });
-    await harness.refreshServers();
     await Promise.all([harness.bot.wakeFeeds(), twin.wakeFeeds()]);
   }
   await twin.stop();

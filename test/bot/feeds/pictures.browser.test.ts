@@ -39,7 +39,6 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
 
   async function pollAll(count: number | 'missed', ids = serverIds): Promise<void> {
     await harness.poll(ids, count === 'missed' ? undefined : { playersCount: count });
-    await harness.refreshServers();
     await bot.wakeFeeds();
   }
 

@@ -17,7 +17,7 @@ const down = (name: string) => `🔴 ${en.feed.one.down(name, 0)}`;
 const up = (name: string) => `🟢 ${en.feed.one.up(name, 0)}`;
 
 let now = new Date();
-const { fake, db, bot, poll, refreshServers, startFeed } = await startFeedBot({ now: () => now });
+const { fake, db, bot, poll, startFeed } = await startFeedBot({ now: () => now });
 const role = { role: { id: '950000000000000001', name: 'Players', mentionable: true } };
 beforeEach(async () => {
   await db.delete(discordFeeds);
@@ -28,7 +28,6 @@ beforeEach(async () => {
 async function addServer(name: string, playersCount = 0): Promise<number> {
   const { id } = await insertServer(db, { name, slug: name.toLowerCase() });
   await poll(id, { playersCount });
-  await refreshServers();
   return id;
 }
 const settle = () => bot.wakeFeeds();
@@ -41,7 +40,6 @@ async function startNoted(...[options, ...rest]: Parameters<typeof startFeed>) {
 async function pollAs(id: number, ...counts: (number | 'missed')[]): Promise<void> {
   for (const count of counts) {
     await poll(id, count === 'missed' ? undefined : { playersCount: count });
-    await refreshServers();
     await settle();
   }
 }
@@ -95,7 +93,6 @@ describe('a feed of servers', () => {
     const one = await startNoted({ what: 'servers', server: 'beta' });
     await settle();
     for (const miss of [1, 2]) await poll(ids, undefined, new Date(Date.now() + miss));
-    await refreshServers();
     await settle();
     expect(all.titles()).toEqual(['🔴 Offline: 3 serwery']);
     expect(all.messages()[0]?.embeds[0]?.description?.split('\n')).toEqual([
@@ -111,7 +108,6 @@ describe('a feed of servers', () => {
     const feed = await startNoted({ what: 'servers' });
     feed.fail('POST', refuse(503), 1000);
     for (const miss of [1, 2]) await poll(ids, undefined, new Date(Date.now() + miss));
-    await refreshServers();
     await settle();
     await fake.command('feed start', { what: 'servers', server: 'alpha' }, feed.manager);
     expect(await db.select().from(discordFeedServers)).toMatchObject([

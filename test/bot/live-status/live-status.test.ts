@@ -16,7 +16,7 @@ const { en, pl } = BOT_TEXTS;
 
 const INTERVAL_MS = 300;
 const harness = await startTestBot({ bot: { timings: { liveIntervalMs: INTERVAL_MS } } });
-const { fake, db, linesAbout, restart } = harness;
+const { fake, db, poll, refreshServers, linesAbout, restart } = harness;
 const moderator = anActor({ isModerator: true, guildLocale: 'pl' });
 const english = { ...moderator, guildLocale: 'en-US' };
 const { id: serverId } = await insertServer(db, { slug: 'live', name: 'Live' });
@@ -28,12 +28,6 @@ beforeEach(async () => {
 });
 
 const rows = () => listLiveStatusMessages(db);
-
-/** Saves a poll of a server, in memory too. */
-async function poll(id: number, state: Parameters<typeof harness.poll>[1]): Promise<void> {
-  await harness.poll(id, state);
-  await harness.refreshServers();
-}
 
 let players = 0;
 /** Adds a player to the server `live`. */
@@ -159,7 +153,7 @@ test('a live status message waits while its server is hidden', async () => {
   await poll(id, { playersCount: 1 });
   const hidden = await pin(english, { name: slug });
   await setServerHidden(db, slug, { isHidden: true, actor: 'operator' });
-  await harness.refreshServers();
+  await refreshServers();
   const before = hidden.edits().length;
   // Another message is edited meanwhile.
   const other = await pin();
@@ -173,12 +167,12 @@ test('a live status message waits while its server is hidden', async () => {
 
 test('a live status message says that its server was removed, even when no bot ran meanwhile', async () => {
   const { id: removedId, slug } = await insertServer(db, { slug: 'removed', name: 'Removed' });
-  await harness.refreshServers();
+  await refreshServers();
   const { id, shows, ends } = await pin(english, { name: slug });
   expect((await rows()).find(({ messageId }) => messageId === id)?.serverId).toBe(removedId);
   await harness.bot.stop();
   await removeServer(db, slug, { actor: 'operator' });
-  await harness.refreshServers();
+  await refreshServers();
   await restart();
   await shows(en.server.noLongerListed);
   expect(fake.messages.get(id)?.embeds[0]?.footer).toBeUndefined();

@@ -18,7 +18,7 @@ addPseudoLanguage();
 const harness = await startTestBot({
   bot: { appealUrl: 'https://appeal.example.org', timings: { feedIntervalMs: 50 } },
 });
-const { fake, db, poll, refreshServers } = harness;
+const { fake, db, poll } = harness;
 const locales = { locale: PSEUDO_LOCALE, guildLocale: PSEUDO_LOCALE };
 /** What others wrote: without a Latin letter. */
 const NAME = 'Ωμέγα';
@@ -84,7 +84,6 @@ test('no message of the bot shows a word of another language', async () => {
   await poll(online.id, { hostname: NAME, map: '1', players: [{ name: NAME, score: 1 }], playersCount: 30 });
   await poll(offline.id, { hostname: NAME, map: '1' }, new Date('2026-11-20T10:00:00Z'));
   for (const second of [15, 30]) await poll(offline.id, undefined, new Date(`2026-11-20T10:00:${second}Z`));
-  await refreshServers();
   const member = anActor({ ...locales, userId: '700000000000000001' });
   const moderator = anActor({ ...locales, isModerator: true, isManager: true });
   await insertUser(db, 1, {

@@ -106,6 +106,13 @@ export async function startTestBot({
     return next;
   }
 
+  /** Waits until the servers in memory are those that are stored now. */
+  async function refreshServers(): Promise<void> {
+    const stored = JSON.stringify(await listServerStatuses(database.db));
+    servers.invalidate();
+    await waitFor(() => JSON.stringify(servers.current()) === stored);
+  }
+
   return {
     ...database,
     fake,
@@ -133,18 +140,16 @@ export async function startTestBot({
       await bot.stop();
       bot = await startNext(changes);
     },
-    /** Waits until the servers in memory are those that are stored now. */
-    refreshServers: async () => {
-      const stored = JSON.stringify(await listServerStatuses(database.db));
-      servers.invalidate();
-      await waitFor(() => JSON.stringify(servers.current()) === stored);
-    },
-    /** Saves a poll of one server, or of several at the same moment; undefined: none of them answered it. */
-    poll: (
+    refreshServers,
+    /**
+     * Saves a poll of one server, or of several at the same moment, in memory too.
+     * @param answer undefined: none of them answered it.
+     */
+    poll: async (
       serverIds: number | readonly number[],
       answer: Partial<ServerState> | undefined,
       polledAt = new Date(),
-    ) => {
+    ): Promise<void> => {
       const state = answer && {
         hostname: 'A host',
         map: 'de_mirage',
@@ -155,7 +160,8 @@ export async function startTestBot({
         ...answer,
       };
       const polls = [serverIds].flat().map((serverId) => ({ serverId, state, polledAt }));
-      return saveServerPolls(database.db, polls);
+      await saveServerPolls(database.db, polls);
+      await refreshServers();
     },
   };
 }

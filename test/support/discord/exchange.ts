@@ -22,7 +22,7 @@ export type Exchange = {
 };
 
 /** The message of an exchange. @throws when there is none. */
-export function messageOf({ message }: Exchange): FakeMessage {
+export function messageOf({ message }: { message?: FakeMessage | undefined }): FakeMessage {
   if (!message) throw new Error('no message');
   return message;
 }
