@@ -1,22 +1,14 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
-import { createTestFolder } from '../../support/service/program.ts';
+import { openCli } from '../../support/service/cli.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url } = await createTestDatabase();
-const folder = createTestFolder();
-afterAll(folder.remove);
-const env = { DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: `${folder.path}/storage` };
+const { db, env } = await openCli();
 const ID = aSteamId(1);
-
-beforeEach(async () => {
-  await db.delete(users);
-  await insertUser(db, 1);
-});
+beforeEach(() => insertUser(db, 1));
 const isThere = async () => (await db.select().from(users).where(eq(users.steamId64, ID))).length === 1;
 
 describe.skipIf(!hasTerminal)('users erase at a terminal', () => {
