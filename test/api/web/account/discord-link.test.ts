@@ -86,16 +86,6 @@ describe('linking Discord', () => {
     expect(discord.liveTokens.size).toBe(0);
   });
 
-  test('a Discord account linked by four players at once goes to one of them', async () => {
-    const returns: { racer: Browser; back: Page }[] = [];
-    for (const number of [1000, 1001, 1002, 1003]) {
-      const racer = await signedIn(number);
-      returns.push({ racer, back: await racer.follow(await racer.post('/account/discord/link')) });
-    }
-    const pages = await Promise.all(returns.map(({ racer, back }) => racer.follow(back)));
-    expect(pages.map(({ status }) => status).sort()).toEqual([303, 409, 409, 409]);
-  });
-
   test('takes an id of 63 bits, and refuses a longer one from Discord', async () => {
     for (const id of ['18446744073709551615', '9223372036854775808', '99999999999999999999']) {
       discord.account = { ...discord.account, id };
@@ -200,13 +190,6 @@ describe('unlinking Discord', () => {
     expect(await userOf()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
     const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
     expect(entries.at(-1)?.action).toBe('discord.unlinked');
-  });
-
-  test('sets the account free for another player', async () => {
-    await link();
-    await browser.post('/account/discord/unlink');
-    const other = await signedIn(700 + lastPlayer);
-    expect((await link(other)).status).toBe(303);
   });
 });
 

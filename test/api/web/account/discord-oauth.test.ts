@@ -104,26 +104,6 @@ describe('a refused link', () => {
     expect(await refusal(query)).toBe('code');
   });
 
-  test('refuses a code that was used already', async () => {
-    const query = await aReturn();
-    expect(await refusal(query)).toBeUndefined();
-    expect(await refusal(query)).toBe('code');
-  });
-
-  test('refuses a code that was obtained for another return address', async () => {
-    provider.redirectUris.push('https://community.example/other');
-    discord.redirectUri = 'https://community.example/other';
-    const query = await aReturn();
-    discord.redirectUri = REDIRECT_URI;
-    expect(await refusal(query)).toBe('code');
-  });
-
-  test('refuses a wrong client secret', async () => {
-    const query = await aReturn();
-    discord.clientSecret = 'wrong';
-    expect(await refusal(query)).toBe('code');
-  });
-
   test('refuses repeated and unprintable parameters', async () => {
     const query = await aReturn();
     for (const extra of ['&code=x', `&state=${PENDING.state}`, '&iss=%00', '&error_uri=%0A']) {

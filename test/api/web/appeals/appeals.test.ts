@@ -430,30 +430,6 @@ describe('a penalty that changes', () => {
 });
 
 describe('personal data', () => {
-  test('the own download has appeals and messages without names of staff, and erasure leaves nothing of them', async () => {
-    const player = await aBannedPlayer();
-    const id = await openedBy(player);
-    await decide(moderator, id, 'asked', 'Which round?');
-    const person = (await exportOf(player.steamId64)) as Record<string, unknown>;
-    expect(person).toMatchObject({
-      appeals: [{ id, penaltyId: player.penaltyId, state: 'undecided' }],
-      appealMessages: [
-        { kind: 'opened', text: TEXT },
-        { kind: 'asked', text: 'Which round?' },
-      ],
-    });
-    expect(JSON.stringify(person)).not.toContain('Moderatorka');
-    expect(JSON.stringify(person.appealMessages)).not.toContain('author');
-
-    const actor = 'operator';
-    await erasePerson(db, player.steamId64, { withPenalties: false, actor, removeSounds: async () => {} });
-    expect(await stateOf(id)).toBeUndefined();
-    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(0);
-    expect(await eventsOf(id)).toEqual([]);
-    expect(JSON.stringify(await exportOf(player.steamId64))).not.toContain(TEXT);
-    expect((await moderator.get(`${QUEUE}/${id}`)).status).toBe(404);
-  });
-
   test('erasing a player while a moderator answers leaves nothing of the appeal, whichever is first', async () => {
     const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
     for (let round = 0; round < 5; round++) {

@@ -5,7 +5,6 @@ import { staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
-import { readPerson } from '../../../support/database/person-export.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
@@ -376,19 +375,5 @@ describe('staff notes', () => {
     }
     expect(await listNotes()).toEqual([]);
     expect((await add(moderator, '語'.repeat(2000))).status).toBe(303);
-  });
-
-  test('the data of a player holds notes about them without the author', async () => {
-    await add(moderator, 'Do wglądu');
-    const written = (await listNotes()).length;
-    const exported = await readPerson(db, NEWCOMER, { actor: 'operator', now: NOW });
-    expect(exported.staffNotes).toContainEqual({
-      penaltyId: null,
-      text: 'Do wglądu',
-      createdAt: NOW.toISOString(),
-    });
-    const ofAuthor = await readPerson(db, MODERATOR, { actor: 'operator', now: NOW });
-    expect(ofAuthor.staffNotesWritten).toHaveLength(written);
-    expect(JSON.stringify(ofAuthor)).not.toContain('Do wglądu');
   });
 });

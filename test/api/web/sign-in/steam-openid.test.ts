@@ -4,7 +4,6 @@ import {
   ASSERTION_RULES,
   AssertionRefused,
   buildSignInUrl,
-  SignInCancelled,
   type SteamOpenId,
   verifyAssertion,
 } from '../../../../api/web/sign-in/steam-openid.ts';
@@ -96,13 +95,6 @@ describe('the request', () => {
       'openid.claimed_id': 'http://specs.openid.net/auth/2.0/identifier_select',
     });
   });
-
-  test('the provider understands the request, and its response proves the account', async () => {
-    const start = buildSignInUrl(provider.url, { returnTo: RETURN_TO, realm: 'https://community.example' });
-    const response = await fetch(start, { redirect: 'manual' });
-    const query = new URL(response.headers.get('location') ?? '').search;
-    expect(String(await verifyAssertion(steam, query, EXPECTED))).toBe(STEAM_ID);
-  });
 });
 
 describe('a genuine assertion', () => {
@@ -132,13 +124,6 @@ describe('a genuine assertion', () => {
     expect(await refusal(aReturn())).toBeUndefined();
     provider.now = () => new Date(now.getTime() + 60_000);
     expect(await refusal(aReturn())).toBeUndefined();
-  });
-});
-
-describe('cancelling at the provider', () => {
-  test('cancelling at the provider is not a refusal', async () => {
-    const query = `state=${STATE}&openid.ns=http%3A%2F%2Fspecs.openid.net%2Fauth%2F2.0&openid.mode=cancel`;
-    await expect(verifyAssertion(steam, query, EXPECTED)).rejects.toBeInstanceOf(SignInCancelled);
   });
 });
 
@@ -335,28 +320,12 @@ describe('known attacks', () => {
     expect(await refusal(aTamperedReturn(idOf(VICTIM)))).toBe('check_authentication');
   });
 
-  test('replayed nonce: a second use is refused although the provider confirms it again', async () => {
-    provider.conduct = 'vouches for anything';
-    const query = aReturn();
-    const both = await Promise.all([refusal(query), refusal(query)]);
-    expect(both.filter((rule) => rule === undefined)).toHaveLength(1);
-    expect(both.filter((rule) => rule === 'nonce used once')).toHaveLength(1);
-  });
-
   test('replayed nonce: an unconfirmed assertion does not use it up', async () => {
     const query = aReturn();
     provider.conduct = 'refuses everything';
     expect(await refusal(query)).toBe('check_authentication');
     provider.conduct = 'honest';
     expect(await refusal(query)).toBeUndefined();
-  });
-
-  test('assertion obtained for another site: refused by its return_to, and by its signature if that is changed', async () => {
-    const elsewhere = provider.sign({ 'openid.return_to': `https://evil.example/login?state=${STATE}` });
-    elsewhere.set('state', STATE);
-    expect(await refusal(elsewhere)).toBe('return_to');
-    elsewhere.set('openid.return_to', RETURN_TO);
-    expect(await refusal(elsewhere)).toBe('check_authentication');
   });
 
   test('missing fields: an assertion without any one of them is refused', async () => {
