@@ -5,7 +5,7 @@ import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
 import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
-import { textOf } from '../../../support/web/page-text.ts';
+import { cardOf, textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
 const t = en.penalties;
@@ -23,9 +23,8 @@ beforeEach(async () => {
 
 /** The text of the card of penalties. */
 async function readCard(path = '/account', language = 'en'): Promise<string> {
-  const page = await browser.get(path, { 'accept-language': language });
-  const card = /<section class="card" id="penalties".*?<\/section>/s.exec(page.text)?.[0] ?? '';
-  return textOf(card);
+  const { text } = await browser.get(path, { 'accept-language': language });
+  return textOf(cardOf(text, 'penalties'));
 }
 
 describe('the member’s own penalties', () => {
@@ -112,14 +111,9 @@ describe('the member’s own penalties', () => {
 
   test('penalties end with what has ended, expired by the clock or lifted', async () => {
     const ended = { playerSteamId: player.steamId, serverId: 0, createdAt: new Date('2026-11-01T12:00:00Z') };
+    const hour = { endsAt: new Date('2026-11-21T11:00:00Z'), durationMinutes: 60 };
     await insertPenalties(db, [
-      {
-        ...ended,
-        endsAt: new Date('2026-11-21T11:00:00Z'),
-        durationMinutes: 60,
-        reason: 'Spam',
-        type: 'mute',
-      },
+      { ...ended, ...hour, reason: 'Spam', type: 'mute' },
       {
         ...ended,
         createdAt: new Date('2026-10-22T12:00:00Z'),

@@ -53,6 +53,13 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     return { context: page.context(), page, complaints: collectComplaints(page) };
   }
 
+  /** Uploads the music, and waits until the page shows how far it is. */
+  async function upload(page: Page): Promise<void> {
+    await page.setInputFiles('#sound-file', music);
+    await page.click('.sound-upload [type="submit"]');
+    await page.waitForSelector('[data-sound-progress]');
+  }
+
   async function lookUp(steamId: string): Promise<unknown> {
     return (await fetch(`${origin}/api/v1/players/${steamId}/roundsound`)).json();
   }
@@ -63,9 +70,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
 
   test('asks to sign in once the session has ended while the sound waits', async () => {
     const { context, page } = await open(aSteamId(10));
-    await page.setInputFiles('#sound-file', music);
-    await page.click('.sound-upload [type="submit"]');
-    await page.waitForSelector('[data-sound-progress]');
+    await upload(page);
     await connection`delete from sessions`;
     await page.waitForSelector('form[action*="sign-in"], a[href*="sign-in"]');
     expect(await page.locator('[data-sound-progress]').count()).toBe(0);
@@ -75,9 +80,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
 
   test('tells members whose sound waits that they are blocked from now on, and why', async () => {
     const page = await site.signIn(aSteamId(1));
-    await page.setInputFiles('#sound-file', music);
-    await page.click('.sound-upload [type="submit"]');
-    await page.waitForSelector('[data-sound-progress]');
+    await upload(page);
     await db
       .update(users)
       .set({ blockedAt: new Date(), blockReason: 'Spam.' })
@@ -90,16 +93,14 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     const page = await site.signIn(aSteamId(2));
     await page.fill('#token-name', '   ');
     await page.click('.create-token button');
-    await page.waitForURL(`${site.origin}/account/tokens#tokens`);
+    await page.waitForURL(`${origin}/account/tokens#tokens`);
     const posts: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'POST') posts.push(new URL(request.url()).pathname);
     });
-    await page.setInputFiles('#sound-file', music);
-    await page.click('.sound-upload [type="submit"]');
-    await page.waitForSelector('[data-sound-progress]');
+    await upload(page);
     expect(posts).toEqual(['/account/roundsound']);
-    expect(page.url()).toBe(`${site.origin}/account#sound`);
+    expect(page.url()).toBe(`${origin}/account#sound`);
     await connection`delete from round_sounds`;
     await page.context().close();
   });

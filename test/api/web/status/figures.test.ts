@@ -15,6 +15,8 @@ const { en, pl } = PAGE_TEXTS;
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { POLL_INTERVAL_SECONDS: '20' } });
 const visitor = openBrowser(service.origin);
+/** A period in which nobody plays. */
+const EMPTY = { periodSeconds: 300, playersAverage: 0, playersMaximum: 0, maxPlayers: 24, onlineShare: 1 };
 
 test('servers that were not checked yet are not said to be online or offline', async () => {
   const readVerdict = async (language: string) =>
@@ -41,14 +43,12 @@ test('the peak of the community is not below that of its only server', async () 
   const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'one', playersCount: 2 });
   await db.insert(serverSamples).values(
     [60, 55].map((minutes) => ({
+      ...EMPTY,
       serverId: id,
       sampledAt: new Date(NOW.getTime() - minutes * 60_000),
-      periodSeconds: 300,
       // Of one period, in which ten were there for a while.
       playersAverage: 6,
       playersMaximum: 10,
-      maxPlayers: 24,
-      onlineShare: 1,
     })),
   );
   await waitFor(async () => (await visitor.get('/')).text.includes('server-one'));
@@ -70,12 +70,11 @@ test('the peak of a server is not below the players who are there now', async ()
 test('an outage that the uptime of 30 days counts is in one of the bars', async () => {
   const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'three' });
   const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000);
-  const sample = { serverId: id, periodSeconds: 300, playersAverage: 0, playersMaximum: 0, maxPlayers: 24 };
   await db.insert(serverSamples).values([
     // On the day in which the 30 days begin.
-    { ...sample, sampledAt: hoursAgo(30 * 24 - 2), onlineShare: 0 },
-    { ...sample, sampledAt: hoursAgo(2), onlineShare: 1 },
-    { ...sample, sampledAt: hoursAgo(1), onlineShare: 1 },
+    { ...EMPTY, serverId: id, sampledAt: hoursAgo(30 * 24 - 2), onlineShare: 0 },
+    { ...EMPTY, serverId: id, sampledAt: hoursAgo(2) },
+    { ...EMPTY, serverId: id, sampledAt: hoursAgo(1) },
   ]);
   await waitFor(async () => (await visitor.get('/servers/three')).status === 200);
   const card = cardOf((await visitor.get('/servers/three')).text, 'uptime');
@@ -88,12 +87,11 @@ test('the average of a chart is that of its table: nobody plays while a server i
   const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'four', playersCount: 16 });
   const sampleOf = (begin: string, hours: number, players: number | undefined) =>
     Array.from({ length: hours * 12 }, (_, step) => ({
+      ...EMPTY,
       serverId: id,
       sampledAt: new Date(Date.parse(`2026-11-${begin}:00Z`) + step * 300_000),
-      periodSeconds: 300,
       playersAverage: players ?? 0,
       playersMaximum: players ?? 0,
-      maxPlayers: 24,
       onlineShare: players === undefined ? 0 : 1,
     }));
   await db.insert(serverSamples).values([

@@ -7,6 +7,7 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
+import { textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
 
@@ -23,21 +24,12 @@ const service = await startTestService({
 const visitor = openBrowser(service.origin);
 const polish = openBrowser(service.origin, { language: 'pl' });
 
-/** The visible words of a page. */
-const wordsOf = (html: string) =>
-  html
-    .replace(/<(head|script)[\s\S]*?<\/\1>/g, ' ')
-    .replaceAll('<wbr/>', '')
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/&quot;/g, '"')
-    .replace(/\s+/g, ' ');
-
 test('the status page without servers says how to add one', async () => {
   const page = await visitor.get('/');
   expect(page.status).toBe(200);
-  expect(wordsOf(page.text)).toContain(en.status.none);
-  expect(wordsOf(page.text)).toContain('bun run cli servers add --name "My server"');
-  expect(wordsOf((await polish.get('/')).text)).toContain(pl.status.none);
+  expect(textOf(page.text)).toContain(en.status.none);
+  expect(textOf(page.text)).toContain('bun run cli servers add --name "My server"');
+  expect(textOf((await polish.get('/')).text)).toContain(pl.status.none);
 });
 
 describe('with servers', () => {
@@ -55,22 +47,14 @@ describe('with servers', () => {
       players,
       playersCount: 3,
     });
-    await insertServerWithHistory(db, {
-      now: NOW,
-      slug: 'full',
-      name: 'Retake',
-      playersCount: 10,
-      maxPlayers: 10,
-    });
-    await insertServerWithHistory(db, { now: NOW, slug: 'off', name: 'Bhop', isOnline: false, days: 1 });
-    await insertServerWithHistory(db, { now: NOW, slug: 'hidden', name: 'Secret', isHidden: true, days: 0 });
-    await insertServerWithHistory(db, {
-      now: NOW,
-      slug: 'odd',
-      name: 'Odd',
-      address: 'evil\r\nX: y',
-      days: 0,
-    });
+    for (const server of [
+      { slug: 'full', name: 'Retake', playersCount: 10, maxPlayers: 10 },
+      { slug: 'off', name: 'Bhop', isOnline: false, days: 1 },
+      { slug: 'hidden', name: 'Secret', isHidden: true, days: 0 },
+      { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y', days: 0 },
+    ]) {
+      await insertServerWithHistory(db, { now: NOW, ...server });
+    }
     await db.update(servers).set({ position: 1 }).where(eq(servers.slug, 'odd'));
     const online = en.status.summary(3, 4, 13);
     await waitFor(async () =>
@@ -81,7 +65,7 @@ describe('with servers', () => {
   test('the status page shows the community, and a card a server', async () => {
     const { numbers, states, map, ping, milliseconds } = en.status;
     const { text, status } = await visitor.get('/');
-    const words = wordsOf(text);
+    const words = textOf(text);
     expect(status).toBe(200);
     expect(text).toContain('<title>Zagrywka</title>');
     expect(words).toContain('1 server is offline');
@@ -105,7 +89,7 @@ describe('with servers', () => {
   });
 
   test('the status page speaks Polish', async () => {
-    const words = wordsOf((await polish.get('/')).text);
+    const words = textOf((await polish.get('/')).text);
     expect(words).toContain('1 serwer jest offline');
     expect(words).toContain(
       `Only Mirage ${pl.status.states.online} Competitive · EU ${pl.status.map} de_mirage ${pl.status.ping} ${pl.status.milliseconds(12)} 3 / 24 ${pl.status.playersOf(3, 24)}`,
@@ -194,7 +178,7 @@ describe('with servers', () => {
       const { text, status } = await visitor.get('/servers/mirage');
       expect(status).toBe(200);
       expect(text).toContain('<title>Only Mirage · Zagrywka</title>');
-      expect(wordsOf(text)).toContain(
+      expect(textOf(text)).toContain(
         `${playersNow} 3 / 24 ${en.penalties.columns.player} ${time} ${score} Rzeźnik 1 h 7 min 20 Ala – 3 ${moreUnnamed(1)}`,
       );
       expect(text).toContain(
@@ -225,7 +209,7 @@ describe('with servers', () => {
     });
 
     test('tells of uptime and of the maps that were played', async () => {
-      const words = wordsOf((await visitor.get('/servers/mirage')).text);
+      const words = textOf((await visitor.get('/servers/mirage')).text);
       expect(words).toContain(`${en.server.uptime} 99.3`);
       expect(words).toMatch(
         new RegExp(
@@ -235,9 +219,9 @@ describe('with servers', () => {
     });
 
     test('says why no players are listed', async () => {
-      expect(wordsOf((await visitor.get('/servers/full')).text)).toContain(en.server.namesUnknown);
-      expect(wordsOf((await visitor.get('/servers/off')).text)).toContain(en.server.whileOffline);
-      expect(wordsOf((await polish.get('/servers/full')).text)).toContain(pl.server.namesUnknown);
+      expect(textOf((await visitor.get('/servers/full')).text)).toContain(en.server.namesUnknown);
+      expect(textOf((await visitor.get('/servers/off')).text)).toContain(en.server.whileOffline);
+      expect(textOf((await polish.get('/servers/full')).text)).toContain(pl.server.namesUnknown);
     });
   });
 
@@ -247,21 +231,21 @@ describe('with servers', () => {
       expect([status, headers.get('location')]).toEqual([200, null]);
       expect(text).not.toContain('http-equiv="refresh"');
       expect(text).toContain('href="steam://connect/play.example.org:27015"');
-      expect(wordsOf(text)).toContain('connect play.example.org:27015');
-      expect(wordsOf(text)).toMatch(
+      expect(textOf(text)).toContain('connect play.example.org:27015');
+      expect(textOf(text)).toMatch(
         new RegExp(`Only Mirage ${en.status.states.online} ${en.status.map} de_mirage 3 / 24`),
       );
     });
 
     test('warns of a server that is full or offline', async () => {
-      expect(wordsOf((await visitor.get('/connect/full')).text)).toContain(en.connect.full);
-      expect(wordsOf((await visitor.get('/connect/off')).text)).toContain(en.connect.offline);
+      expect(textOf((await visitor.get('/connect/full')).text)).toContain(en.connect.full);
+      expect(textOf((await visitor.get('/connect/off')).text)).toContain(en.connect.offline);
     });
 
     test('offers no address that is not HOST:PORT', async () => {
       const { text, status } = await visitor.get('/connect/odd');
       expect([status, text.includes('steam://')]).toEqual([200, false]);
-      expect(wordsOf(text)).toContain(en.connect.noAddress);
+      expect(textOf(text)).toContain(en.connect.noAddress);
     });
   });
 
@@ -274,8 +258,8 @@ describe('with servers', () => {
         'text/html; charset=utf-8',
         'no-store',
       ]);
-      expect(wordsOf(text)).toContain(en.errors.titles.noServer);
-      expect(wordsOf((await polish.get(path)).text)).toContain(pl.errors.titles.noServer);
+      expect(textOf(text)).toContain(en.errors.titles.noServer);
+      expect(textOf((await polish.get(path)).text)).toContain(pl.errors.titles.noServer);
     },
   );
 
@@ -295,17 +279,10 @@ describe('as many requests for pages a minute as the public API allows', async (
   test('lets as many requests through as the public API allows, then a page says 429', async () => {
     const browser = openBrowser(limited.origin);
     const statuses: number[] = [];
-    const paths = [
-      '/',
-      '/servers/full',
-      '/account',
-      '/',
-      '/account',
-      '/account/none',
-      '/nothing',
-      '/account/data',
-    ];
-    for (const path of paths) statuses.push((await browser.get(path, { accept: 'text/html' })).status);
+    const within = ['/', '/servers/full', '/account'];
+    const beyond = ['/', '/account', '/account/none', '/nothing', '/account/data'];
+    for (const path of [...within, ...beyond])
+      statuses.push((await browser.get(path, { accept: 'text/html' })).status);
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
     const refused = await browser.get('/');
     expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
