@@ -57,14 +57,24 @@ function withoutTracing(): string | undefined {
   return Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).success ? undefined : 'right to trace';
 }
 
+type Step = (stage: Stage) => unknown;
+
+/** A fault that lasts from one step to another. */
+function between(begin: Step, end: Step): Fault['happen'] {
+  return async (stage, hold) => {
+    await begin(stage);
+    await hold();
+    await end(stage);
+  };
+}
+
 export const POSTGRES_FAULTS: readonly Fault[] = [
   {
     name: 'PostgreSQL is killed',
-    happen: async ({ postgres }, hold) => {
-      await postgres.kill();
-      await hold();
-      await postgres.start();
-    },
+    happen: between(
+      ({ postgres }) => postgres.kill(),
+      ({ postgres }) => postgres.start(),
+    ),
   },
   {
     name: 'PostgreSQL is restarted',
@@ -78,27 +88,24 @@ export const POSTGRES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'PostgreSQL is in a black hole',
-    happen: async ({ postgresLink }, hold) => {
-      postgresLink.freeze();
-      await hold();
-      postgresLink.restore();
-    },
+    happen: between(
+      ({ postgresLink }) => postgresLink.freeze(),
+      ({ postgresLink }) => postgresLink.restore(),
+    ),
   },
   {
     name: 'PostgreSQL is paused',
-    happen: async ({ postgres }, hold) => {
-      await postgres.signal('SIGSTOP');
-      await hold();
-      await postgres.signal('SIGCONT');
-    },
+    happen: between(
+      ({ postgres }) => postgres.signal('SIGSTOP'),
+      ({ postgres }) => postgres.signal('SIGCONT'),
+    ),
   },
   {
     name: 'PostgreSQL is slow: 200 ms each way',
-    happen: async ({ postgresLink }, hold) => {
-      postgresLink.slow(200);
-      await hold();
-      postgresLink.restore();
-    },
+    happen: between(
+      ({ postgresLink }) => postgresLink.slow(200),
+      ({ postgresLink }) => postgresLink.restore(),
+    ),
   },
   {
     name: 'the disk of PostgreSQL is full',
@@ -122,20 +129,21 @@ export const POSTGRES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'PostgreSQL is read-only',
-    happen: async (stage, hold) => {
-      await runOnPostgres(
-        stage,
-        'alter system set default_transaction_read_only = on',
-        'select pg_reload_conf()',
-      );
-      await hold();
-      await runOnPostgres(
-        stage,
-        'set default_transaction_read_only = off',
-        'alter system reset default_transaction_read_only',
-        'select pg_reload_conf()',
-      );
-    },
+    happen: between(
+      (stage) =>
+        runOnPostgres(
+          stage,
+          'alter system set default_transaction_read_only = on',
+          'select pg_reload_conf()',
+        ),
+      (stage) =>
+        runOnPostgres(
+          stage,
+          'set default_transaction_read_only = off',
+          'alter system reset default_transaction_read_only',
+          'select pg_reload_conf()',
+        ),
+    ),
   },
   {
     name: 'PostgreSQL has no connection left',
@@ -160,43 +168,28 @@ export const POSTGRES_FAULTS: readonly Fault[] = [
 type Redis = NonNullable<Stage['redis']>;
 type OnRedis = (redis: Redis) => unknown;
 
-export const REDIS_FAULTS: readonly Fault[] = (
+const REDIS_STATES: [state: string, begin: OnRedis, end: OnRedis][] = [
+  ['killed', (redis) => redis.signal('SIGKILL'), (redis) => redis.start()],
+  ['paused', (redis) => redis.signal('SIGSTOP'), (redis) => redis.signal('SIGCONT')],
+  ['slow: 200 ms each way', ({ link }) => link.slow(200), ({ link }) => link.restore()],
+  ['full', ({ tell }) => tell('config set maxmemory 1'), ({ tell }) => tell('config set maxmemory 0')],
+  ['read-only', ({ tell }) => tell('replicaof 127.0.0.1 1'), ({ tell }) => tell('replicaof no one')],
   [
-    ['killed', (redis) => redis.signal('SIGKILL'), (redis) => redis.start()],
-    ['paused', (redis) => redis.signal('SIGSTOP'), (redis) => redis.signal('SIGCONT')],
-    ['slow: 200 ms each way', ({ link }) => link.slow(200), ({ link }) => link.restore()],
-    [
-      'full',
-      (redis) => redis.tell('config', 'set', 'maxmemory', '1'),
-      (redis) => redis.tell('config', 'set', 'maxmemory', '0'),
-    ],
-    [
-      'read-only',
-      (redis) => redis.tell('replicaof', '127.0.0.1', '1'),
-      (redis) => redis.tell('replicaof', 'no', 'one'),
-    ],
-    [
-      'without a connection left',
-      async (redis) => {
-        await redis.tell('config', 'set', 'maxclients', '1');
-        redis.link.restore();
-      },
-      (redis) => redis.tell('config', 'set', 'maxclients', '1000'),
-    ],
-  ] satisfies [string, OnRedis, OnRedis][]
-).map(
-  ([state, begin, end]): Fault => ({
-    name: `Redis is ${state}`,
-    isWritable: true,
-    missing: ({ redis }) => (redis ? undefined : 'Redis'),
-    happen: async ({ redis }, hold) => {
-      if (!redis) return;
-      await begin(redis);
-      await hold();
-      await end(redis);
-    },
-  }),
-);
+    'without a connection left',
+    ({ tell, link }) => tell('config set maxclients 1').then(link.restore),
+    ({ tell }) => tell('config set maxclients 1000'),
+  ],
+];
+
+export const REDIS_FAULTS: readonly Fault[] = REDIS_STATES.map(([state, begin, end]) => ({
+  name: `Redis is ${state}`,
+  isWritable: true,
+  missing: ({ redis }) => (redis ? undefined : 'Redis'),
+  happen: between(
+    ({ redis }) => redis && begin(redis),
+    ({ redis }) => redis && end(redis),
+  ),
+}));
 
 /** Makes every second disk call fail from now on, as on a dying disk; at least one has to. */
 const failing = (names: string): Fault['happen'] => {
