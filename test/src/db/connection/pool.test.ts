@@ -35,9 +35,7 @@ async function whileLocked(run: () => Promise<void>): Promise<void> {
 }
 
 const countWaiting = async () =>
-  (
-    await admin`select count(*)::integer as count from pg_locks where locktype = 'advisory' and not granted`
-  )[0]?.count;
+  (await admin`select from pg_locks where locktype = 'advisory' and not granted`).length;
 const isIdle = () => database.poolLoad().inUse === 0;
 
 describe('a pool for requests', () => {
@@ -129,18 +127,11 @@ describe('a pool for requests', () => {
   });
 
   test('gives its connections their limits with a statement, which a pooler passes on', async () => {
-    const names = [
-      'statement_timeout',
-      'max_parallel_workers_per_gather',
-      'idle_in_transaction_session_timeout',
-    ];
     const read = (handle: Db) =>
-      handle.execute(
-        sql`select name, setting, source from pg_settings where name in (${sql.join(
-          names.map((name) => sql`${name}`),
-          sql`, `,
-        )}) order by name`,
-      );
+      handle.execute(sql`
+        select name, setting, source from pg_settings
+        where name in ('statement_timeout', 'max_parallel_workers_per_gather', 'idle_in_transaction_session_timeout')
+        order by name`);
     const [idle, parallel, statement] = await read(requestDb);
     expect([idle?.setting, idle?.source]).toEqual(['30000', 'session']);
     expect([parallel?.setting, parallel?.source]).toEqual(['0', 'session']);
@@ -158,24 +149,30 @@ describe('a pool for requests', () => {
   });
 });
 
+/** Submits a statement to a pool; by default one that runs until nobody else holds the lock. */
+function submit(
+  pool: ReturnType<typeof createPool>,
+  {
+    owner = '',
+    limitMs = Number.POSITIVE_INFINITY,
+    statement = `select pg_advisory_xact_lock_shared(${LOCK})`,
+  } = {},
+) {
+  return pool.submit(
+    { name: 'select', isPrepared: false, run: (connection) => connection.unsafe(statement) },
+    { owner, deadlineMs: performance.now() + limitMs },
+  );
+}
+
 describe('a pool', () => {
   test('serves owners in turn', async () => {
     const pool = createPool(url, { max: 1 });
     const order: string[] = [];
-    const submit = (owner: string, name: string) =>
-      pool.submit(
-        {
-          name,
-          isPrepared: false,
-          run: (connection) =>
-            connection`select pg_advisory_xact_lock_shared(${LOCK})`.then(() => order.push(name)),
-        },
-        { owner, deadlineMs: Number.POSITIVE_INFINITY },
-      );
     let all: Promise<unknown>[] = [];
     await whileLocked(async () => {
-      const tasks = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'];
-      all = tasks.map((name) => submit(name.slice(0, 1), name));
+      all = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map((name) =>
+        submit(pool, { owner: name.slice(0, 1) }).then(() => order.push(name)),
+      );
     });
     await Promise.all(all);
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
@@ -184,20 +181,12 @@ describe('a pool', () => {
 
   test('a pool refuses at once what an owner asks beyond a thousand that wait, and nobody else', async () => {
     const pool = createPool(url, { max: 1 });
-    const submit = (owner: string) =>
-      pool.submit(
-        {
-          name: 'select',
-          isPrepared: false,
-          run: (connection) => connection`select pg_advisory_xact_lock_shared(${LOCK})`,
-        },
-        { owner, deadlineMs: Number.POSITIVE_INFINITY },
-      );
     let others: Promise<unknown>[] = [];
     await whileLocked(async () => {
-      others = [...Array.from({ length: 1001 }, () => submit('a')), submit('b')];
+      const owners = [...Array.from({ length: 1001 }, () => 'a'), 'b'];
+      others = owners.map((owner) => submit(pool, { owner }));
       await waitFor(async () => (await countWaiting()) === 1);
-      expect(await troubleOf(submit('a'))).toBe('busy');
+      expect(await troubleOf(submit(pool, { owner: 'a' }))).toBe('busy');
       expect(pool.load()).toEqual({ inUse: 1, waiting: 1001, max: 1 });
     });
     await Promise.all(others);
@@ -207,18 +196,10 @@ describe('a pool', () => {
   test('a pool sends nothing later that was refused while its connection opened', async () => {
     const pool = createPool(proxy.url, { max: 1 });
     await admin`create sequence sent`;
-    const send = (limitMs: number) =>
-      pool.submit(
-        {
-          name: 'select',
-          isPrepared: false,
-          run: (connection) => connection`select nextval('sent') as number`,
-        },
-        { owner: '', deadlineMs: performance.now() + limitMs },
-      );
+    const statement = "select nextval('sent') as number";
     proxy.slow(50);
-    expect(await troubleOf(send(100))).toBe('unreachable');
-    expect([...(await send(Number.POSITIVE_INFINITY))]).toEqual([{ number: '1' }]);
+    expect(await troubleOf(submit(pool, { statement, limitMs: 100 }))).toBe('unreachable');
+    expect(await submit(pool, { statement })).toMatchObject([{ number: '1' }]);
     expect(pool.load()).toEqual({ inUse: 0, waiting: 0, max: 1 });
     await pool.close(1);
     proxy.restore();
@@ -229,18 +210,9 @@ describe('a pool', () => {
     let laterMs = 0;
     const clock = spyOn(performance, 'now').mockImplementation(() => now() + laterMs);
     const pool = createPool(url, { max: 1 });
-    const submit = (limitMs: number) =>
-      pool.submit(
-        {
-          name: 'select',
-          isPrepared: false,
-          run: (connection) => connection`select pg_advisory_xact_lock_shared(${LOCK})`,
-        },
-        { owner: '', deadlineMs: performance.now() + limitMs },
-      );
-    await submit(Number.POSITIVE_INFINITY);
+    await submit(pool);
     laterMs = 60_000;
-    await whileLocked(async () => expect(await troubleOf(submit(200))).toBe('busy'));
+    await whileLocked(async () => expect(await troubleOf(submit(pool, { limitMs: 200 }))).toBe('busy'));
     await pool.close(1);
     clock.mockRestore();
   });
