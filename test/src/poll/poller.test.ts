@@ -7,13 +7,12 @@ import { openLeaders } from '../../../src/db/leader.ts';
 import { serverSamples, serverSnapshots } from '../../../src/db/schema/servers.ts';
 import {
   respondNormally,
-  type SimulatedGameServer,
   startSimulatedGameServer,
   staySilent,
 } from '../../../src/demo/simulated-game-server.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { createPollSchedule } from '../../../src/poll/poll-schedule.ts';
-import { createPoller, type Poller } from '../../../src/poll/poller.ts';
+import { createPoller } from '../../../src/poll/poller.ts';
 import { removeServer, saveServerChanges, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -38,35 +37,38 @@ async function aGameServer(options: Parameters<typeof startSimulatedGameServer>[
   return game;
 }
 
-async function aListedServer(game: SimulatedGameServer, values: { isHidden?: boolean; slug?: string } = {}) {
-  return insertServer(db, { address: game.address, ...values });
+/** A game server that is polled. */
+async function aListedServer(
+  options: Parameters<typeof aGameServer>[0] = {},
+  { isHidden = false }: { isHidden?: boolean } = {},
+) {
+  const game = await aGameServer(options);
+  const { id, slug } = await insertServer(db, { address: game.address, isHidden });
+  return { game, id, slug };
 }
 
 type Line = { level: number; msg: string; server?: string; reason?: string };
 
-async function startPoller(
-  options: { url?: string; intervalSeconds?: number } = {},
-): Promise<{ poller: Poller; lines: Line[]; messagesOf: (slug: string) => string[] }> {
+async function startPoller({ url = database.url, intervalSeconds = 0.1 } = {}) {
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const url = options.url ?? database.url;
-  const own = url === database.url ? undefined : openDatabase(url, { max: 4 });
-  const changes = await listenForChanges((own ?? database).connection, log);
-  const servers = await createServerList(own?.db ?? db, log);
+  const own = openDatabase(url, { max: 4 });
+  const changes = await listenForChanges(own.connection, log);
+  const servers = await createServerList(own.db, log);
   changes.onChange('servers', servers.invalidate);
   const poller = createPoller({
-    db: own?.db ?? db,
+    db: own.db,
     servers,
     // Its clock runs ten times as fast, so that an outage is over soon.
     leaders: openLeaders(url, { log, everyMs: 20, clockMs: () => performance.now() * 10 }),
     log,
-    intervalSeconds: options.intervalSeconds ?? 0.1,
+    intervalSeconds,
   });
   stops.push(async () => {
     await poller.stop();
     servers.stop();
     await changes.stop();
-    await own?.close({ timeoutSeconds: 1 });
+    await own.close({ timeoutSeconds: 1 });
   });
   poller.start();
   const messagesOf = (slug: string) => lines.filter(({ server }) => server === slug).map(({ msg }) => msg);
@@ -78,16 +80,21 @@ async function snapshotOf(serverId: number) {
   return row;
 }
 
-test('saves what a server reports, and a sample of each poll', async () => {
-  const game = await aGameServer({
-    game: {
-      hostname: 'Arena',
-      map: 'am_aim',
-      maxPlayers: 10,
-      players: [{ name: 'Ala', score: 7, joinedAt: 0 }],
-    },
+type Snapshot = typeof serverSnapshots.$inferSelect;
+
+/** Waits until a server's snapshot is like that. */
+function waitForSnapshot(serverId: number, isExpected: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
+  return waitFor(async () => {
+    const row = await snapshotOf(serverId);
+    return row !== undefined && isExpected(row) && row;
   });
-  const { id } = await aListedServer(game);
+}
+
+test('saves what a server reports, and a sample of each poll', async () => {
+  const players = [{ name: 'Ala', score: 7, joinedAt: 0 }];
+  const { game, id } = await aListedServer({
+    game: { hostname: 'Arena', map: 'am_aim', maxPlayers: 10, players },
+  });
   await startPoller();
   expect(await waitFor(() => snapshotOf(id))).toEqual({
     serverId: id,
@@ -105,7 +112,7 @@ test('saves what a server reports, and a sample of each poll', async () => {
   });
   game.game.map = 'de_train';
   game.game.players = [];
-  await waitFor(async () => (await snapshotOf(id))?.map === 'de_train');
+  await waitForSnapshot(id, ({ map }) => map === 'de_train');
   const samples = await waitFor(async () => {
     const rows = await db.select().from(serverSamples).where(eq(serverSamples.serverId, id));
     return rows.length >= 2 && rows;
@@ -114,22 +121,14 @@ test('saves what a server reports, and a sample of each poll', async () => {
 });
 
 test('a server is offline after two misses in a row, not one, and comes back; each is logged once', async () => {
-  const game = await aGameServer({
-    game: { hostname: 'Dust', players: [{ name: 'Ala', score: 1, joinedAt: 0 }] },
-  });
-  const { id, slug } = await aListedServer(game);
+  const players = [{ name: 'Ala', score: 1, joinedAt: 0 }];
+  const { game, id, slug } = await aListedServer({ game: { hostname: 'Dust', players } });
   const { messagesOf, lines } = await startPoller();
-  await waitFor(async () => (await snapshotOf(id))?.isOnline);
+  await waitForSnapshot(id, ({ isOnline }) => isOnline);
   game.respond = () => [Buffer.from('garbage')];
-  const once = await waitFor(async () => {
-    const row = await snapshotOf(id);
-    return row?.missedPolls === 1 && row;
-  });
+  const once = await waitForSnapshot(id, ({ missedPolls }) => missedPolls === 1);
   expect(once).toMatchObject({ isOnline: true, playersCount: 1, players: [{ name: 'Ala', score: 1 }] });
-  const twice = await waitFor(async () => {
-    const row = await snapshotOf(id);
-    return row?.missedPolls === 2 && row;
-  });
+  const twice = await waitForSnapshot(id, ({ missedPolls }) => missedPolls === 2);
   expect(twice).toMatchObject({
     isOnline: false,
     hostname: 'Dust',
@@ -139,19 +138,18 @@ test('a server is offline after two misses in a row, not one, and comes back; ea
     pingMs: 0,
     players: [],
   });
-  await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 3);
+  await waitForSnapshot(id, ({ missedPolls }) => missedPolls >= 3);
   game.respond = respondNormally;
-  await waitFor(async () => (await snapshotOf(id))?.isOnline);
+  await waitForSnapshot(id, ({ isOnline }) => isOnline);
   await waitFor(() => messagesOf(slug).length >= 3);
   expect(messagesOf(slug)).toEqual(['server is online', 'server is offline', 'server is online']);
   expect(lines.find(({ msg }) => msg === 'server is offline')?.reason).toBe('malformed');
 });
 
 test('a server that banned our address is logged as such, once', async () => {
-  const game = await aGameServer({ respond: () => [aBannedPacket()] });
-  const { id, slug } = await aListedServer(game);
+  const { id, slug } = await aListedServer({ respond: () => [aBannedPacket()] });
   const { messagesOf } = await startPoller();
-  await waitFor(async () => ((await snapshotOf(id))?.missedPolls ?? 0) >= 2);
+  await waitForSnapshot(id, ({ missedPolls }) => missedPolls >= 2);
   expect(messagesOf(slug)).toEqual([
     'server banned our address: it responds "Banned by server" to every request',
     'server is offline',
@@ -159,13 +157,12 @@ test('a server that banned our address is logged as such, once', async () => {
 });
 
 test('finds added, shown, hidden and removed servers', async () => {
-  const [first, second] = [await aGameServer(), await aGameServer()];
-  const hidden = await aListedServer(first, { isHidden: true });
+  const hidden = await aListedServer({}, { isHidden: true });
   const { poller } = await startPoller();
-  const added = await aListedServer(second);
+  const added = await aListedServer();
   await waitFor(() => snapshotOf(added.id));
   expect(await snapshotOf(hidden.id)).toBeUndefined();
-  expect(first.requests.info).toBe(0);
+  expect(hidden.game.requests.info).toBe(0);
   await setServerHidden(db, hidden.slug, { isHidden: false, actor: 'operator' });
   await waitFor(() => snapshotOf(hidden.id));
   await removeServer(db, added.slug, { actor: 'operator' });
@@ -175,9 +172,8 @@ test('finds added, shown, hidden and removed servers', async () => {
 });
 
 test('a late response of the old address of a server that moved is not saved', async () => {
-  const old = await aGameServer({ game: { map: 'de_old' }, delayMs: 700 });
+  const { game: old, id, slug } = await aListedServer({ game: { map: 'de_old' }, delayMs: 700 });
   const current = await aGameServer({ game: { map: 'de_new' } });
-  const { id, slug } = await aListedServer(old);
   const { poller } = await startPoller({ intervalSeconds: 60 });
   await waitFor(() => old.requests.info > 0);
   await saveServerChanges(db, slug, { changes: { address: current.address }, actor: 'operator' });
@@ -186,10 +182,8 @@ test('a late response of the old address of a server that moved is not saved', a
 });
 
 test('a silent server delays no other, and is never asked twice at a time', async () => {
-  const silent = await Promise.all(Array.from({ length: 20 }, () => aGameServer({ respond: staySilent })));
-  const quick = await aGameServer();
-  for (const game of silent) await aListedServer(game);
-  const { id } = await aListedServer(quick);
+  for (let silent = 0; silent < 20; silent++) await aListedServer({ respond: staySilent });
+  const { game: quick, id } = await aListedServer();
   const { poller } = await startPoller();
   await waitFor(() => snapshotOf(id));
   // Long after the silent servers were first polled, none is ever polled twice at the same time.
@@ -202,26 +196,12 @@ test('a silent server delays no other, and is never asked twice at a time', asyn
   );
 });
 
-test('one process polls; another takes over when it ends', async () => {
-  const game = await aGameServer();
-  const { id } = await aListedServer(game);
-  const first = await startPoller();
-  await waitFor(() => first.poller.health().isPolling);
-  const second = await startPoller();
-  await waitFor(() => snapshotOf(id));
-  await first.poller.stop();
-  await waitFor(() => second.poller.health().isPolling);
-  const takenOverAt = new Date();
-  await waitFor(async () => ((await snapshotOf(id))?.polledAt ?? 0) > takenOverAt);
-});
-
 test.each(['cut', 'freeze'] as const)(
   'survives an outage of the database (%s), and counts no miss for it',
   async (how) => {
     const proxy = await startDatabaseProxy(database.url);
     stops.push(proxy.stop);
-    const game = await aGameServer();
-    const { id } = await aListedServer(game);
+    const { id } = await aListedServer();
     const { poller, lines } = await startPoller({ url: proxy.url });
     await waitFor(() => snapshotOf(id));
     proxy[how]();
@@ -232,14 +212,13 @@ test.each(['cut', 'freeze'] as const)(
     expect(warnings).toEqual([...new Set(warnings)]);
     proxy.restore();
     const restoredAt = new Date();
-    await waitFor(async () => ((await snapshotOf(id))?.polledAt ?? 0) > restoredAt);
-    expect(await snapshotOf(id)).toMatchObject({ isOnline: true, missedPolls: 0 });
+    const after = await waitForSnapshot(id, ({ polledAt }) => polledAt > restoredAt);
+    expect(after).toMatchObject({ isOnline: true, missedPolls: 0 });
   },
 );
 
 test('stops, whatever is under way', async () => {
-  const games = await Promise.all(Array.from({ length: 10 }, () => aGameServer({ respond: staySilent })));
-  for (const game of games) await aListedServer(game);
+  for (let silent = 0; silent < 10; silent++) await aListedServer({ respond: staySilent });
   const { poller } = await startPoller({ intervalSeconds: 15 });
   await waitFor(() => poller.health().running === 10);
   await poller.stop();
@@ -273,7 +252,8 @@ test('downsamples samples older than a day', async () => {
   });
 });
 
-test('polls of many servers are spread evenly over an interval, and none is polled twice at once', async () => {
+/** A schedule of servers with the numbers from 1 to `count`, with a clock that `pass` moves; the first never responds. */
+function aSchedule(count: number) {
   jest.useFakeTimers();
   const polled: number[] = [];
   const schedule = createPollSchedule({
@@ -284,13 +264,23 @@ test('polls of many servers are spread evenly over an interval, and none is poll
       return id === 1 ? new Promise(() => {}) : Promise.resolve();
     },
   });
-  const pass = async (ms: number) => {
-    jest.advanceTimersByTime(ms);
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    return polled.splice(0).sort((a, b) => a - b);
+  stops.push(async () => void schedule.stop());
+  const ids = Array.from({ length: count }, (_, index) => index + 1);
+  return {
+    ids,
+    begin: () => schedule.setTargets(ids.map((id) => ({ id, slug: '', address: '' }))),
+    /** @returns which servers are polled meanwhile. */
+    pass: async (ms: number) => {
+      jest.advanceTimersByTime(ms);
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      return polled.splice(0).sort((a, b) => a - b);
+    },
   };
-  const ids = Array.from({ length: 100 }, (_, index) => index + 1);
-  schedule.setTargets(ids.map((id) => ({ id, slug: '', address: '' })));
+}
+
+test('polls of many servers are spread evenly over an interval, and none is polled twice at once', async () => {
+  const { ids, begin, pass } = aSchedule(100);
+  begin();
   expect(await pass(0)).toEqual(ids);
   expect(await pass(15_000)).toEqual(ids.filter((id) => id % 4 === 3 || id % 4 === 0));
   for (let interval = 0; interval < 2; interval++) {
@@ -298,25 +288,12 @@ test('polls of many servers are spread evenly over an interval, and none is poll
     expect(quarters.map(({ length }) => length)).toEqual([24, 25, 25, 25]);
     expect(quarters.flat().sort((a, b) => a - b)).toEqual(ids.slice(1));
   }
-  void schedule.stop();
 });
 
 test('a server that is added just before others are polled is polled again after half an interval at the earliest', async () => {
-  jest.useFakeTimers();
-  const polled: number[] = [];
-  const schedule = createPollSchedule({
-    intervalMs: 15_000,
-    maxRunning: 1000,
-    poll: async ({ id }) => void polled.push(id),
-  });
-  const pass = async (ms: number) => {
-    jest.advanceTimersByTime(ms);
-    await new Promise((resolve) => setImmediate(resolve));
-    return polled.splice(0);
-  };
+  const { ids, begin, pass } = aSchedule(4);
   await pass(3700);
-  schedule.setTargets([1, 2, 3, 4].map((id) => ({ id, slug: '', address: '' })));
-  expect(await pass(0)).toEqual([1, 2, 3, 4]);
+  begin();
+  expect(await pass(0)).toEqual(ids);
   expect(await pass(7400)).toEqual([]);
-  void schedule.stop();
 });
