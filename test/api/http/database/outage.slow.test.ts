@@ -41,14 +41,20 @@ const PUBLIC_PATHS = [
 ];
 const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
 
-const readPublic = async (from: TestService) => {
+const readPublic = async () => {
   const texts: string[] = [];
   for (const path of PUBLIC_PATHS) {
-    const { status, text } = await from.ask(`/api/v1${path}`);
+    const { status, text } = await service.ask(`/api/v1${path}`);
     expect([path, status]).toEqual([path, 200]);
     texts.push(text);
   }
   return texts;
+};
+
+/** Takes the database away, and waits until a service has noticed. */
+const takeAway = async (from: TestService) => {
+  proxy.cut();
+  await waitFor(async () => (await from.ask('/api/v1/bans', bearer(token))).status === 503);
 };
 
 /** Waits until everything answers again. */
@@ -65,10 +71,10 @@ const expectRefusal = (revoked: string) =>
 
 describe('while the database is away', () => {
   test('public responses go on from what was read last, byte for byte', async () => {
-    const before = await readPublic(service);
+    const before = await readPublic();
     proxy.cut();
     for (let round = 0; round < 20; round++) {
-      expect(await readPublic(service)).toEqual(before);
+      expect(await readPublic()).toEqual(before);
       await Bun.sleep(100);
     }
     const { headers } = await service.ask('/api/v1/servers');
@@ -81,8 +87,7 @@ describe('while the database is away', () => {
   });
 
   test('a token that cannot be looked up is 503, a malformed one is 401 as always', async () => {
-    proxy.cut();
-    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+    await takeAway(service);
     expect((await service.get('/bans')).status).toBe(401);
     expect((await service.get('/bans', bearer('nonsense'))).status).toBe(401);
   });
@@ -101,9 +106,8 @@ describe('while the database is away', () => {
 
 describe('when the database returns', () => {
   test('everything answers again, and shows what changed meanwhile', async () => {
-    await readPublic(service);
-    proxy.cut();
-    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 503);
+    await readPublic();
+    await takeAway(service);
     await db.update(servers).set({ mode: 'Wingman' }).where(eq(servers.id, server.id));
     await Bun.sleep(1000);
     proxy.restore();
@@ -115,8 +119,7 @@ describe('when the database returns', () => {
   test('notifications are received again', async () => {
     const revoked = await aToken(db, 2);
     expect((await listening.get('/bans', bearer(revoked.token))).status).toBe(200);
-    proxy.cut();
-    await waitFor(async () => (await listening.ask('/api/v1/bans', bearer(token))).status === 503);
+    await takeAway(listening);
     await Bun.sleep(700);
     proxy.restore();
     await expectRecovery(listening);
@@ -165,14 +168,14 @@ test('connections lost in every state under load leave a service that answers', 
 });
 
 test('a database that hangs: public responses go on, protected ones end in 503 in time, and all recovers', async () => {
-  const before = await readPublic(service);
+  const before = await readPublic();
   proxy.freeze();
   const waiting = Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       service.ask(`/api/v1${PROTECTED_PATHS[i % PROTECTED_PATHS.length]}`, bearer(token)),
     ),
   );
-  expect(await readPublic(service)).toEqual(before);
+  expect(await readPublic()).toEqual(before);
   const ready = await service.ask('/readyz');
   expect([ready.status, (await service.ask('/healthz')).status]).toEqual([503, 200]);
 
