@@ -72,43 +72,23 @@ test('/metrics gives Prometheus text, with the version and the process', async (
 });
 
 describe('/metrics of a peer that METRICS_ALLOW does not name', () => {
+  const HIDDEN = [404, '{"success":false,"message":"Not found"}'];
   const ask = async (headers: Record<string, string>) => {
     const { status, text } = await sendRaw(service.origin, '/metrics', { headers });
-    return { status, isHidden: status === 404 && text === '{"success":false,"message":"Not found"}' };
+    return status === 200 ? 'shown' : [status, text];
   };
 
   test('/metrics is hidden when a proxy forwarded the request, even a trusted one', async () => {
-    for (const [name, value] of FORWARDING) {
-      expect([name, await ask({ Host: 'localhost', [name]: value })]).toEqual([
-        name,
-        { status: 404, isHidden: true },
-      ]);
-    }
+    for (const [name, value] of FORWARDING)
+      expect([name, await ask({ Host: 'localhost', [name]: value })]).toEqual([name, HIDDEN]);
   });
 
   test('/metrics is hidden under any Host that is not loopback: a proxy on this machine may add no header at all', async () => {
-    for (const host of [
-      'play.example.org',
-      'play.example.org:3000',
-      'api',
-      '10.0.0.1',
-      '128.0.0.1',
-      '[::2]',
-      'localhost.example.org',
-      '127.0.0.1.example.org',
-    ]) {
-      expect([host, await ask({ Host: host })]).toEqual([host, { status: 404, isHidden: true }]);
-    }
-    for (const host of [
-      'localhost',
-      'LOCALHOST:80',
-      'localhost.',
-      '127.0.0.1',
-      '127.8.9.10:3000',
-      '[::1]:3000',
-    ]) {
-      expect([host, (await ask({ Host: host })).status]).toEqual([host, 200]);
-    }
+    const names = 'play.example.org play.example.org:3000 api localhost.example.org 127.0.0.1.example.org';
+    for (const host of `${names} 10.0.0.1 128.0.0.1 [::2]`.split(' '))
+      expect([host, await ask({ Host: host })]).toEqual([host, HIDDEN]);
+    for (const host of 'localhost LOCALHOST:80 localhost. 127.0.0.1 127.8.9.10:3000 [::1]:3000'.split(' '))
+      expect([host, await ask({ Host: host })]).toEqual([host, 'shown']);
   });
 });
 
@@ -144,25 +124,13 @@ test('HEAD works for them too', async () => {
 });
 
 test('a request to /metrics with another method is 405 with Allow', async () => {
-  const paths = [
-    '/healthz',
-    '/readyz',
-    '/metrics',
-    '/swagger',
-    '/swagger/pl',
-    '/swagger/json',
-    '/robots.txt',
-  ];
-  for (const path of [...paths, '/swagger/assets/start.js', '/.well-known/security.txt']) {
+  const paths =
+    '/healthz /readyz /metrics /swagger /swagger/pl /swagger/json /swagger/assets/start.js /robots.txt';
+  for (const path of [...paths.split(' '), '/.well-known/security.txt']) {
     for (const method of ['POST', 'DELETE', 'OPTIONS']) {
       const { status, headers, body } = await service.ask(path, { method });
-      expect([method, path, status, headers.get('allow'), body]).toEqual([
-        method,
-        path,
-        405,
-        'GET, HEAD',
-        { success: false, message: 'Method not allowed: use GET, HEAD' },
-      ]);
+      expect([method, path, status, headers.get('allow')]).toEqual([method, path, 405, 'GET, HEAD']);
+      expect(body).toEqual({ success: false, message: 'Method not allowed: use GET, HEAD' });
     }
   }
   expect((await service.ask('/swagger/none', { method: 'POST' })).status).toBe(404);

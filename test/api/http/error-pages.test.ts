@@ -1,26 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { withPages } from '../../../api/http/page-wrapper.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
+import { insertUser } from '../../support/database/builders.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
-import { findFreePort } from '../../support/machine/free-port.ts';
-import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
-import { startTestService } from '../../support/service/service.ts';
-import { openBrowser, signIn } from '../../support/web/browser.ts';
+import { openWholeService } from '../../support/service/whole-service.ts';
 
-const { db, url } = await createTestDatabase();
-const port = findFreePort();
-const steam = startSteamOpenIdProvider();
-steam.approvesAtOnce = true;
-steam.steamId = aSteamId(1);
+const { db, service, signInAs } = await openWholeService();
 await insertUser(db, 1, { nickname: 'Rzeźnik' });
-const service = await startTestService({
-  databaseUrl: url,
-  // Nonces of Steam's assertions are checked against it.
-  hasRealClock: true,
-  env: { STEAM_OPENID_URL: steam.url, PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` },
-});
-afterAll(steam.stop);
 
 /** What browsers send with a click on a link. */
 const ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -71,8 +56,7 @@ test('no link or redirect of that page leads to another host', async () => {
 });
 
 test('the navigation of that page shows who is signed in', async () => {
-  const browser = openBrowser(service.origin);
-  await signIn(browser);
+  const browser = await signInAs(1);
   const page = await browser.get('/nope', { accept: ACCEPT });
   expect(page.status).toBe(404);
   expect(page.text).toContain('<bdi class="menu-name">Rzeźnik</bdi>');

@@ -80,32 +80,18 @@ describe('failures are as documented:', () => {
       const own = ROUTES.find(({ id }) => id === operation.operationId);
       const refused = Object.values(own?.parameters ?? {}).filter((one) => one.refused !== undefined);
       const examples = examplesOf(operation, 400);
-      for (const { name, refused: text = '' } of refused) {
-        const { body } = await expectDocumented(operation, {
-          status: 400,
-          address: addressOf(operation, { [name]: text }),
-        });
-        expect([name, body]).toEqual([name, examples[name]?.value]);
-      }
-      const required = queryParametersOf(operation).filter((parameter) => parameter.required);
-      for (const { name } of required) {
-        const { body } = await expectDocumented(operation, { status: 400, address: addressOf(operation) });
-        expect([name, body]).toEqual([name, examples[`${name}.absent`]?.value]);
-      }
-      const hasQuery = queryParametersOf(operation).length > 0;
-      if (hasQuery) {
-        const { body } = await expectDocumented(operation, {
-          status: 400,
-          address: addressOf(operation, { page: '1'.repeat(8192) }),
-        });
-        expect(body).toEqual(examples.QueryTooLong?.value);
-      }
-      const filter = Object.values(own?.parameters ?? {}).find(({ aliases }) => aliases !== undefined);
-      if (filter) {
-        const address = addressOf(operation, { [filter.name.toUpperCase()]: '1' });
+      const expectRefusal = async (values: Record<string, string>, example: string) => {
+        const address = addressOf(operation, values);
         const { body } = await expectDocumented(operation, { status: 400, address });
-        expect(body).toEqual(examples.FilterMisspelled?.value);
-      }
+        expect([address, body]).toEqual([address, examples[example]?.value]);
+      };
+      for (const { name, refused: text = '' } of refused) await expectRefusal({ [name]: text }, name);
+      for (const { name, required } of queryParametersOf(operation))
+        if (required) await expectRefusal({}, `${name}.absent`);
+      const hasQuery = queryParametersOf(operation).length > 0;
+      if (hasQuery) await expectRefusal({ page: '1'.repeat(8192) }, 'QueryTooLong');
+      const filter = Object.values(own?.parameters ?? {}).find(({ aliases }) => aliases !== undefined);
+      if (filter) await expectRefusal({ [filter.name.toUpperCase()]: '1' }, 'FilterMisspelled');
       expect(Object.keys(examples)).toEqual([
         ...refused.flatMap(({ name, isRequired }) => [name, ...(isRequired ? [`${name}.absent`] : [])]),
         ...(filter ? ['FilterMisspelled'] : []),
