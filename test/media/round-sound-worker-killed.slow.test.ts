@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readdir, readlink } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
@@ -15,6 +15,7 @@ import {
   SILENCE,
   TONE,
 } from '../support/audio/sound-queue.ts';
+import { countProcesses } from '../support/machine/processes.ts';
 import { waitFor } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
@@ -125,11 +126,8 @@ async function runProcess(task: 'work' | 'upload', point: string): Promise<void>
 
 /** Processes of ffmpeg that work on one of this test's uploads. */
 async function countChildren(): Promise<number> {
-  const ids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const folderOf = (id: string): Promise<string> =>
-    Bun.file(`/proc/${id}/cmdline`)
-      .text()
-      .then(async (line) => (line.includes('ffmpeg') ? await readlink(`/proc/${id}/cwd`) : ''))
-      .catch(() => '');
-  return (await Promise.all(ids.map(folderOf))).filter((path) => path.startsWith(queue.home)).length;
+  return countProcesses(async (pid) => {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+    return command.includes('ffmpeg') && (await readlink(`/proc/${pid}/cwd`)).startsWith(queue.home);
+  });
 }

@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
+import { measureProcessorMs } from '../../support/machine/processes.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Bench, formatMs, limitFigure, type Row, repeat, requireLinux } from '../bench.ts';
-import { measureProcessorMs } from '../support/child.ts';
 import { open } from '../support/database-time.ts';
 import { startDatasetService } from '../support/service.ts';
 

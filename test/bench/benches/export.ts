@@ -1,5 +1,6 @@
+import { watchMemory } from '../../support/machine/processes.ts';
 import { type Bench, compare, formatMb, limitFigure, percentile } from '../bench.ts';
-import { type Child, watchMemory } from '../support/child.ts';
+import type { Child } from '../support/child.ts';
 import { startDatasetService } from '../support/service.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 

@@ -1,5 +1,6 @@
+import { readProcessorMs } from '../../support/machine/processes.ts';
 import { alternate, type Bench, compare, medians, type Row, requireTool } from '../bench.ts';
-import { type Child, readProcessorMs, startChild, support } from '../support/child.ts';
+import { type Child, startChild, support } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { PLAYER, startService } from '../support/service.ts';
 import { runWrk } from '../support/wrk.ts';

@@ -1,5 +1,5 @@
+import { readProcessorMs } from '../../support/machine/processes.ts';
 import { type Bench, limitFigure, type Row, requireTool } from '../bench.ts';
-import { readProcessorMs } from '../support/child.ts';
 import { PLAYER, startService } from '../support/service.ts';
 import { runWrk } from '../support/wrk.ts';
 

@@ -4,10 +4,10 @@ import { anActor } from '../../support/discord/actor.ts';
 import { type FakeDiscord, startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { startLoad } from '../../support/http/steady-load.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
+import { watchMemory } from '../../support/machine/processes.ts';
 import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-provider.ts';
 import { type Browser, openBrowser, signIn } from '../../support/web/browser.ts';
 import { type Bench, compare, formatMb, repeat, requireLinux } from '../bench.ts';
-import { watchMemory } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { PLAYER, startService } from '../support/service.ts';
 

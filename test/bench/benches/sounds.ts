@@ -10,8 +10,8 @@ import { decodeMp3 } from '../../support/audio/decode-mp3.ts';
 import { openEngine, SILENT_LOG } from '../../support/audio/ffmpeg-engines.ts';
 import { judgeLoudness } from '../../support/audio/loudness-meter.ts';
 import { aSteamId } from '../../support/database/builders.ts';
+import { readProcessorMs } from '../../support/machine/processes.ts';
 import { alternate, type Bench, compare, limitFigure, median, requireTool } from '../bench.ts';
-import { readProcessorMs } from '../support/child.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const ROUNDS = 3;

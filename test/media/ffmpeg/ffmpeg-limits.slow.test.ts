@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmod, readdir, readFile, readlink } from 'node:fs/promises';
+import { chmod, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
 import {
@@ -20,6 +20,7 @@ import {
   SILENT_LOG,
 } from '../../support/audio/ffmpeg-engines.ts';
 import { countTurns } from '../../support/machine/event-loop.ts';
+import { countProcesses } from '../../support/machine/processes.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(240_000);
@@ -110,8 +111,8 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     const mark = `${60 + Math.random()}`;
     const ffmpeg = await openScript('with-children.sh', `sleep ${mark} & sleep ${mark}`);
     await expect(run(ffmpeg, TO_MP3, { wallMs: 500 })).rejects.toHaveProperty('failure', 'timed-out');
-    const isSleep = async (id: string) =>
-      (await readFile(`/proc/${id}/cmdline`, 'utf8')).includes(`sleep\0${mark}`);
+    const isSleep = async (pid: number) =>
+      (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(`sleep\0${mark}`);
     await waitFor(async () => (await countProcesses(isSleep)) === 0);
     await ffmpeg.close();
   });
@@ -190,14 +191,8 @@ async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
 
 /** Processes of ffmpeg that work in the folder. */
 async function countFfmpegIn(directory: string): Promise<number> {
-  return countProcesses(async (id) => {
-    const program = await readlink(`/proc/${id}/exe`);
-    return program.endsWith('/ffmpeg') && (await readlink(`/proc/${id}/cwd`)) === directory;
+  return countProcesses(async (pid) => {
+    const program = await readlink(`/proc/${pid}/exe`);
+    return program.endsWith('/ffmpeg') && (await readlink(`/proc/${pid}/cwd`)) === directory;
   });
-}
-
-async function countProcesses(isMeant: (id: string) => Promise<boolean>): Promise<number> {
-  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  // A process may end meanwhile.
-  return (await Promise.all(ids.map((id) => isMeant(id).catch(() => false)))).filter(Boolean).length;
 }

@@ -8,6 +8,7 @@ import {
   drums,
   musicLike,
   noise,
+  type Shape,
   sequence,
   silence,
   sine,
@@ -25,10 +26,12 @@ const VOICE = { sampleRate: 48_000, channels: 1 };
 
 const rendering = await openRendering('voice');
 
-const left = noise(0.2, 1);
-const right = noise(0.2, 2);
 const music = musicLike(0.6);
 const speech = speechLike(0.4);
+
+function eachSide(seconds: number, left: Shape, right: Shape): Audio {
+  return anAudio({ seconds, shape: (at, channel) => (channel === 0 ? left : right)(at, channel) });
+}
 
 /**
  * A stereo signal with a part in phase and a part out of phase, mixed so that averaging both channels loses `lossLu`; the
@@ -37,65 +40,36 @@ const speech = speechLike(0.4);
 function spread(lossLu: number): Audio {
   const against = Math.sqrt(10 ** (lossLu / 10) - 1);
   const [shared, opposed] = [sine(440, 0.15), sine(520, 0.15 * against)];
-  const shape = (at: number, channel: number) =>
-    (channel === 0 ? 1 : 0.97) * (shared(at, 0) + flip(channel) * opposed(at, 0));
-  return anAudio({ seconds: 4, shape });
+  return eachSide(
+    4,
+    (at) => shared(at, 0) + opposed(at, 0),
+    (at) => 0.97 * (shared(at, 0) - opposed(at, 0)),
+  );
 }
 
-type Clip = { name: string; audio: Audio; mix: 'average' | 'left' | 'right' };
+type Mix = 'average' | 'left' | 'right';
 
-/** 440 Hz on the left and 880 Hz on the right tell which channels are in the result. */
-const CLIPS: Clip[] = [
-  { name: 'music, both channels nearly equal', mix: 'average', audio: anAudio({ seconds: 4, shape: music }) },
-  {
-    name: 'speech, already mono',
-    mix: 'average',
-    audio: anAudio({ seconds: 4, shape: speech, channels: 1 }),
-  },
-  {
-    name: 'noise, out of phase',
-    mix: 'left',
-    audio: anAudio({ seconds: 4, shape: (at, channel) => flip(channel) * speech(at, 0) }),
-  },
-  {
-    name: 'a tone out of phase, louder on the right',
-    mix: 'right',
-    audio: anAudio({
-      seconds: 3,
-      shape: (at, channel) => flip(channel) * (channel === 0 ? 0.6 : 1) * sine(440, 0.3)(at, 0),
-    }),
-  },
-  {
-    name: 'music only on the left (the average is like the left)',
-    mix: 'left',
-    audio: anAudio({ seconds: 4, shape: (at, channel) => (channel === 0 ? music(at, 0) : 0) }),
-  },
-  {
-    name: 'wide: unlike noises on both sides',
-    mix: 'average',
-    audio: anAudio({ seconds: 4, shape: (at, channel) => (channel === 0 ? left : right)(at, channel) }),
-  },
-  {
-    name: 'a tone each side',
-    mix: 'average',
-    audio: anAudio({ seconds: 3, shape: (at, channel) => sine(channel === 0 ? 440 : 880, 0.4)(at, 0) }),
-  },
-  { name: 'a spread that loses 5.8 LU averaged', mix: 'average', audio: spread(5.8) },
-  { name: 'a spread that loses 6.2 LU averaged', mix: 'left', audio: spread(6.2) },
-  {
-    name: 'drums that need the limiter',
-    mix: 'average',
-    audio: anAudio({ seconds: 4, shape: drums(0.9) }),
-  },
-  { name: 'noise of 0.3 s', mix: 'average', audio: anAudio({ seconds: 0.3, shape: noise(0.9) }) },
-  {
-    name: 'music of 12 s after silence, cut',
-    mix: 'average',
-    audio: sequence(silence(2), anAudio({ seconds: 12, shape: music })),
-  },
+/** Different signals on the left and on the right tell which channels are in the result. */
+const CLIPS: [name: string, mix: Mix, audio: Audio][] = [
+  ['music, both channels nearly equal', 'average', anAudio({ seconds: 4, shape: music })],
+  ['speech, already mono', 'average', anAudio({ seconds: 4, shape: speech, channels: 1 })],
+  ['noise, out of phase', 'left', eachSide(4, speech, (at) => -speech(at, 0))],
+  ['a tone out of phase, louder on the right', 'right', eachSide(3, sine(440, 0.18), sine(440, -0.3))],
+  ['music only on the left (the average is like the left)', 'left', eachSide(4, music, () => 0)],
+  ['wide: unlike noises on both sides', 'average', eachSide(4, noise(0.2, 1), noise(0.2, 2))],
+  ['a tone each side', 'average', eachSide(3, sine(440, 0.4), sine(880, 0.4))],
+  ['a spread that loses 5.8 LU averaged', 'average', spread(5.8)],
+  ['a spread that loses 6.2 LU averaged', 'left', spread(6.2)],
+  ['drums that need the limiter', 'average', anAudio({ seconds: 4, shape: drums(0.9) })],
+  ['noise of 0.3 s', 'average', anAudio({ seconds: 0.3, shape: noise(0.9) })],
+  [
+    'music of 12 s after silence, cut',
+    'average',
+    sequence(silence(2), anAudio({ seconds: 12, shape: music })),
+  ],
 ];
 
-test.each(CLIPS)('gives $name one channel as loud as the sound has two', async ({ audio, mix }) => {
+test.each(CLIPS)('gives %s one channel as loud as the sound has two', async (_, mix, audio) => {
   const directory = await render(audio);
   const bytes = await Bun.file(join(directory, VOICE_NAME)).bytes();
   expectMp3Of96Kbps(bytes);
@@ -131,10 +105,6 @@ async function render(audio: Audio, targetLufs = TARGET_LUFS): Promise<string> {
   return directory;
 }
 
-function flip(channel: number): 1 | -1 {
-  return channel === 0 ? 1 : -1;
-}
-
 /** Every frame is MPEG 1 layer 3 of 96 kbit/s, 48 kHz, one channel; nothing stands before, between or after. */
 function expectMp3Of96Kbps(bytes: Uint8Array): void {
   const frameBytes = (144 * 96_000) / 48_000;
@@ -146,7 +116,7 @@ function expectMp3Of96Kbps(bytes: Uint8Array): void {
 }
 
 /** The downmix with the highest correlation to the voice rendition. */
-function findMix(stereo: Audio, voice: Audio): Clip['mix'] {
+function findMix(stereo: Audio, voice: Audio): Mix {
   const [one = new Float32Array(), other = new Float32Array()] = stereo.channels;
   const [mono = new Float32Array()] = voice.channels;
   const mixes = {
@@ -154,7 +124,7 @@ function findMix(stereo: Audio, voice: Audio): Clip['mix'] {
     left: one,
     right: other,
   };
-  const likeness = (mix: Clip['mix']): number => correlate(mixes[mix], mono);
+  const likeness = (mix: Mix): number => correlate(mixes[mix], mono);
   const [best] = (['average', 'left', 'right'] as const).toSorted((a, b) => likeness(b) - likeness(a));
   return best ?? 'average';
 }

@@ -3,7 +3,7 @@
 /** One array per channel, all as long; 1 is full scale. */
 export type Audio = { sampleRate: number; channels: Float32Array[] };
 
-type Shape = (seconds: number, channel: number) => number;
+export type Shape = (seconds: number, channel: number) => number;
 
 /** Samples a function of time. */
 export function anAudio(options: {
