@@ -32,7 +32,7 @@ export type Bench = {
   run: (options: BenchOptions) => Promise<Row[]>;
 };
 
-/** This machine lacks a tool or disk space: the row says so, and the others go on. */
+/** This machine lacks a tool: the section says so, and the others go on. */
 export class NotMeasured extends Error {
   override name = 'NotMeasured';
 }

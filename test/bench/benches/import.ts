@@ -1,12 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { connect } from '../../../src/db/client.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { importSimpleAdmin } from '../../support/import/importers.ts';
 import { createMariaDbDatabase, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
 import { type Bench, compare, formatMb, medians, NotMeasured, repeat, timeOf } from '../bench.ts';
-import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
+import { createDatabase, startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const MAX_ROWS = 1_000_000;
 const ROUNDS = 2;
@@ -79,17 +78,6 @@ async function timeCopy(fromUrl: string, toUrl: string): Promise<number> {
   await rm(file);
   await Promise.all([from.end(), to.end()]);
   return tookMs;
-}
-
-async function createDatabase(serverUrl: string, name: string): Promise<string> {
-  const admin = connect(serverUrl, { max: 1 });
-  await admin.unsafe(`drop database if exists ${name} with (force)`);
-  await admin.unsafe(`create database ${name}`);
-  await admin.end();
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await migrateDatabase(url.href);
-  return url.href;
 }
 
 /** Believable shapes: 200,000 players, 60 admins, 12 servers, five years, a fifth of it permanent. */

@@ -1,57 +1,51 @@
 import pino from 'pino';
-import { type Database, openDatabase } from '../../../src/db/database.ts';
+import type { Connection } from '../../../src/db/client.ts';
+import { openDatabase } from '../../../src/db/database.ts';
 import { openLeaders } from '../../../src/db/leader.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { createServerList } from '../../../src/live/server-list.ts';
 import { createPoller } from '../../../src/poll/poller.ts';
 import { waitFor } from '../../support/wait.ts';
-import { type Bench, limitFigure, type Row } from '../bench.ts';
+import { type Bench, limitFigure } from '../bench.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { startTemporaryPostgres } from '../support/temporary-postgres.ts';
 
 const SERVERS = 1000;
 
+/** The poller as the service runs it, on a new database: from its start to the last snapshot written. */
 export const poll: Bench = {
   name: 'poll',
   title: 'a thousand game servers, simulated by another process, polled at once',
   run: async () => {
     using games = await startGameServers(SERVERS);
-    return await measurePoller(games.addresses);
-  },
-};
-
-/** The poller as the service runs it, on a new database: from its start to the last snapshot written. */
-async function measurePoller(addresses: string[]): Promise<Row[]> {
-  const log = pino({ level: 'silent' });
-  await using postgres = await startTemporaryPostgres('poll');
-  const database = openDatabase(postgres.url);
-  try {
+    await using postgres = await startTemporaryPostgres('poll');
     await migrateDatabase(postgres.url);
-    const rows = addresses.map((address, n) => ({ slug: `bench-${n}`, name: `Bench ${n}`, address }));
-    await database.db.insert(servers).values(rows);
+    await using stack = new AsyncDisposableStack();
+    const { db, connection, close } = openDatabase(postgres.url);
+    stack.defer(() => close({ timeoutSeconds: 1 }));
+    const rows = games.addresses.map((address, n) => ({ slug: `bench-${n}`, name: `Bench ${n}`, address }));
+    await db.insert(servers).values(rows);
+    const log = pino({ level: 'silent' });
     const leaders = openLeaders(postgres.url, { log });
-    const list = await createServerList(database.db, log);
-    const poller = createPoller({ db: database.db, servers: list, leaders, log, intervalSeconds: 15 });
+    const list = await createServerList(db, log);
+    stack.defer(list.stop);
+    const poller = createPoller({ db, servers: list, leaders, log, intervalSeconds: 15 });
+    stack.defer(poller.stop);
     const stopWatching = watchEventLoop();
     const startedAt = performance.now();
     poller.start();
-    await waitFor(async () => (await countSnapshots(database)) === addresses.length, { everyMs: 20 });
+    await waitFor(async () => (await countSnapshots(connection)) === SERVERS, { everyMs: 20 });
     const tookMs = performance.now() - startedAt;
-    const maxHoldMs = stopWatching();
-    await poller.stop();
-    list.stop();
-    const hold = limitFigure('… longest block of the event loop', maxHoldMs, { atMost: 20 });
+    const hold = limitFigure('… longest block of the event loop', stopWatching(), { atMost: 20 });
     return [
       limitFigure('polling 1,000 servers and storing the results', tookMs, { atMost: 1500 }),
       { ...hold, note: 'processor time of the whole process between two turns of the event loop' },
     ];
-  } finally {
-    await database.close({ timeoutSeconds: 1 });
-  }
-}
+  },
+};
 
-async function countSnapshots({ connection }: Database): Promise<number> {
+async function countSnapshots(connection: Connection): Promise<number> {
   const [row] = await connection`select count(*)::int as count from server_snapshots where is_online`;
   return Number(row?.count ?? 0);
 }

@@ -23,9 +23,10 @@ export const small: Bench = {
     const discord = await startFakeDiscord();
     stack.defer(discord.stop);
     const { addresses } = stack.use(await startGameServers(SERVERS));
+    const oneCore = Bun.which('taskset') ? ['taskset', '-c', '0'] : [];
     const startedAt = performance.now();
     const child = stack.use(
-      await startChild([...oneCore(), ...START_COMMAND], {
+      await startChild([...oneCore, ...START_COMMAND], {
         ...serviceEnv(undefined, folder),
         ROLES: 'api,bot,poller,media,sync',
         DISCORD_TOKEN: discord.token,
@@ -62,10 +63,6 @@ export const small: Bench = {
 async function addServers(url: string, addresses: readonly string[]): Promise<void> {
   await using database = await open(url);
   for (const address of addresses) await insertServer(database.db, { address });
-}
-
-function oneCore(): string[] {
-  return Bun.which('taskset') ? ['taskset', '-c', '0'] : [];
 }
 
 /** The embedded server of a data folder. */

@@ -33,9 +33,9 @@ function answerPenalties(databaseUrl: string): (request: Request) => Promise<Res
     const now = new Date();
     const rows = await sql`
       select counted.*, listed.* from (
-        select count(*) filter (where type = 'ban') as ban, count(*) filter (where type = 'mute') as mute,
-          count(*) filter (where type = 'gag') as gag, count(*) filter (where type = 'silence') as silence,
-          count(*) filter (where type = 'warn') as warn
+        select count(*) filter (where type = 'ban')::int as ban, count(*) filter (where type = 'mute')::int as mute,
+          count(*) filter (where type = 'gag')::int as gag, count(*) filter (where type = 'silence')::int as silence,
+          count(*) filter (where type = 'warn')::int as warn
         from penalties where player_steamid = ${player}
       ) as counted left join (
         select id, type, status, player_name, player_steamid, admin_name, admin_steamid, reason, duration_minutes,
@@ -43,15 +43,8 @@ function answerPenalties(databaseUrl: string): (request: Request) => Promise<Res
         from penalties where player_steamid = ${player} order by created_at desc, id desc limit 50
       ) as listed on true
       order by created_at desc, id desc`;
-    const [first] = rows;
-    const counts = {
-      ban: Number(first?.ban),
-      mute: Number(first?.mute),
-      gag: Number(first?.gag),
-      silence: Number(first?.silence),
-      warn: Number(first?.warn),
-    };
-    const total = counts.ban + counts.mute + counts.gag + counts.silence + counts.warn;
+    const { ban, mute, gag, silence, warn } = rows[0] ?? {};
+    const total = ban + mute + gag + silence + warn;
     const data = rows.map((row) => ({
       penalty_type: row.type,
       id: Number(row.id),
@@ -66,7 +59,11 @@ function answerPenalties(databaseUrl: string): (request: Request) => Promise<Res
       created: format(row.created_at),
       ends: row.ends_at && format(row.ends_at),
     }));
-    const meta = { current_page: 1, total, per_page: 50, last_page: Math.ceil(total / 50), counts };
-    return Response.json({ success: true, data, meta: { ...meta, cached_at: format(now) } });
+    const meta = { current_page: 1, total, per_page: 50, last_page: Math.ceil(total / 50) };
+    return Response.json({
+      success: true,
+      data,
+      meta: { ...meta, counts: { ban, mute, gag, silence, warn }, cached_at: format(now) },
+    });
   };
 }

@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -8,8 +8,9 @@ import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { recountPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
-import { type BenchOptions, NotMeasured } from '../bench.ts';
+import type { BenchOptions } from '../bench.ts';
 import type { OpenDatabase } from './database-time.ts';
+import { addressOf, createDatabase } from './temporary-postgres.ts';
 
 /** The moment the generated five years end, and at which no status lags behind the clock. */
 export const DATASET_END = new Date('2026-11-21T00:00:00Z');
@@ -17,8 +18,6 @@ const FOLDER = join(tmpdir(), 'community-api-bench');
 const SMALL_ROWS = 10_000;
 const YEARS = 5;
 const BATCH_ROWS = 250_000;
-/** Heap, indexes and the write-ahead log of a load, measured; with room to spare. */
-const BYTES_PER_ROW = 1200;
 /** Changes whenever the generator does, so that an older dataset is not mistaken for this one. */
 const GENERATOR_VERSION = 4;
 
@@ -37,8 +36,8 @@ export type Datasets = AsyncDisposable & { small: string; large: string };
 /**
  * Generates penalties of five years, once; the next run finds them, in a folder under the system's temporary folder.
  * Settings of PostgreSQL are the product's. Five penalties a player, 1 % unknown players, about 20 servers, 200 admins and
- * a busy console. PostgreSQL stops at the end of the block that uses them.
- * @throws {NotMeasured} when the disk has too little room.
+ * a busy console. A million penalties need 2.4 GB of disk while they are made. PostgreSQL stops at the end of the block
+ * that uses them.
  */
 export async function openDatasets({ rows, say }: Pick<BenchOptions, 'rows' | 'say'>): Promise<Datasets> {
   await mkdir(FOLDER, { recursive: true });
@@ -66,15 +65,24 @@ export async function findSubjects({ connection }: OpenDatabase): Promise<Subjec
 /** @returns the address of the database with so many penalties. */
 async function ensureDataset(serverUrl: string, rows: number, say: (line: string) => void): Promise<string> {
   const name = `penalties_${rows}_v${GENERATOR_VERSION}`;
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
+  const url = addressOf(serverUrl, name);
   await withConnection(serverUrl, async (admin) => {
     const [existing] = await admin`select 1 from pg_database where datname = ${name}`;
-    if (existing && (await hasOurSchema(url.href))) return;
-    await makeDataset(admin, { name, url: url.href, rows, say });
+    if (existing && (await hasOurSchema(url))) return;
+    // Renamed when it is complete: a load that was interrupted is started again.
+    const partial = `${name}_partial`;
+    const partialUrl = await createDatabase(serverUrl, partial);
+    await withConnection(partialUrl, (connection) => loadPenalties(connection, rows, say));
+    await recountPenaltyTallies(partialUrl);
+    await withConnection(partialUrl, async (connection) => {
+      await connection`vacuum (analyze)`;
+      await connection`checkpoint`;
+    });
+    await admin.unsafe(`drop database if exists ${name} with (force)`);
+    await admin.unsafe(`alter database ${partial} rename to ${name}`);
   });
-  await withConnection(url.href, readIntoCache);
-  return url.href;
+  await withConnection(url, readIntoCache);
+  return url;
 }
 
 /** Updates the schema. @returns false for one whose migrations have since been rewritten. */
@@ -89,7 +97,10 @@ async function hasOurSchema(url: string): Promise<boolean> {
 }
 
 /** Does work on a connection without statement timeout, since millions of rows take minutes. */
-async function withConnection(url: string, work: (connection: Connection) => Promise<void>): Promise<void> {
+async function withConnection(
+  url: string,
+  work: (connection: Connection) => PromiseLike<unknown>,
+): Promise<void> {
   const connection = connect(url, { max: 1, statementTimeoutMs: 0 });
   try {
     await work(connection);
@@ -103,34 +114,6 @@ async function readIntoCache(connection: Connection): Promise<void> {
   await connection`create extension if not exists pg_prewarm`;
   await connection`
     select pg_prewarm(oid, 'read') from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'i')`;
-}
-
-async function makeDataset(
-  admin: Connection,
-  { name, url, rows, say }: { name: string; url: string; rows: number; say: (line: string) => void },
-): Promise<void> {
-  const { bavail, bsize } = await statfs(FOLDER);
-  const missingBytes = rows * BYTES_PER_ROW * 2 - bavail * bsize;
-  if (missingBytes > 0) {
-    throw new NotMeasured(
-      `${rows} penalties need ${Math.ceil(missingBytes / 2 ** 30)} GiB more room on the disk of ${tmpdir()}`,
-    );
-  }
-  // Renamed when it is complete: a load that was interrupted is started again.
-  const partial = `${name}_partial`;
-  await admin.unsafe(`drop database if exists ${partial} with (force)`);
-  await admin.unsafe(`create database ${partial}`);
-  const partialUrl = new URL(url);
-  partialUrl.pathname = `/${partial}`;
-  await migrateDatabase(partialUrl.href);
-  await withConnection(partialUrl.href, async (connection) => {
-    await loadPenalties(connection, rows, say);
-    await recountPenaltyTallies(partialUrl.href);
-    await connection`vacuum (analyze)`;
-    await connection`checkpoint`;
-  });
-  await admin.unsafe(`drop database if exists ${name} with (force)`);
-  await admin.unsafe(`alter database ${partial} rename to ${name}`);
 }
 
 /** Secondary indexes are made after a load: half the time of keeping them up row by row. */
