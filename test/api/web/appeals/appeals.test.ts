@@ -50,8 +50,16 @@ const appeal = (browser: Browser, penaltyId: number, form: Record<string, string
   browser.post(`/account/penalties/${penaltyId}/appeal`, { text: TEXT, ...form });
 
 /** Opens an appeal. @returns its id. */
-async function openedBy({ browser, penaltyId }: { browser: Browser; penaltyId: number }): Promise<number> {
-  const { location } = await appeal(browser, penaltyId);
+async function openedBy({
+  browser,
+  penaltyId,
+  form = {},
+}: {
+  browser: Browser;
+  penaltyId: number;
+  form?: Record<string, string>;
+}): Promise<number> {
+  const { location } = await appeal(browser, penaltyId, form);
   return Number(location.split('/').at(-1));
 }
 
@@ -59,6 +67,8 @@ const decide = (browser: Browser, id: number, action: string, text = 'Because.')
   browser.post(`${QUEUE}/${id}`, { action, text });
 
 const exportOf = (steamId64: SteamId64) => readPerson(db, steamId64, { actor: 'operator', now: NOW });
+
+const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
 
 const stateOf = async (id: number) => (await db.select().from(appeals).where(eq(appeals.id, id)))[0];
 
@@ -74,13 +84,7 @@ describe('a player', () => {
     const account = await player.browser.get('/account');
     expect(account.text).toContain(`href="/account/penalties/${player.penaltyId}/appeal"`);
     const form = await player.browser.get(`/account/penalties/${player.penaltyId}/appeal`);
-    const [id] = [
-      Number(
-        (await appeal(player.browser, player.penaltyId, { form_id: form.field('form_id') ?? '' })).location
-          .split('/')
-          .at(-1),
-      ),
-    ];
+    const id = await openedBy({ ...player, form: { form_id: form.field('form_id') ?? '' } });
     const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
     expect(page).toContain(TEXT);
     expect(page).toContain(t.states.undecided);
@@ -90,15 +94,9 @@ describe('a player', () => {
     const second = await player.browser.follow(await appeal(player.browser, player.penaltyId));
     expect(textOf(second.text)).toContain(notices['appeal-undecided']);
     expect(await listAppealsOf(db, player.steamId64)).toHaveLength(1);
+    const subject = { penalty_id: player.penaltyId, player_steamid: player.steamId64 };
     expect(await eventsOf(id)).toEqual([
-      {
-        type: 'appeal.opened',
-        id,
-        state: 'undecided',
-        is_carried_out: false,
-        penalty_id: player.penaltyId,
-        player_steamid: player.steamId64,
-      },
+      { type: 'appeal.opened', id, state: 'undecided', is_carried_out: false, ...subject },
     ] as never);
   });
 
@@ -207,14 +205,8 @@ describe('a player', () => {
 
 describe('the staff', () => {
   test('lists undecided appeals first, the oldest first, then decided ones, the newest first', async () => {
-    const players = [
-      await aBannedPlayer(),
-      await aBannedPlayer(),
-      await aBannedPlayer(),
-      await aBannedPlayer(),
-    ];
     const ids: number[] = [];
-    for (const player of players) ids.push(await openedBy(player));
+    for (let count = 0; count < 4; count++) ids.push(await openedBy(await aBannedPlayer()));
     const [first = 0, second = 0, third = 0, fourth = 0] = ids;
     await decide(admin, first, 'denied');
     await decide(admin, fourth, 'accepted');
@@ -240,20 +232,15 @@ describe('the staff', () => {
     const page = textOf((await player.browser.get(`/account/appeals/${id}`)).text);
     expect(page).toContain('You are right.');
     expect(page).toContain(`${t.states.accepted}, ${t.notCarriedOut}`);
-    expect((await db.select().from(penalties).where(eq(penalties.id, player.penaltyId)))[0]?.status).toBe(
-      'ACTIVE',
-    );
+    const [ban] = await db.select().from(penalties).where(eq(penalties.id, player.penaltyId));
+    expect(ban?.status).toBe('ACTIVE');
     const types = (await eventsOf(id)).map(({ type }) => type);
     expect(types).toEqual(['appeal.opened', 'appeal.answered', 'appeal.decided']);
-    const actions = (await listAuditEntries(db, { person: player.steamId64 })).map(({ action, details }) => [
-      action,
-      details,
-    ]);
     const details = { appealId: id, penaltyId: player.penaltyId };
-    expect(actions.slice(0, 3)).toEqual([
-      ['appeal.accepted', details],
-      ['appeal.asked', details],
-      ['appeal.opened', details],
+    expect((await listAuditEntries(db, { person: player.steamId64 })).slice(0, 3)).toMatchObject([
+      { action: 'appeal.accepted', details },
+      { action: 'appeal.asked', details },
+      { action: 'appeal.opened', details },
     ]);
   });
 
@@ -431,7 +418,6 @@ describe('a penalty that changes', () => {
 
 describe('personal data', () => {
   test('erasing a player while a moderator answers leaves nothing of the appeal, whichever is first', async () => {
-    const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
     for (let round = 0; round < 5; round++) {
       const player = await aBannedPlayer();
       const id = await openedBy(player);
@@ -453,7 +439,6 @@ describe('personal data', () => {
     const id = await openedBy(await aBannedPlayer());
     await decide(leaver, id, 'asked', 'Which round?');
     expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
-    const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
     await erasePerson(db, aSteamId(905), erasure);
     const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
     expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);

@@ -1,31 +1,42 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { aSteamId } from '../../../../support/database/builders.ts';
+import { inArray } from 'drizzle-orm';
+import { apiTokens, users } from '../../../../../src/db/schema/accounts.ts';
+import { webhooks } from '../../../../../src/db/schema/webhooks.ts';
+import { erasePerson } from '../../../../../src/queries/personal-data/erasure.ts';
+import { deleteSessionsOf } from '../../../../../src/queries/users/sessions.ts';
+import { blockUser } from '../../../../../src/queries/users/users.ts';
+import { aSteamId, insertUser } from '../../../../support/database/builders.ts';
+import { countWaiting } from '../../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../../support/wait.ts';
-import { openBrowser, signIn } from '../../../../support/web/browser.ts';
-import { openMemberSite } from '../../../../support/web/member-site.ts';
+import type { Browser, Page } from '../../../../support/web/browser.ts';
+import { openModeration } from '../../../../support/web/moderation.ts';
 
-const { steam, site, startSite, player, signedIn } = await openMemberSite();
+/** Resolved when the sender of the next form is known. */
+let identified = Promise.withResolvers<void>();
+const take = () => {
+  identified.resolve();
+  return { isAllowed: true, resetSeconds: 60 };
+};
+const { db, site, as, userOf } = await openModeration({ limits: { forms: { take } } });
 
 describe('every POST', () => {
   const paths = ['tokens', 'sign-out', 'sign-out-everywhere', 'discord/unlink'];
 
   test('needs the CSRF token of its session', async () => {
-    const [browser, other] = [openBrowser(site.origin), openBrowser(site.origin)];
-    await signIn(browser);
-    steam.steamId = aSteamId(500);
-    const foreign = (await signIn(other)).field('csrf_token') ?? '';
+    const browser = await as(501);
+    const foreign = (await (await as(502)).get('/account')).field('csrf_token') ?? '';
     for (const path of paths) {
       for (const token of ['', 'x', foreign]) {
         const page = await browser.post(`/account/${path}`, { name: 'x', csrf_token: token });
         expect([path, token, page.status]).toEqual([path, token, 403]);
       }
     }
-    expect((await browser.get('/account')).text).toContain(player.steamId);
+    expect((await browser.get('/account')).text).toContain(aSteamId(501));
   });
 
   test('a form from another site is refused although its token is right', async () => {
-    const browser = await signedIn();
+    const browser = await as(501);
     for (const from of ['cross-site', 'same-site', 'none']) {
       const page = await browser.post('/account/sign-out', {}, { 'sec-fetch-site': from });
       expect([from, page.status]).toEqual([from, 403]);
@@ -35,31 +46,25 @@ describe('every POST', () => {
   });
 
   test('a form whose sender aborts it is not logged as a failure', async () => {
-    let arrived = Promise.withResolvers<void>();
-    const take = () => {
-      arrived.resolve();
-      return { isAllowed: true, resetSeconds: 60 };
-    };
-    const probed = startSite({ limits: { attempts: { take }, forms: { take } } });
-    const browser = openBrowser(probed.origin);
-    await signIn(browser);
+    const browser = await as(501);
+    const logged = site.log.length;
     for (const framing of ['Content-Length: 1000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\nff\r\n']) {
-      arrived = Promise.withResolvers();
-      const socket = connect(Number(new URL(probed.origin).port), '127.0.0.1');
+      identified = Promise.withResolvers();
+      const socket = connect(Number(new URL(site.origin).port), '127.0.0.1');
       const head = `POST /account/tokens HTTP/1.1\r\nHost: x\r\nCookie: session=${browser.cookies.get('session')}\r\n`;
       await new Promise<void>((sent) => socket.write(`${head}${framing}name=half a na`, () => sent()));
-      await arrived.promise;
+      await identified.promise;
       socket.destroy();
-      await waitFor(() => probed.countPending() === 0);
+      await waitFor(() => site.countPending() === 0);
     }
     // Once another request is answered, the broken ones have been handled too.
     expect((await browser.get('/account')).status).toBe(200);
-    expect(probed.log).toEqual([]);
+    expect(site.log.slice(logged)).toEqual([]);
   });
 
   test('a form that is large, of another type, or repeats a field is refused', async () => {
-    const browser = openBrowser(site.origin);
-    const token = (await signIn(browser)).field('csrf_token') ?? '';
+    const browser = await as(501);
+    const token = (await browser.get('/account')).field('csrf_token') ?? '';
     const cookie = `session=${browser.cookies.get('session')}`;
     const send = (body: string, type = 'application/x-www-form-urlencoded') =>
       fetch(`${site.origin}/account/sign-out`, {
@@ -73,4 +78,164 @@ describe('every POST', () => {
     expect((await send(`csrf_token=${token}&csrf_token=${token}`)).status).toBe(400);
     expect((await send(`csrf_token=${token}`)).status).toBe(303);
   });
+});
+
+/** Sends a form whose end arrives only after something has changed. */
+async function postSlowly(
+  browser: Browser,
+  path: string,
+  { form, meanwhile }: { form: Record<string, string>; meanwhile: () => Promise<unknown> },
+) {
+  const token = (await browser.get('/account')).field('csrf_token') ?? '';
+  const text = String(new URLSearchParams({ csrf_token: token, ...form }));
+  const rest = Promise.withResolvers<string>();
+  identified = Promise.withResolvers();
+  const body = async function* () {
+    yield Buffer.from(text.slice(0, 10));
+    yield Buffer.from(await rest.promise);
+  };
+  const response = fetch(`${site.origin}${path}`, {
+    method: 'POST',
+    body: body(),
+    redirect: 'manual',
+    headers: {
+      cookie: `session=${browser.cookies.get('session')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+  });
+  await identified.promise;
+  await meanwhile();
+  rest.resolve(text.slice(10));
+  return response;
+}
+
+const setFlags = (numbers: number[], flags: Partial<typeof users.$inferInsert>) =>
+  db
+    .update(users)
+    .set(flags)
+    .where(inArray(users.steamId64, numbers.map(aSteamId)));
+
+test('a form counts by the rights that its sender has once it has arrived', async () => {
+  await insertUser(db, 50, { isOwner: true, isAdmin: true });
+  const owner = await as(50);
+  const demoted = await postSlowly(owner, `/account/moderation/users/${aSteamId(50)}/flags`, {
+    form: { isAdmin: 'on', isOwner: 'on', shown_flags: '' },
+    meanwhile: () => setFlags([50], { isOwner: false, isAdmin: false }),
+  });
+  expect(demoted.status).toBe(403);
+  expect(await userOf(50)).toMatchObject({ isOwner: false, isAdmin: false });
+
+  await insertUser(db, 51, { isAdmin: true });
+  const admin = await as(51);
+  const webhook = await postSlowly(admin, '/account/moderation/webhooks', {
+    form: { url: 'https://example.org/hook', 'penalty.created': 'on', form_id: crypto.randomUUID() },
+    meanwhile: () => setFlags([51], { isAdmin: false }),
+  });
+  expect(webhook.status).toBe(403);
+  expect(await db.select().from(webhooks)).toEqual([]);
+});
+
+test('a form of somebody who was blocked while it arrived does nothing', async () => {
+  await insertUser(db, 52, { isAdmin: true });
+  const blocked = await postSlowly(await as(52), `/account/moderation/users/${aSteamId(2)}/block`, {
+    form: { reason: 'revenge' },
+    meanwhile: () => blockUser(db, aSteamId(52), { reason: 'abuse', now: new Date(), actor: 'operator' }),
+  });
+  expect(blocked.status).toBe(403);
+  expect(await blocked.text()).toContain('abuse');
+  expect((await userOf(2)).blockedAt).toBeNull();
+});
+
+test('a form of a session that ended while it arrived does nothing', async () => {
+  await insertUser(db, 53);
+  const page = await postSlowly(await as(53), '/account/tokens', {
+    form: { name: 'kept', expires: 'never', form_id: crypto.randomUUID() },
+    meanwhile: async () => deleteSessionsOf(db, await userOf(53)),
+  });
+  expect(page.status).toBe(401);
+  expect(await db.select().from(apiTokens)).toEqual([]);
+});
+
+test('a form of an account that was erased while it arrived does nothing', async () => {
+  await insertUser(db, 54, { isAdmin: true });
+  const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
+  const page = await postSlowly(await as(54), `/account/moderation/users/${aSteamId(2)}/block`, {
+    form: { reason: 'x' },
+    meanwhile: () => erasePerson(db, aSteamId(54), erasure),
+  });
+  expect(page.status).toBe(401);
+  expect((await userOf(2)).blockedAt).toBeNull();
+});
+
+type Form = { from: Browser; about: number; action: string; fields?: Record<string, string> };
+
+/**
+ * Sends the forms while the rows of some users are locked, each once the one before it waits or has a response.
+ * @param meanwhile runs before the rows are released.
+ * @returns the status of each response.
+ */
+async function postWhileLocked(
+  locked: number[],
+  { forms, meanwhile }: { forms: Form[]; meanwhile?: () => Promise<unknown> },
+): Promise<number[]> {
+  const pages: Promise<Page>[] = [];
+  await db.transaction(async (tx) => {
+    const ids = locked.map((number) => aSteamId(number));
+    await tx.select().from(users).where(inArray(users.steamId64, ids)).for('no key update');
+    let responses = 0;
+    for (const { from, about, action, fields } of forms) {
+      const sent = from.post(`/account/moderation/users/${aSteamId(about)}/${action}`, fields);
+      pages.push(sent.finally(() => responses++));
+      await waitFor(async () => responses + (await countWaiting(db)) === pages.length);
+    }
+    await meanwhile?.();
+  });
+  return (await Promise.all(pages)).map(({ status }) => status);
+}
+
+const removeOwner = (from: Browser, about: number): Form => ({
+  from,
+  about,
+  action: 'flags',
+  fields: { shown_flags: 'isOwner' },
+});
+
+test('two owners who remove each other leave one', async () => {
+  for (const [one, other, locked] of [
+    [70, 71, [71]],
+    [72, 73, [72, 73]],
+  ] as const) {
+    for (const number of [one, other]) await insertUser(db, number, { isOwner: true });
+    const forms = [removeOwner(await as(one), other), removeOwner(await as(other), one)];
+    expect(await postWhileLocked([...locked], { forms })).toEqual([303, 403]);
+    expect([(await userOf(one)).isOwner, (await userOf(other)).isOwner]).toEqual([true, false]);
+  }
+});
+
+test('two admins who block each other leave one unblocked', async () => {
+  for (const number of [74, 75]) await insertUser(db, number, { isAdmin: true });
+  const forms = [
+    { from: await as(74), about: 75, action: 'block' },
+    { from: await as(75), about: 74, action: 'block' },
+  ];
+  expect(await postWhileLocked([74, 75], { forms })).toEqual([303, 403]);
+  expect([(await userOf(74)).blockedAt, (await userOf(75)).blockedAt]).toEqual([null, expect.any(Date)]);
+});
+
+test('somebody who stops being an admin while their form waits neither blocks nor unblocks', async () => {
+  const blockedAt = new Date();
+  await insertUser(db, 60);
+  await insertUser(db, 61, { blockedAt });
+  await insertUser(db, 62, { isAdmin: true });
+  await insertUser(db, 63, { isAdmin: true });
+  const forms = [
+    { from: await as(62), about: 60, action: 'block' },
+    { from: await as(63), about: 61, action: 'unblock' },
+  ];
+  const statuses = await postWhileLocked([60, 61], {
+    forms,
+    meanwhile: () => setFlags([62, 63], { isAdmin: false }),
+  });
+  expect(statuses).toEqual([403, 403]);
+  expect([(await userOf(60)).blockedAt, (await userOf(61)).blockedAt]).toEqual([null, blockedAt]);
 });
