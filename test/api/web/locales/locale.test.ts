@@ -49,12 +49,6 @@ describe('plural forms', () => {
     [0, '0 users', '0 użytkowników'],
     [1, '1 user', '1 użytkownik'],
     [2, '2 users', '2 użytkowników'],
-    [4, '4 users', '4 użytkowników'],
-    [5, '5 users', '5 użytkowników'],
-    [12, '12 users', '12 użytkowników'],
-    [21, '21 users', '21 użytkowników'],
-    [62, '62 users', '62 użytkowników'],
-    [101, '101 users', '101 użytkowników'],
   ])('%d users', (amount, english, polish) => {
     expect(textsOf('en').moderation.found(amount)).toBe(english);
     expect(textsOf('pl').moderation.found(amount)).toBe(polish);
