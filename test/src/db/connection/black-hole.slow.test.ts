@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chown } from 'node:fs/promises';
+import { chmod, chown, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import pino from 'pino';
@@ -9,6 +9,7 @@ import { findServerAccount } from '../../../../src/db/embedded/account.ts';
 import { startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
 const SILENCE = { limitMs: 200, lookEveryMs: 50 };
@@ -16,7 +17,6 @@ const SILENCE = { limitMs: 200, lookEveryMs: 50 };
 const PAUSE_MS = 400;
 
 const { url } = await createTestDatabase();
-const certificate = await makeCertificate();
 const tlsUrl = await startTlsServer();
 
 describe.each([
@@ -109,8 +109,7 @@ describe.each([
 });
 
 test('a connection over TLS that is closed before the first response fails its query', async () => {
-  const { key, cert } = certificate;
-  const proxy = tls.createServer({ key, cert }, (socket) => {
+  const proxy = tls.createServer({ key: KEY, cert: CERTIFICATE }, (socket) => {
     socket.on('error', () => {});
     // As a proxy does whose database is down.
     socket.once('data', () => socket.end());
@@ -130,29 +129,26 @@ test('a connection over TLS that is closed before the first response fails its q
   proxy.close();
 });
 
-/** For localhost, self-signed; the server's account may read its files. */
-async function makeCertificate() {
-  const folder = createTestFolder();
-  afterAll(folder.remove);
-  const [keyPath, certPath] = [join(folder.path, 'server.key'), join(folder.path, 'server.crt')];
-  await Bun.$`openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout ${keyPath} -out ${certPath}`.quiet();
-  const account = await findServerAccount();
-  if (account) {
-    await Bun.$`chmod 755 ${folder.path}`;
-    for (const file of [keyPath, certPath]) await chown(file, account.uid, account.gid);
-  }
-  return { keyPath, certPath, key: await Bun.file(keyPath).text(), cert: await Bun.file(certPath).text() };
-}
-
 /** An embedded server that encrypts. @returns its address. */
 async function startTlsServer(): Promise<string> {
   const folder = createTestFolder();
-  await Bun.$`chmod 755 ${folder.path}`;
-  const { keyPath, certPath } = certificate;
+  const files = { ssl_key_file: KEY, ssl_cert_file: CERTIFICATE };
+  const account = await findServerAccount();
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder.path, name);
+    await writeFile(path, text, { mode: 0o600 });
+    // PostgreSQL refuses a key of others.
+    if (account) await chown(path, account.uid, account.gid);
+  }
+  await chmod(folder.path, 0o755);
   const server = await startEmbeddedPostgres({
     dataDir: folder.path,
     log: pino({ level: 'silent' }),
-    settings: ['fsync=off', 'ssl=on', `ssl_cert_file=${certPath}`, `ssl_key_file=${keyPath}`],
+    settings: [
+      'fsync=off',
+      'ssl=on',
+      ...Object.keys(files).map((name) => `${name}=${join(folder.path, name)}`),
+    ],
   });
   afterAll(async () => {
     await server.stop();
