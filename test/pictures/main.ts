@@ -43,9 +43,10 @@ try {
   steam.steamId = owner;
   await mkdir(IMAGES, { recursive: true });
   const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark', deviceScaleFactor: 1 });
-  await takeStatus(context);
-  await takeAccount(context);
-  await takePenalties(context);
+  await takePage(context, 'status', '/', { width: 900, height: 900 });
+  // Signing in leads to the account, and the penalties are shown as its owner sees them.
+  await takePage(context, 'account', '/account/sign-in', { width: 900, height: 900 });
+  await takePage(context, 'penalties', '/account/moderation/penalties', { width: 1100, height: 850 });
   await takeDiscordCard(context);
 } finally {
   await browser.close();
@@ -56,35 +57,21 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function takeStatus(context: BrowserContext): Promise<void> {
-  const page = await openPage(context, { width: 900, height: 900 });
-  await page.goto(site);
+async function takePage(
+  context: BrowserContext,
+  name: string,
+  path: string,
+  viewport: { width: number; height: number },
+): Promise<void> {
+  const page = await openPage(context, viewport);
+  await page.goto(site + path);
   await page.waitForLoadState('networkidle');
-  await take(page, 'status');
-}
-
-async function takeAccount(context: BrowserContext): Promise<void> {
-  const page = await openPage(context, { width: 900, height: 900 });
-  await page.goto(`${site}/account/sign-in`);
-  await page.waitForURL(`${site}/account`);
-  await page.waitForLoadState('networkidle');
-  await take(page, 'account');
-}
-
-/** As whoever {@link takeAccount} signed in. */
-async function takePenalties(context: BrowserContext): Promise<void> {
-  const page = await openPage(context, { width: 1100, height: 850 });
-  await page.goto(`${site}/account/moderation/penalties`);
-  await page.waitForLoadState('networkidle');
-  await take(page, 'penalties');
+  await take(page, name);
 }
 
 async function takeDiscordCard(context: BrowserContext): Promise<void> {
-  const exchange = await discord.command(
-    'server',
-    { name: await chooseServer() },
-    anActor({ locale: 'en-GB' }),
-  );
+  const name = await chooseServer();
+  const exchange = await discord.command('server', { name }, anActor({ locale: 'en-GB' }));
   const page = await openPage(context, { width: 572, height: 100 });
   await page.setContent(renderDiscordPage(messageOf(exchange), { botName: 'Community' }));
   await page.evaluate('document.fonts.ready');
@@ -95,14 +82,11 @@ async function takeDiscordCard(context: BrowserContext): Promise<void> {
 
 /** A server with some players. */
 async function chooseServer(): Promise<string> {
-  const { data } = await ask<{ data: { slug: string; players_count: number }[] }>('/servers');
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1/servers`);
+  const { data } = (await response.json()) as { data: { slug: string; players_count: number }[] };
   const server = data.find(({ players_count }) => players_count >= 4 && players_count <= 14);
   if (!server) throw new Error('no server of the demo has people on it');
   return server.slug;
-}
-
-async function ask<T>(path: string): Promise<T> {
-  return JSON.parse(await (await fetch(`http://127.0.0.1:${port}/api/v1${path}`)).text());
 }
 
 async function openPage(context: BrowserContext, viewport: { width: number; height: number }): Promise<Page> {

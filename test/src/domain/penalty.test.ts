@@ -103,11 +103,8 @@ test('an ACTIVE penalty is EXPIRED from the moment of its end, and no other chan
   const end = new Date('2026-11-21T10:00:00Z');
   const before = new Date(end.getTime() - 1);
   const after = new Date(end.getTime() + 1);
-  expect([before, end, after].map((now) => statusAt('ACTIVE', end, now))).toEqual([
-    'ACTIVE',
-    'EXPIRED',
-    'EXPIRED',
-  ]);
+  const statuses = [before, end, after].map((now) => statusAt('ACTIVE', end, now));
+  expect(statuses).toEqual(['ACTIVE', 'EXPIRED', 'EXPIRED']);
   expect(statusAt('ACTIVE', null, after)).toBe('ACTIVE');
   expect(statusAt('UNBANNED', end, after)).toBe('UNBANNED');
   expect(statusAt('EXPIRED', end, before)).toBe('EXPIRED');

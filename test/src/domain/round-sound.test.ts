@@ -44,13 +44,6 @@ test.each([
   expect(parseStartMs(text)).toBe(startMs);
 });
 
-test.each(['', '600001', '-1', '1.5', '1e3', '0x10', 'soon', '1'.repeat(400)])(
-  'refuses %j as a start',
-  (text) => {
-    expect(() => parseStartMs(text)).toThrow("isn't valid: use whole milliseconds from 0 to 600000");
-  },
-);
-
 test.each([
   ['12.5s', 12_500],
   ['12.5', 12_500],
@@ -66,14 +59,16 @@ test.each([
   expect(parseStart(text)).toBe(startMs);
 });
 
-test.each(['', '601s', '-1s', '1m', '.5', '1:', '1:60', '1:500ms', '10:01', '0:01:07'])(
-  'refuses %j as a start that people write',
-  (text) => {
+test('refuses other starts, and says what is allowed', () => {
+  for (const text of ['', '600001', '-1', '1.5', '1e3', '0x10', 'soon', '1'.repeat(400)]) {
+    expect(() => parseStartMs(text)).toThrow("isn't valid: use whole milliseconds from 0 to 600000");
+  }
+  for (const text of ['', '601s', '-1s', '1m', '.5', '1:', '1:60', '1:500ms', '10:01', '0:01:07']) {
     expect(() => parseStart(text)).toThrow(
       'is not a start: use minutes and seconds up to 10:00, such as 1:07.5 or 12.5s',
     );
-  },
-);
+  }
+});
 
 test('the files of a sound are named after its player, and lead back to them', () => {
   const player = parseSteamId('76561198000000001');

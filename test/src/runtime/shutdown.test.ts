@@ -1,13 +1,10 @@
 import { expect, jest, test } from 'bun:test';
 import { createShutdown } from '../../../src/runtime/shutdown.ts';
 
-const aLog = () => {
-  const lines: string[] = [];
-  return { lines, log: { error: (_: object, line: string) => lines.push(line) } };
-};
+const lines: string[] = [];
+const log = { error: (_: object, line: string) => lines.push(line) };
 
 test('stops parts side by side, then what they stand on, the last named first', async () => {
-  const { log } = aLog();
   const { onStop, onStopPart, stop } = createShutdown(log);
   const order: string[] = [];
   onStop('database', () => order.push('database'));
@@ -29,7 +26,6 @@ test('stops parts side by side, then what they stand on, the last named first', 
 });
 
 test('leaves within five seconds whatever hangs, and stops the rest', async () => {
-  const { log, lines } = aLog();
   const { onStop, onStopPart, stop } = createShutdown(log);
   const hang = () => new Promise<void>(() => {});
   let isDatabaseClosed = false;
@@ -52,12 +48,7 @@ test('leaves within five seconds whatever hangs, and stops the rest', async () =
   jest.useRealTimers();
   expect(hasStopped).toBe(true);
   expect(isDatabaseClosed).toBe(true);
-  expect(lines).toEqual([
-    'HTTP did not stop',
-    'bot did not stop',
-    'sounds did not stop',
-    'last uses of tokens did not stop',
-    'notifications did not stop',
-    'embedded PostgreSQL did not stop',
-  ]);
+  const parts = ['HTTP', 'bot', 'sounds'];
+  const bases = ['last uses of tokens', 'notifications', 'embedded PostgreSQL'];
+  expect(lines).toEqual([...parts, ...bases].map((name) => `${name} did not stop`));
 });

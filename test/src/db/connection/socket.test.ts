@@ -12,10 +12,8 @@ const server = createServer((socket) => {
 });
 await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
 const address = server.address();
-const target = {
-  host: ['127.0.0.1'],
-  port: [typeof address === 'object' && address ? address.port : 0],
-};
+const port = typeof address === 'object' && address ? address.port : 0;
+const target = { host: ['127.0.0.1'], port: [port] };
 afterAll(() => {
   for (const socket of accepted) socket.destroy();
   server.close();
@@ -31,8 +29,8 @@ function failureOf(socket: Socket): Promise<string> {
 test('an error of the driver names host and port', async () => {
   onAccept = () => {};
   const options = { max: 1, connect_timeout: 0.1, socket: createSocketFactory(undefined) };
-  const sql = postgres(`postgres://127.0.0.1:${target.port[0]}/x`, options);
-  await expect(sql`select 1`.execute()).rejects.toThrow(`write CONNECT_TIMEOUT 127.0.0.1:${target.port[0]}`);
+  const sql = postgres(`postgres://127.0.0.1:${port}/x`, options);
+  await expect(sql`select 1`.execute()).rejects.toThrow(`write CONNECT_TIMEOUT 127.0.0.1:${port}`);
   await sql.end({ timeout: 0 });
 });
 
@@ -57,12 +55,9 @@ test('a connection on which a response is overdue is ended', async () => {
 test('hosts are taken in turn, and the name stays for TLS to check', async () => {
   onAccept = () => {};
   const make = createSocketFactory(undefined);
-  const two = { host: ['127.0.0.1', 'localhost'], port: [target.port[0] ?? 0, target.port[0] ?? 0] };
+  const two = { host: ['127.0.0.1', 'localhost'], port: [port, port] };
   const sockets = await Promise.all([make(two), make(two), make(two)]);
-  expect(sockets.map((socket) => Reflect.get(socket, 'host'))).toEqual([
-    '127.0.0.1',
-    'localhost',
-    '127.0.0.1',
-  ]);
+  const hosts = sockets.map((socket) => Reflect.get(socket, 'host'));
+  expect(hosts).toEqual(['127.0.0.1', 'localhost', '127.0.0.1']);
   for (const socket of sockets) socket.destroy();
 });
