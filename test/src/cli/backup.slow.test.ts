@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
 import { loadTables } from '../../../src/backup/tables.ts';
 import { connect } from '../../../src/db/client.ts';
 import { fillEveryTable } from '../../support/database/every-table.ts';
@@ -181,48 +180,30 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
   }
 });
 
-describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', () => {
-  const target = openPlace(folder.path, 'refusing');
-  const broken = join(folder.path, 'broken.tar.gz');
-
-  test.each<[string, (whole: Buffer) => Buffer, RegExp]>([
-    ['cut off', (whole) => whole.subarray(0, whole.length / 2), /is not complete: it ends too early\n$/],
-    ['empty', () => Buffer.alloc(0), /is not complete: it ends too early\n$/],
-    ['foreign', () => Buffer.from('PK\u0003\u0004 something else'), /is not a backup of this service/],
+describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
+  test.each<[string, () => Promise<string>, string]>([
     [
-      'another archive',
-      () => gzipSync(Buffer.alloc(1024)),
-      /is not a backup of this service, or not complete/,
+      'cut off',
+      async () => {
+        const broken = join(folder.path, 'broken.tar.gz');
+        const whole = await readFile(backup);
+        await writeFile(broken, whole.subarray(0, whole.length / 2));
+        return broken;
+      },
+      'is not complete: it ends too early\n',
     ],
-    ['damaged', (whole) => flip(whole, whole.length / 2), /is damaged|was altered|ends too early/],
-    [
-      'altered',
-      (whole) => gzipSync(alter(gunzipSync(whole))),
-      /was altered: tables\/users\/000001\.ndjson is not what its manifest says\n$/,
-    ],
-    [
-      'of a newer version',
-      (whole) => gzipSync(grow(gunzipSync(whole))),
-      /was made by a newer version \(9\.9\.9\): its schema has \d+ migrations, and this version knows \d+/,
-    ],
-  ])('%s', async (_, spoil, reason) => {
-    await writeFile(broken, spoil(await readFile(backup)));
-    const refused = await target.cli('restore', broken);
+    ['missing', async () => '/nowhere/x.tar.gz', 'There is no file "/nowhere/x.tar.gz"\n'],
+  ])('restoring a file that is %s changes nothing', async (name, prepare, reason) => {
+    const target = openPlace(folder.path, `refusing-${name}`);
+    const refused = await target.cli('restore', await prepare());
     expect([refused.code, refused.stdout]).toEqual([1, '']);
-    expect(refused.stderr).toMatch(reason);
+    expect(refused.stderr).toEndWith(reason);
     const words = refused.stderr.replace(/^Creating a new database in .*\n/, '').trim();
     expect(words.split('\n').length).toBeLessThanOrEqual(2);
     await target.withDatabase(async (connection) => {
       expect([...(await connection`select from pg_tables where schemaname = 'public'`)]).toEqual([]);
     });
     expect(await readPublished(target)).toEqual([]);
-  });
-
-  test('restoring a missing file changes nothing', async () => {
-    expect(await target.cli('restore', '/nowhere/x.tar.gz')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('There is no file "/nowhere/x.tar.gz"\n'),
-    });
   });
 
   test('a command that makes a database says where, and an empty one is not backed up', async () => {
@@ -254,24 +235,3 @@ describe.skipIf(!hasSystemPostgres)('a file that is not whole changes nothing', 
     );
   });
 });
-
-function flip(bytes: Buffer, at: number): Buffer {
-  const flipped = Buffer.from(bytes);
-  flipped.writeUInt8(flipped.readUInt8(Math.floor(at)) ^ 0xff, Math.floor(at));
-  return flipped;
-}
-
-/** Makes a user an admin. */
-function alter(tar: Buffer): Buffer {
-  const at = tar.indexOf('"is_admin":false');
-  expect(at).toBeGreaterThan(0);
-  return Buffer.concat([tar.subarray(0, at), Buffer.from('"is_admin":true '), tar.subarray(at + 16)]);
-}
-
-/** A manifest with one more migration. It has the same length, because tar stores the length before the content. */
-function grow(tar: Buffer): Buffer {
-  const text = tar.toString('latin1').replace('"productVersion": "1.0.0"', '"productVersion": "9.9.9"');
-  const [list = ''] = /(?<="migrations": )\[[^\]]*\]/.exec(text) ?? [];
-  const longer = JSON.stringify([...JSON.parse(list), 'x']).padEnd(list.length);
-  return Buffer.from(text.replace(list, longer), 'latin1');
-}

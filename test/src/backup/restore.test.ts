@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { readArchive, writeArchive } from '../../../src/backup/archive.ts';
 import { restoreBackup } from '../../../src/backup/restore-backup.ts';
 import { loadTables } from '../../../src/backup/tables.ts';
 import { writeBackup } from '../../../src/backup/write-backup.ts';
+import { MIGRATION_HASHES } from '../../../src/db/migrate.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { createLogger } from '../../../src/runtime/log.ts';
+import { erasePlayer } from '../../../src/service/erase-player.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { readEveryTable } from '../../support/database/every-table.ts';
@@ -60,18 +62,22 @@ const altered = (name: string, from: RegExp, to: string) => (entries: ArchiveEnt
 const manifest = (from: RegExp, to: string) => altered('manifest.json', from, to);
 const USERS = 'tables/users/000001.ndjson';
 const NOT_REGULAR = 'was altered: it has an entry that is not a regular file';
+const FOREIGN = 'is not a backup of this service';
+
+/** Writes an archive of other bytes than the backup's. @returns its path. */
+async function writeChanged(change: (tar: Buffer) => Buffer): Promise<string> {
+  const changed = join(root.path, 'changed.tar.gz');
+  await writeFile(changed, gzipSync(change(gunzipSync(await readFile(file)))));
+  return changed;
+}
 
 test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   ['a symbolic link', added({ type: '2', linkName: '/etc/passwd' }), NOT_REGULAR],
   ['a hard link', added({ type: '1', linkName: SOUND }), NOT_REGULAR],
   ['an extended header', added({ type: 'x', body: Buffer.from('12 path=a/b\n') }), NOT_REGULAR],
-  [
-    'an upload whose name is no key',
-    added({ name: `uploads/${'-'.repeat(36)}` }),
-    'is not a backup of this service',
-  ],
-  ['a path that leaves its folder', added({ name: 'sounds/../x.mp3' }), 'is not a backup of this service'],
-  ['an unknown file', added({ name: 'x' }), 'is not a backup of this service'],
+  ['an upload whose name is no key', added({ name: `uploads/${'-'.repeat(36)}` }), FOREIGN],
+  ['a path that leaves its folder', added({ name: 'sounds/../x.mp3' }), FOREIGN],
+  ['an unknown file', added({ name: 'x' }), FOREIGN],
   [
     'another size in the manifest',
     manifest(/"sizeBytes": 7,/, '"sizeBytes": 8,'),
@@ -79,8 +85,8 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   ],
   [
     'other rows than its manifest says',
-    altered('tables/users/000001.ndjson', /"is_admin":(true|false)/, '"is_admin":null'),
-    'was altered: tables/users/000001.ndjson is not what its manifest says',
+    altered(USERS, /"is_admin":(true|false)/, '"is_admin":null'),
+    `was altered: ${USERS} is not what its manifest says`,
   ],
   [
     'a table of PostgreSQL itself',
@@ -162,11 +168,17 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
     added({ body: Buffer.alloc(5 * 1024 * 1024) }),
     `was altered: ${SOUND} is larger than 4 MB`,
   ],
-  ['a manifest that is no JSON', manifest(/^\{/, '['), 'is not a backup of this service'],
+  ['a manifest that is no JSON', manifest(/^\{/, '['), FOREIGN],
   [
     'another format',
     manifest(/"formatVersion": 1/, '"formatVersion": 9'),
     'has format 9, and this version reads format 1: use the version that made it (1.0.0)',
+  ],
+  [
+    'the schema of a newer version',
+    declaring({ productVersion: '9.9.9', migrations: [...MIGRATION_HASHES, 'x'] }),
+    `was made by a newer version (9.9.9): its schema has ${MIGRATION_HASHES.length + 1} migrations, and this version ` +
+      `knows ${MIGRATION_HASHES.length}; install that version or a later one`,
   ],
   [
     'an entry after the manifest',
@@ -175,9 +187,7 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
   ],
 ])('an archive with %s is refused, and folders and rows are as before', async (_, change, reason) => {
   const before = await readAll();
-  const broken = join(root.path, 'broken.tar.gz');
-  const entries = change(unpackArchive(gunzipSync(await readFile(file))));
-  await writeFile(broken, gzipSync(packArchive(entries)));
+  const broken = await writeChanged((tar) => packArchive(change(unpackArchive(tar))));
   const restoring = restoreBackup(broken, place, REPLACING);
   const message = await restoring.then(String, (error) => [error.constructor, error.message]);
   expect(message).toEqual([InvalidInput, `${broken} ${reason}`]);
@@ -199,8 +209,7 @@ test('a restore without --replace wants folders that are empty too', async () =>
 });
 
 test('the same archive without a change is restored', async () => {
-  const repacked = join(root.path, 'repacked.tar.gz');
-  await writeFile(repacked, gzipSync(packArchive(unpackArchive(gunzipSync(await readFile(file))))));
+  const repacked = await writeChanged((tar) => packArchive(unpackArchive(tar)));
   await restoreBackup(repacked, place, REPLACING);
   expect((await readAll()).sound).toBe('a sound');
 });
@@ -211,8 +220,14 @@ test('triggers work again after a restore', async () => {
   expect([...disabled]).toEqual([]);
 });
 
+const TOO_SHORT = 'is not complete: it ends too early';
 test.each<[string, (tar: Buffer) => Buffer, string]>([
-  ['one block of zeros at its end', (tar) => tar.subarray(0, -512), 'is not complete: it ends too early'],
+  ['one block of zeros at its end', (tar) => tar.subarray(0, -512), TOO_SHORT],
+  [
+    'nothing but its end',
+    () => Buffer.alloc(1024),
+    'is not a backup of this service, or not complete: it has no manifest',
+  ],
   [
     'something after its end',
     (tar) => Buffer.concat([tar, Buffer.from('x')]),
@@ -224,14 +239,36 @@ test.each<[string, (tar: Buffer) => Buffer, string]>([
     'is damaged: the checksum of an entry is wrong',
   ],
 ])('an archive with %s is refused', async (_, change, reason) => {
-  const broken = join(root.path, 'broken.tar.gz');
-  await writeFile(broken, gzipSync(change(gunzipSync(await readFile(file)))));
+  const broken = await writeChanged(change);
   await expect(readArchive(broken)).rejects.toThrow(new InvalidInput(`${broken} ${reason}`));
 });
 
+/** The same bytes, but one. */
+function flip(bytes: Buffer): Buffer {
+  const flipped = Buffer.from(bytes);
+  const middle = Math.floor(bytes.length / 2);
+  flipped.writeUInt8(flipped.readUInt8(middle) ^ 0xff, middle);
+  return flipped;
+}
+
+test.each<[string, (whole: Buffer) => Buffer, RegExp]>([
+  ['that is cut off', (whole) => whole.subarray(0, whole.length / 2), /is not complete: it ends too early$/],
+  ['that is empty', () => Buffer.alloc(0), /is not complete: it ends too early$/],
+  [
+    'of another format',
+    () => Buffer.from('PK\u0003\u0004 something else'),
+    /is not a backup of this service/,
+  ],
+  ['with a damaged byte', flip, /is damaged|was altered|ends too early/],
+])('a file %s is refused', async (_, spoil, reason) => {
+  const broken = join(root.path, 'changed.tar.gz');
+  await writeFile(broken, spoil(await readFile(file)));
+  const message = await readArchive(broken).then(String, (error) => [error.constructor, error.message]);
+  expect(message).toEqual([InvalidInput, expect.stringMatching(reason)]);
+});
+
 test('an archive that an ordinary tool has completed with zeros is read', async () => {
-  const padded = join(root.path, 'padded.tar.gz');
-  await writeFile(padded, gzipSync(Buffer.concat([gunzipSync(await readFile(file)), Buffer.alloc(8192)])));
+  const padded = await writeChanged((tar) => Buffer.concat([tar, Buffer.alloc(8192)]));
   expect(await readArchive(padded)).toEqual(await readArchive(file));
 });
 
@@ -271,4 +308,46 @@ test('a connection that is lost meanwhile is not reported as a failure of the fi
   }
   await expect(writeArchive(join(root.path, 'lost.tar.gz'), entries(), about)).rejects.toBe(loss);
   await expect(readArchive(file, { onRows: () => Promise.reject(loss) })).rejects.toBe(loss);
+});
+
+describe('people who were erased after a backup', async () => {
+  const database = await createTestDatabase();
+  const own = { databaseUrl: database.url, ...(await openSoundsIn(root.path, 'erased-')) };
+  const backup = join(root.path, 'erased.tar.gz');
+  const erase = (number: number, withPenalties: boolean) =>
+    erasePlayer(database.db, own.sounds, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
+  const countErasedSince = async () => (await restoreBackup(backup, own, REPLACING)).erasedSince;
+
+  beforeEach(async () => {
+    await rm(backup, { force: true });
+    await database.connection`truncate users, audit_log, erased_people cascade`;
+    for (const number of [1, 2, 3]) await insertUser(database.db, number);
+  });
+
+  test('a restore says how many were erased since, of members whose tombstone is deleted too', async () => {
+    await erase(1, false);
+    await writeBackup(backup, own);
+    await erase(2, true);
+    await erase(3, false);
+    // As retention does an hour later.
+    await database.connection`delete from erased_people where not stays_anonymous`;
+    expect(await countErasedSince()).toBe(2);
+    expect(await countErasedSince()).toBe(0);
+  });
+
+  test('somebody who came back and was erased again is counted', async () => {
+    await erase(1, true);
+    await insertUser(database.db, 1);
+    await writeBackup(backup, own);
+    await erase(1, true);
+    expect(await countErasedSince()).toBe(1);
+  });
+
+  test('somebody whose entry in the audit log is deleted is counted while there is a tombstone', async () => {
+    await writeBackup(backup, own);
+    await erase(1, true);
+    // As retention does a year later.
+    await database.connection`delete from audit_log`;
+    expect(await countErasedSince()).toBe(1);
+  });
 });
