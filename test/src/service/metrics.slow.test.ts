@@ -1,7 +1,6 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { findTestRedis } from '../../support/database/redis.ts';
-import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
 import { readMetrics } from '../../support/service/metrics.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -29,30 +28,4 @@ test.skipIf(!redisUrl)('Redis has its state and its time', async () => {
   await alone.ask('/api/v1/servers');
   expect((await readMetrics(alone)).redis_up).toBe(0);
   await alone.stop();
-});
-
-describe('with a read replica', async () => {
-  const { primary, replicas } = await startReplicatedPostgres({ replicas: 1 });
-  const [replica] = replicas;
-  const name = `${new URL(replica?.url ?? '').host}/postgres`;
-  const replicated = await startTestService({
-    databaseUrl: primary.url,
-    hasRealClock: true,
-    env: { DATABASE_REPLICA_URLS: replica?.url ?? '', ROLES: 'api' },
-  });
-  afterAll(replicated.stop);
-
-  test('the metrics of a read replica tell its state and its lag', async () => {
-    await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 1, {
-      limitMs: 30_000,
-    });
-    const samples = await readMetrics(replicated);
-    expect(samples[`replica_lag_seconds{replica="${name}"}`]).toBeLessThan(5);
-    // There before it is first dropped, since Prometheus sees no increase where a series begins.
-    expect(samples[`replica_changes_total{replica="${name}",change="left"}`] ?? Number.NaN).toBeWithin(0, 10);
-    await replica?.kill();
-    await waitFor(async () => (await readMetrics(replicated))[`replica_read{replica="${name}"}`] === 0, {
-      limitMs: 30_000,
-    });
-  });
 });

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
-import { createPost } from '../../../../src/events/webhooks/post.ts';
+import { createPost, type Post, PostFailure } from '../../../../src/events/webhooks/post.ts';
 import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';
 
 const MESSAGE = { headers: { 'content-type': 'application/json' }, body: '{"type":"x"}' };
 const { mayConnect: loopbackOnly } = createEndpointRules(['127.0.0.1']);
+const { mayConnect: anyLoopback } = createEndpointRules(['127.0.0.0/8']);
+const post = createPost({ mayConnect: loopbackOnly });
 
 const stops: (() => unknown)[] = [];
 afterAll(async () => {
@@ -38,13 +40,23 @@ async function aRawServer(serve: (socket: net.Socket) => void) {
   return { origin: `http://127.0.0.1:${address.port}`, connections };
 }
 
-/** Why a message could not be sent, or the status of the response. */
-async function failureOf(sent: Promise<number>): Promise<string> {
-  const error: unknown = await sent.then(
-    (status) => `status ${status}`,
-    (error: unknown) => error,
+/** A resolver that finds these addresses for any name. */
+const resolveTo =
+  (...addresses: string[]) =>
+  async () =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+/** The address of a name that only such a resolver knows, at the port of a receiver. */
+const atName = ({ origin }: Receiver, name = 'hooks.example.test') =>
+  Object.assign(new URL(origin), { hostname: name }).href;
+
+/** The status of the response to a message, or why it could not be sent. */
+async function send(
+  url: string,
+  { by = post, failures = 0 }: { by?: Post; failures?: number } = {},
+): Promise<unknown> {
+  return by(url, { ...MESSAGE, failures }).catch((error: unknown) =>
+    error instanceof PostFailure ? error.reason : error,
   );
-  return error instanceof Error && 'reason' in error ? String(error.reason) : String(error);
 }
 
 /** Loopback addresses that only this file uses: they do not reach other programs that listen on 127.0.0.1. */
@@ -55,13 +67,12 @@ const { mayConnect: internetOnly } = createEndpointRules([]);
 
 describe('the destination of a message', () => {
   test('the status of a response decides, and a redirect is not followed', async () => {
-    const post = createPost({ mayConnect: loopbackOnly });
     const inner = aReceiver();
     const receiver = aReceiver();
     for (const status of [200, 204, 301, 307, 308, 400, 410, 500]) {
       receiver.respond = () =>
         new Response(null, { status, headers: { location: `${inner.origin}/secret` } });
-      expect(await post(`${receiver.origin}/hook?a=b`, MESSAGE)).toBe(status);
+      expect(await send(`${receiver.origin}/hook?a=b`)).toBe(status);
     }
     expect(inner.received).toEqual([]);
     expect(receiver.received[0]).toMatchObject({ path: '/hook', text: MESSAGE.body });
@@ -71,18 +82,10 @@ describe('the destination of a message', () => {
     const { origin, connections } = await aRawServer(() => {});
     const post = createPost({ mayConnect: internetOnly });
     const { port } = new URL(origin);
-    for (const host of [
-      '127.0.0.1',
-      '2130706433',
-      '0x7f.1',
-      '0177.0.0.1',
-      '[::1]',
-      '[::ffff:127.0.0.1]',
-      '0',
-    ]) {
-      expect(await failureOf(post(`https://${host}:${port}/`, MESSAGE))).toBe('address-refused');
+    const otherNotations = ['2130706433', '0x7f.1', '0177.0.0.1', '0'];
+    for (const host of ['127.0.0.1', ...otherNotations, '[::1]', '[::ffff:127.0.0.1]', 'localhost']) {
+      expect([host, await send(`https://${host}:${port}/`, { by: post })]).toEqual([host, 'address-refused']);
     }
-    expect(await failureOf(post(`http://localhost:${port}/`, MESSAGE))).toBe('address-refused');
     await expect(post(`https://127.0.0.1:${port}/`, MESSAGE)).rejects.toThrow(
       /^127\.0\.0\.1 is outside the networks of WEBHOOK_ALLOW$/,
     );
@@ -94,34 +97,22 @@ describe('the destination of a message', () => {
 
   test('a name is judged for each message, by the address that is connected to', async () => {
     const receiver = aReceiver({ hostname: '127.0.0.2' });
-    const { port } = new URL(receiver.origin);
     const inner = await aRawServer(() => {});
-    const resolutions = ['127.0.0.2', '127.0.0.1', '::ffff:127.0.0.1', '::1', '127.0.0.2'];
-    const post = createPost({
-      mayConnect: createEndpointRules(['127.0.0.2']).mayConnect,
-      resolve: async () => {
-        const address = resolutions.shift() ?? '127.0.0.1';
-        return [{ address, family: address.includes(':') ? 6 : 4 }];
-      },
-    });
-    const results: string[] = [];
-    for (const _ of [...resolutions]) {
-      results.push(await failureOf(post(`http://hooks.example.test:${port}/`, MESSAGE)));
+    const { mayConnect } = createEndpointRules(['127.0.0.2']);
+    let address = '';
+    const by = createPost({ mayConnect, resolve: () => resolveTo(address)() });
+    const results: unknown[] = [];
+    for (address of ['127.0.0.2', '127.0.0.1', '::ffff:127.0.0.1', '::1', '127.0.0.2']) {
+      results.push(await send(atName(receiver), { by }));
     }
     const refused = 'address-refused';
-    expect(results).toEqual(['status 204', refused, refused, refused, 'status 204']);
-    expect(resolutions).toEqual([]);
+    expect(results).toEqual([204, refused, refused, refused, 204]);
     expect(inner.connections).toEqual([]);
   });
 
   test('connects only to the allowed ones of several addresses', async () => {
-    const receiver = aReceiver();
-    const post = createPost({
-      mayConnect: loopbackOnly,
-      resolve: async () => ['10.255.255.1', '127.0.0.1'].map((address) => ({ address, family: 4 })),
-    });
-    const { port } = new URL(receiver.origin);
-    expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
+    const by = createPost({ mayConnect: loopbackOnly, resolve: resolveTo('10.255.255.1', '127.0.0.1') });
+    expect(await send(atName(aReceiver()), { by })).toBe(204);
   });
 
   test('proxies of the environment are not used', async () => {
@@ -155,33 +146,26 @@ describe('connections', () => {
 
   test('keeps a connection for the next message', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(TAKEN));
-    const post = createPost({ mayConnect: loopbackOnly });
-    for (let message = 0; message < 5; message++)
-      expect(await post(`${endpoint.origin}/`, MESSAGE)).toBe(200);
+    for (let message = 0; message < 5; message++) expect(await send(endpoint.origin)).toBe(200);
     expect(endpoint.connections).toHaveLength(1);
   });
 
   test('loses no attempt when the endpoint closes a kept connection', async () => {
-    const post = createPost({ mayConnect: loopbackOnly });
     const ends = await anEndpoint((socket) => socket.end(TAKEN));
     const resets = await anEndpoint((socket, messages) => {
       if (messages === 1) socket.write(TAKEN);
       else socket.destroy();
     });
     for (const { origin, connections } of [ends, resets]) {
-      for (let message = 0; message < 3; message++) expect(await post(`${origin}/`, MESSAGE)).toBe(200);
+      for (let message = 0; message < 3; message++) expect(await send(origin)).toBe(200);
       expect(connections).toHaveLength(3);
     }
   });
 
   test('tries the next address of a name when one refuses the connection', async () => {
     const receiver = aReceiver({ hostname: LISTENING });
-    const { port } = new URL(receiver.origin);
-    const post = createPost({
-      mayConnect: createEndpointRules(['127.0.0.0/8']).mayConnect,
-      resolve: async () => [DESERTED, LISTENING].map((address) => ({ address, family: 4 })),
-    });
-    expect(await post(`http://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
+    const by = createPost({ mayConnect: anyLoopback, resolve: resolveTo(DESERTED, LISTENING) });
+    expect(await send(atName(receiver), { by })).toBe(204);
   });
 
   test('begins each further attempt with another address of the name', async () => {
@@ -189,40 +173,33 @@ describe('connections', () => {
     const { port } = new URL(receiver.origin);
     const silent = net.createServer((socket) => socket.on('error', () => {}));
     await new Promise<void>((resolve) => silent.listen(Number(port), SILENT, resolve));
-    const url = `http://hooks.example.test:${port}/`;
-    const post = createPost({
-      mayConnect: createEndpointRules(['127.0.0.0/8']).mayConnect,
-      resolve: async () => [SILENT, LISTENING].map((address) => ({ address, family: 4 })),
-      limitMs: 300,
-    });
-    expect(await failureOf(post(url, { ...MESSAGE, failures: 0 }))).toBe('timeout');
-    expect(await failureOf(post(url, { ...MESSAGE, failures: 1 }))).toBe('status 204');
-    expect(await failureOf(post(url, { ...MESSAGE, failures: 2 }))).toBe('timeout');
+    const url = atName(receiver);
+    const resolve = resolveTo(SILENT, LISTENING);
+    const by = createPost({ mayConnect: anyLoopback, resolve, limitMs: 300 });
+    expect(await send(url, { by })).toBe('timeout');
+    expect(await send(url, { by, failures: 1 })).toBe(204);
+    expect(await send(url, { by, failures: 2 })).toBe('timeout');
     silent.close();
   });
 });
 
 describe('TLS', () => {
-  const ca = CERTIFICATE;
+  const resolve = resolveTo('127.0.0.1');
   let receiver: Receiver;
   beforeAll(() => {
     receiver = aReceiver({ tls: { key: KEY, cert: CERTIFICATE } });
   });
 
-  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-
   test('the certificate must be that of the name, whatever the address', async () => {
-    const post = createPost({ mayConnect: loopbackOnly, resolve, ca });
-    const { port } = new URL(receiver.origin);
-    expect(await post(`https://hooks.example.test:${port}/`, MESSAGE)).toBe(204);
-    expect(await failureOf(post(`https://other.example.test:${port}/`, MESSAGE))).toBe('tls');
-    expect(await failureOf(post(`https://127.0.0.1:${port}/`, MESSAGE))).toBe('tls');
+    const by = createPost({ mayConnect: loopbackOnly, resolve, ca: CERTIFICATE });
+    expect(await send(atName(receiver), { by })).toBe(204);
+    expect(await send(atName(receiver, 'other.example.test'), { by })).toBe('tls');
+    expect(await send(atName(receiver, '127.0.0.1'), { by })).toBe('tls');
   });
 
   test('a certificate of an unknown authority is refused', async () => {
-    const post = createPost({ mayConnect: loopbackOnly, resolve });
-    const { port } = new URL(receiver.origin);
-    expect(await failureOf(post(`https://hooks.example.test:${port}/`, MESSAGE))).toBe('tls');
+    const by = createPost({ mayConnect: loopbackOnly, resolve });
+    expect(await send(atName(receiver), { by })).toBe('tls');
     expect(receiver.received).toHaveLength(1);
   });
 });
@@ -233,28 +210,27 @@ function drip(socket: net.Socket, text: string, everyMs: number): void {
 }
 
 describe('an endpoint that does not respond as it should', () => {
-  const post = createPost({ mayConnect: loopbackOnly });
   const hastyPost = createPost({ mayConnect: loopbackOnly, limitMs: 1000 });
 
   test('nobody listens, or the name has no address', async () => {
     const { origin, connections } = await aRawServer((socket) => socket.destroy());
-    expect(await failureOf(post(`${origin}/`, MESSAGE))).toBe('unreachable');
+    expect(await send(origin)).toBe('unreachable');
     expect(connections).toHaveLength(1);
-    expect(await failureOf(post('http://127.0.0.1:1/', MESSAGE))).toBe('unreachable');
-    expect(await failureOf(post('https://hooks.invalid/', MESSAGE))).toBe('name-unresolved');
+    expect(await send('http://127.0.0.1:1/')).toBe('unreachable');
+    expect(await send('https://hooks.invalid/')).toBe('name-unresolved');
   });
 
   test('a silent endpoint and one whose headers drip time out', async () => {
     const silent = await aRawServer(() => {});
     const slow = await aRawServer((socket) => drip(socket, 'H', 20));
     for (const { origin } of [silent, slow]) {
-      expect(['timeout', 'unreachable']).toContain(await failureOf(hastyPost(`${origin}/`, MESSAGE)));
+      expect(await send(origin, { by: hastyPost })).toBeOneOf(['timeout', 'unreachable']);
     }
   });
 
   test('a resolver that never returns times out', async () => {
     const stuck = createPost({ mayConnect: loopbackOnly, limitMs: 50, resolve: () => new Promise(() => {}) });
-    expect(await failureOf(stuck('https://hooks.example.test/', MESSAGE))).toBe('timeout');
+    expect(await send('https://hooks.example.test/', { by: stuck })).toBe('timeout');
   });
 
   test('an endless response is read to 4 KB, and its status counts', async () => {
@@ -262,7 +238,7 @@ describe('an endpoint that does not respond as it should', () => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
       drip(socket, `400\r\n${'x'.repeat(1024)}\r\n`, 5);
     });
-    expect(await failureOf(post(`${endless.origin}/`, MESSAGE))).toBe('status 200');
+    expect(await send(endless.origin)).toBe(200);
     expect(endless.connections[0]?.bytesWritten).toBeWithin(1024, 64 * 1024);
   });
 
@@ -278,7 +254,7 @@ describe('an endpoint that does not respond as it should', () => {
       socket.on('drain', fill);
       fill();
     });
-    expect(await failureOf(post(`${endless.origin}/`, MESSAGE))).toBe('unreachable');
+    expect(await send(endless.origin)).toBe('unreachable');
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
@@ -287,7 +263,7 @@ describe('an endpoint that does not respond as it should', () => {
     const receiver = aReceiver();
     receiver.respond = () => new Response(bomb, { status: 201, headers: { 'content-encoding': 'gzip' } });
     const beforeBytes = process.memoryUsage.rss();
-    expect(await post(`${receiver.origin}/`, MESSAGE)).toBe(201);
+    expect(await send(receiver.origin)).toBe(201);
     expect(process.memoryUsage.rss() - beforeBytes).toBeLessThan(30 * 1024 * 1024);
   });
 
@@ -296,6 +272,6 @@ describe('an endpoint that does not respond as it should', () => {
       socket.write('HTTP/1.1 500 No\r\nContent-Length: 1000\r\n\r\n');
       drip(socket, 'x', 50);
     });
-    expect(await failureOf(hastyPost(`${dripping.origin}/`, MESSAGE))).toBe('status 500');
+    expect(await send(dripping.origin, { by: hastyPost })).toBe(500);
   });
 });

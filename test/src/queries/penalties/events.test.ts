@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq, getTableColumns } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import pino from 'pino';
 import type { Db } from '../../../../src/db/client.ts';
 import {
   type EventData,
@@ -10,6 +11,7 @@ import {
   penaltySources,
 } from '../../../../src/db/schema/penalties.ts';
 import { formatEventCursor } from '../../../../src/domain/event.ts';
+import { createEventReader } from '../../../../src/events/event-reader.ts';
 import {
   listPenaltyChanges,
   listStoredEvents,
@@ -27,6 +29,7 @@ import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts'
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { queueBehind } from '../../../support/database/lock-waits.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { db, connection, url } = await createTestDatabase();
 const { source, sourceTable, sourceId, goneAt, ...OF_A_PENALTY } = getTableColumns(penalties);
@@ -346,4 +349,20 @@ test('an expiry that was recorded after an export was requested, but before its 
   expect(await follow({})).toEqual(['EXPIRED']);
   expect(await follow({ status: 'ACTIVE' })).toEqual([]);
   expect(await follow({ status: 'EXPIRED' })).toEqual(['EXPIRED']);
+});
+
+test('a listener of the event reader that fails does not keep events from the others', async () => {
+  const reader = await createEventReader(db, pino({ level: 'silent' }));
+  const received: number[] = [];
+  reader.subscribe(() => {
+    throw new Error('broken');
+  });
+  reader.subscribe((events) => received.push(...events.map(({ id }) => id)));
+  for (const count of [1, 2]) {
+    await insertOne();
+    reader.invalidate();
+    await waitFor(() => received.length === count);
+  }
+  expect(received.at(-1)).toBe(reader.newestId());
+  reader.stop();
 });
