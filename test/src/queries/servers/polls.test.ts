@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { asc, eq } from 'drizzle-orm';
+import { asc } from 'drizzle-orm';
 import { serverMapPeriods, serverSamples, serverSnapshots } from '../../../../src/db/schema/servers.ts';
 import { saveServerPolls } from '../../../../src/queries/servers/polls.ts';
-import { downsampleHistory, listPlayedMaps } from '../../../../src/queries/servers/samples.ts';
+import { listPlayedMaps } from '../../../../src/queries/servers/samples.ts';
 import { setServerHidden } from '../../../../src/queries/servers/servers.ts';
 import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -25,7 +25,7 @@ async function readAll(serverId: number) {
   return {
     snapshot: of(await db.select().from(serverSnapshots))[0],
     samples: of(await db.select().from(serverSamples).orderBy(asc(serverSamples.sampledAt))),
-    periods: of(await db.select().from(serverMapPeriods)),
+    periods: of(await db.select().from(serverMapPeriods).orderBy(asc(serverMapPeriods.startedAt))),
   };
 }
 
@@ -45,12 +45,9 @@ test('a poll that was stored while the clock was ahead is replaced', async () =>
   const { id } = await insertServer(db);
   const ahead = new Date(Date.now() + 86_400_000);
   await saveServerPolls(db, [{ serverId: id, state: state('de_nuke'), polledAt: ahead }]);
-  const [saved] = await saveServerPolls(db, [
-    { serverId: id, state: state('de_mirage'), polledAt: new Date() },
-  ]);
-  expect(saved).toMatchObject({ isOnline: true });
-  const [snapshot] = await db.select().from(serverSnapshots).where(eq(serverSnapshots.serverId, id));
-  expect(snapshot?.map).toBe('de_mirage');
+  const now = { serverId: id, state: state('de_mirage'), polledAt: new Date() };
+  expect(await saveServerPolls(db, [now])).toMatchObject([{ isOnline: true }]);
+  expect((await readAll(id)).snapshot?.map).toBe('de_mirage');
 });
 
 test('a server that two processes poll at once goes offline as late as with one', async () => {
@@ -67,56 +64,57 @@ test('a server that two processes poll at once goes offline as late as with one'
   expect(await poll(32)).toEqual([false, 2]);
 });
 
-/** Polls a new server: a map each minute, undefined for a poll without a response. */
-async function play(maps: readonly (string | undefined)[], stepMinutes = 1) {
-  const { id } = await insertServer(db);
+/** Polls a new server: a map at each step, undefined for a poll without a response. */
+async function play(maps: readonly (string | undefined)[], stepMinutes = 1): Promise<number> {
+  const { id: serverId } = await insertServer(db);
   for (const [index, map] of maps.entries()) {
     const polledAt = atMinute(index * stepMinutes);
-    await saveServerPolls(db, [
-      { serverId: id, state: map === undefined ? undefined : state(map), polledAt },
-    ]);
+    await saveServerPolls(db, [{ serverId, state: map === undefined ? undefined : state(map), polledAt }]);
   }
-  const periods = (await db.select().from(serverMapPeriods).orderBy(asc(serverMapPeriods.startedAt)))
-    .filter(({ serverId }) => serverId === id)
-    .map(({ map, startedAt, endedAt }) => [
-      map,
-      (startedAt.getTime() - START) / 60_000,
-      (endedAt.getTime() - START) / 60_000,
-    ]);
-  return { id, periods };
+  return serverId;
 }
 
-test('a period lasts while consecutive polls report the same map', async () => {
-  const { periods } = await play(['de_nuke', 'de_nuke', 'de_nuke', 'de_mirage', 'de_mirage', 'de_nuke']);
-  expect(periods).toEqual([
-    ['de_nuke', 0, 2],
-    ['de_mirage', 3, 4],
-    ['de_nuke', 5, 5],
-  ]);
-});
-
-test('one missed poll interrupts nothing, an outage does', async () => {
-  const { periods } = await play(['a', undefined, 'a', undefined, undefined, 'a', 'a']);
-  expect(periods).toEqual([
-    ['a', 0, 2],
-    ['a', 5, 6],
-  ]);
-});
-
-test('polls an hour apart continue a period, those three hours apart do not', async () => {
-  expect((await play(['a', 'a', 'a'], 60)).periods).toEqual([['a', 0, 120]]);
-  expect((await play(['a', 'a'], 180)).periods).toEqual([
-    ['a', 0, 0],
-    ['a', 180, 180],
-  ]);
-});
-
-test('a server that reports no map has no period', async () => {
-  expect((await play(['', ''])).periods).toEqual([]);
+test.each<[name: string, maps: (string | undefined)[], stepMinutes: number, periods: (string | number)[][]]>([
+  [
+    'a period lasts while consecutive polls report the same map',
+    ['de_nuke', 'de_nuke', 'de_nuke', 'de_mirage', 'de_mirage', 'de_nuke'],
+    1,
+    [
+      ['de_nuke', 0, 2],
+      ['de_mirage', 3, 4],
+      ['de_nuke', 5, 5],
+    ],
+  ],
+  [
+    'one missed poll interrupts no period, an outage does',
+    ['a', undefined, 'a', undefined, undefined, 'a', 'a'],
+    1,
+    [
+      ['a', 0, 2],
+      ['a', 5, 6],
+    ],
+  ],
+  ['polls an hour apart continue a period', ['a', 'a', 'a'], 60, [['a', 0, 120]]],
+  [
+    'polls three hours apart begin another period',
+    ['a', 'a'],
+    180,
+    [
+      ['a', 0, 0],
+      ['a', 180, 180],
+    ],
+  ],
+  ['a server that reports no map has no period', ['', ''], 1, []],
+])('%s', async (_, maps, stepMinutes, expected) => {
+  const { periods } = await readAll(await play(maps, stepMinutes));
+  const minutes = (date: Date) => (date.getTime() - START) / 60_000;
+  expect(periods.map(({ map, startedAt, endedAt }) => [map, minutes(startedAt), minutes(endedAt)])).toEqual(
+    expected,
+  );
 });
 
 test('the maps of a span are listed by how long they were played within it', async () => {
-  const { id } = await play(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'a', 'a']);
+  const id = await play(['a', 'a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'a', 'a']);
   expect(await listPlayedMaps(db, id, { since: atMinute(-60), until: atMinute(60), limit: 2 })).toEqual({
     maps: [
       { map: 'b', seconds: 300, times: 1 },
@@ -128,21 +126,6 @@ test('the maps of a span are listed by how long they were played within it', asy
     maps: [{ map: 'b', seconds: 120, times: 1 }],
     others: 1,
   });
-});
-
-test('periods are dropped a year after they ended', async () => {
-  const { id: serverId } = await insertServer(db);
-  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-  const period = (map: string, days: number) => ({
-    serverId,
-    map,
-    startedAt: daysAgo(days + 1),
-    endedAt: daysAgo(days),
-  });
-  await db.insert(serverMapPeriods).values([period('old', 366), period('new', 364.5)]);
-  await downsampleHistory(db);
-  const left = await listPlayedMaps(db, serverId, { since: daysAgo(400), until: daysAgo(0), limit: 10 });
-  expect(left.maps.map(({ map }) => map)).toEqual(['new']);
 });
 
 test('a clock that was ahead and is corrected interrupts no later period', async () => {
@@ -165,12 +148,12 @@ test('a clock that was ahead and is corrected interrupts no later period', async
 test('a server that is hidden, and no longer polled, keeps no names of players', async () => {
   const server = await insertServer(db, { address: '10.0.0.1:27015' });
   const players = [{ name: 'Rzeźnik', score: 7 }];
-  const shown = { hostname: 'One', map: 'de_mirage', playersCount: 1, maxPlayers: 10, pingMs: 9, players };
-  await saveServerPoll(db, server.id, { state: shown, polledAt: new Date('2026-11-21T12:00:00Z') });
+  const shown = { ...state('de_mirage'), players };
+  await saveServerPoll(db, server.id, { state: shown, polledAt: at(0) });
   await setServerHidden(db, server.slug, { isHidden: true, actor: 'operator' });
   expect((await readAll(server.id)).snapshot).toMatchObject({ players: [] });
 
   await setServerHidden(db, server.slug, { isHidden: false, actor: 'operator' });
-  await saveServerPoll(db, server.id, { state: shown, polledAt: new Date('2026-11-21T12:00:15Z') });
+  await saveServerPoll(db, server.id, { state: shown, polledAt: at(15) });
   expect((await readAll(server.id)).snapshot).toMatchObject({ players });
 });

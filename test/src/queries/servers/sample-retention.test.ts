@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { asc, sql } from 'drizzle-orm';
-import { serverSamples } from '../../../../src/db/schema/servers.ts';
+import { serverMapPeriods, serverSamples } from '../../../../src/db/schema/servers.ts';
 import { downsampleHistory, listServerHistory } from '../../../../src/queries/servers/samples.ts';
 import { insertServer } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -8,18 +8,27 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 const { db } = await createTestDatabase();
 const DAY_MS = 86_400_000;
 
-test('samples are deleted after a year, and not before', async () => {
+/** One poll of a server. */
+function aSample(serverId: number, { sampledAt, players }: { sampledAt: Date; players: number }) {
+  const counts = { playersAverage: players, playersMaximum: players, maxPlayers: 10 };
+  return { serverId, sampledAt, ...counts, onlineShare: 1 };
+}
+
+test('samples and periods of maps are deleted after a year, and not before', async () => {
   const { id: serverId } = await insertServer(db);
   const now = Math.floor(Date.now() / 3_600_000) * 3_600_000;
   const daysAgo = (days: number) => new Date(now - days * DAY_MS);
-  const sample = { serverId, playersAverage: 1, playersMaximum: 1, maxPlayers: 32, onlineShare: 1 };
-  await db
-    .insert(serverSamples)
-    .values([366, 364].map((days) => ({ ...sample, sampledAt: daysAgo(days), periodSeconds: 300 })));
+  for (const days of [366, 364]) {
+    const sample = aSample(serverId, { sampledAt: daysAgo(days), players: 1 });
+    await db.insert(serverSamples).values({ ...sample, periodSeconds: 300 });
+    const period = { startedAt: daysAgo(days + 1), endedAt: daysAgo(days) };
+    await db.insert(serverMapPeriods).values({ ...period, serverId, map: `${days}` });
+  }
   await downsampleHistory(db);
   expect(await db.select({ at: serverSamples.sampledAt }).from(serverSamples)).toEqual([
     { at: daysAgo(364) },
   ]);
+  expect(await db.select({ map: serverMapPeriods.map }).from(serverMapPeriods)).toEqual([{ map: '364' }]);
 });
 
 test('a backlog of polls is merged a day of one server at a time, so that no statement grows with it', async () => {
@@ -36,14 +45,9 @@ test('a backlog of polls is merged a day of one server at a time, so that no sta
     new Date((Math.floor((Date.now() - DAY_MS) / 300_000) - periods) * 300_000);
   const polls = (begin: Date, players: number[]) =>
     servers.flatMap((serverId) =>
-      players.map((count, number) => ({
-        serverId,
-        sampledAt: new Date(begin.getTime() + number * 15_000),
-        playersAverage: count,
-        playersMaximum: count,
-        maxPlayers: 10,
-        onlineShare: 1,
-      })),
+      players.map((count, number) =>
+        aSample(serverId, { sampledAt: new Date(begin.getTime() + number * 15_000), players: count }),
+      ),
     );
   await db
     .insert(serverSamples)
@@ -82,12 +86,8 @@ test('periods of five minutes become hours after 31 days, which count by how muc
   const old = hourAgo(32 * 24);
   const at = (begin: Date, minutes: number) => new Date(begin.getTime() + minutes * 60_000);
   const sample = (sampledAt: Date, players: number) => ({
-    serverId,
-    sampledAt,
+    ...aSample(serverId, { sampledAt, players }),
     periodSeconds: 300,
-    playersAverage: players,
-    playersMaximum: players,
-    maxPlayers: 10,
     onlineShare: players === 0 ? 0 : 1,
   });
   await db
