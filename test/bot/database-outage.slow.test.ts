@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import type { BotDeps } from '../../bot/bot.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createServerList } from '../../src/live/server-list.ts';
 import { saveLiveStatusMessage } from '../../src/queries/live-status-messages.ts';
@@ -14,15 +15,27 @@ import { waitFor } from '../support/wait.ts';
 const { fake, deps, db, url, startNext } = await startTestBot();
 const moderator = anActor({ isModerator: true });
 
-test('the bot without its database lists servers from memory, says so of records, and recovers', async () => {
-  await insertServer(db, { name: 'Mirage', slug: 'mirage' });
-  await insertPenalties(db, [{}]);
+/** A bot that reaches the database through a proxy. */
+async function startBehindProxy(timings: BotDeps['timings'] = {}) {
   const proxy = await startDatabaseProxy(url);
   const database = openDatabase(proxy.url, { max: 4 });
   const servers = await createServerList(database.db, deps.log);
-  const bot = await startNext({ database, servers });
+  const bot = await startNext({ database, servers, timings });
+  async function stop(): Promise<void> {
+    await bot.stop();
+    servers.stop();
+    await database.close({ timeoutSeconds: 1 });
+    await proxy.stop();
+  }
+  return { proxy, bot, stop };
+}
+
+test('the bot without its database lists servers from memory, says so of records, and recovers', async () => {
+  await insertServer(db, { name: 'Mirage', slug: 'mirage' });
+  await insertPenalties(db, [{}]);
+  const { proxy, bot, stop } = await startBehindProxy();
   const check = () => fake.command('ban-check', { steamid: aSteamId(1) }, moderator);
-  const isBanned = async () => textOf(await check())?.includes('⛔') === true;
+  const isBanned = async () => textOf(await check()).includes('⛔');
   expect(await isBanned()).toBe(true);
 
   for (const takeAway of [proxy.cut, proxy.freeze]) {
@@ -37,9 +50,7 @@ test('the bot without its database lists servers from memory, says so of records
     proxy.restore();
     await waitFor(() => (refused.message?.embeds.length ?? 0) > 0);
     expect(textOf(refused)).not.toContain('ECONN');
-    await waitFor(isBanned, {
-      everyMs: 200,
-    });
+    await waitFor(isBanned, { everyMs: 200 });
   }
 
   // Each of its two rounds of queries stays within the limit of one query; together they exceed it.
@@ -49,10 +60,7 @@ test('the bot without its database lists servers from memory, says so of records
   expect(textOf(late)).toContain('can’t be read right now');
   proxy.restore();
   await waitFor(isBanned, { everyMs: 200 });
-  await bot.stop();
-  servers.stop();
-  await database.close({ timeoutSeconds: 1 });
-  await proxy.stop();
+  await stop();
 });
 
 test('a hidden server does not keep other live status messages from being edited without the database', async () => {
@@ -65,12 +73,8 @@ test('a hidden server does not keep other live status messages from being edited
   await saveLiveStatusMessage(db, { ...place, messageId: shown, serverId: shownId }, { actor });
   await setServerHidden(db, 'hidden', { isHidden: true, actor });
   fake.fail({ matches: /^PATCH /, response: () => Response.json({ id: shown }), times: 1_000_000 });
-  const proxy = await startDatabaseProxy(url);
-  const database = openDatabase(proxy.url);
-  const servers = await createServerList(database.db, deps.log);
   const edits = () => fake.requests.filter(({ path }) => path.endsWith(`/messages/${shown}`)).length;
-  const timings = { liveIntervalMs: 50, liveRefreshMs: 100 };
-  const bot = await startNext({ database, servers, timings });
+  const { proxy, stop } = await startBehindProxy({ liveIntervalMs: 50, liveRefreshMs: 100 });
   await waitFor(edits);
   for (const takeAway of [proxy.cut, proxy.freeze]) {
     takeAway();
@@ -78,8 +82,5 @@ test('a hidden server does not keep other live status messages from being edited
     await waitFor(() => edits() > before + 2);
     proxy.restore();
   }
-  await bot.stop();
-  servers.stop();
-  await database.close({ timeoutSeconds: 1 });
-  await proxy.stop();
+  await stop();
 });

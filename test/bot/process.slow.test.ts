@@ -23,34 +23,33 @@ const env = botEnv(folder.path, { databaseUrl: database.url, discord: fake });
 let program: Program;
 let url: string;
 
+/** Starts the service, and waits until it listens at {@link url}. */
+async function start(more: Record<string, string> = {}): Promise<void> {
+  program = startProgram('src/main.ts', { ...env, ...more });
+  const [, port] = await program.waitFor(/"port":(\d+)/);
+  url = `http://127.0.0.1:${port}`;
+}
+async function stop(): Promise<void> {
+  program.kill('SIGTERM');
+  expect(await program.exited).toBe(0);
+}
+const get = async (path: string) => {
+  const response = await fetch(`${url}${path}`, { redirect: 'manual' });
+  return { status: response.status, text: await response.text() };
+};
 const ready = async () => {
-  const response = await fetch(`${url}/readyz`);
-  const { bot, commands }: { bot: { state: string; reason?: string } | string; commands?: string } =
-    JSON.parse(await response.text());
-  return { status: response.status, bot, commands };
+  const { status, text } = await get('/readyz');
+  return { ...JSON.parse(text), status };
 };
 
 beforeAll(async () => {
-  const { id } = await insertServerWithHistory(database.db, {
-    slug: 'mirage',
-    name: 'Mirage',
-    address: '203.0.113.5:27015',
-    now: new Date(),
-    days: 1,
-  });
-  const state = {
-    hostname: 'Mirage',
-    map: 'de_mirage',
-    playersCount: 1,
-    maxPlayers: 10,
-    pingMs: 9,
-    players: [],
-  };
+  const mirage = { slug: 'mirage', name: 'Mirage', address: '203.0.113.5:27015' };
+  const { id } = await insertServerWithHistory(database.db, { ...mirage, now: new Date(), days: 1 });
+  const counts = { playersCount: 1, maxPlayers: 10, pingMs: 9 };
+  const state = { hostname: 'Mirage', map: 'de_mirage', ...counts, players: [] };
   await saveServerPoll(database.db, id, { state, polledAt: new Date() });
   await insertServer(database.db, { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y' });
-  program = startProgram('src/main.ts', env);
-  const [, port] = await program.waitFor(/"port":(\d+)/);
-  url = `http://127.0.0.1:${port}`;
+  await start();
   await program.waitFor('slash commands registered');
 });
 afterAll(async () => {
@@ -60,29 +59,17 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test('registers five slash commands and one menu entry at the first start', () => {
-  const commands = fake.commands.get('global') ?? [];
-  expect(commands.map(({ type, name }) => [type, name])).toEqual([
-    [1, 'server'],
-    [1, 'ban-check'],
-    [1, 'lookup'],
-    [2, en.commands.checkBans.name],
-    [1, 'feed'],
-    [1, 'notify'],
-  ]);
-});
-
 test('answers on Discord with a chart, and its Connect button leads to the page that opens the game', async () => {
   const exchange = await fake.command('server', { name: 'mirage' });
   // On a busy machine the response is deferred, and comes later.
   const message = await waitFor(() => exchange.message?.embeds[0] && exchange.message);
   expect(findButton(message, en.buttons.connect)?.url).toBe('https://play.example.org/connect/mirage');
   expect(message.embeds[0]?.image).toEqual({ url: 'attachment://players.png' });
-  const page = await fetch(`${url}/connect/mirage`, { redirect: 'manual' });
+  const page = await get('/connect/mirage');
   expect(page.status).toBe(200);
-  expect(await page.text()).toContain('href="steam://connect/203.0.113.5:27015"');
-  expect((await fetch(`${url}/connect/nope`)).status).toBe(404);
-  expect(await (await fetch(`${url}/connect/odd`)).text()).not.toContain('steam://');
+  expect(page.text).toContain('href="steam://connect/203.0.113.5:27015"');
+  expect((await get('/connect/nope')).status).toBe(404);
+  expect((await get('/connect/odd')).text).not.toContain('steam://');
 });
 
 test('a feed tells a channel about a ban that somebody wrote into the database', async () => {
@@ -95,12 +82,8 @@ test('a feed tells a channel about a ban that somebody wrote into the database',
 });
 
 test('/readyz and /metrics say how the bot is', async () => {
-  expect(await ready()).toMatchObject({
-    status: 200,
-    bot: { state: 'ready' },
-    commands: 'registered',
-  });
-  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready' }, commands: 'registered' });
+  const { text: metrics } = await get('/metrics');
   expect(metrics).toContain('community_api_bot_connected 1');
   expect(metrics).toContain('# TYPE community_api_bot_interactions_total counter');
   expect(metrics).toMatch(/community_api_bot_interactions_total\{outcome="completed"\} [1-9]/);
@@ -113,23 +96,16 @@ test('a linked account gets its flag and role as soon as the database says so', 
   fake.guild.addRoles(gives, given, banned);
   fake.guild.setMember('600000000000000001', [gives]);
   const user = await insertUser(database.db, 700);
-  const withRoles = startProgram('src/main.ts', {
-    ...env,
+  await stop();
+  await start({
     DISCORD_GUILD_ID: fake.guild.id,
     DISCORD_ROLE_FLAGS: `has_svip=${gives}`,
     DISCORD_GIVE_ROLES: `linked=${given};has_svip=3;is_banned=${banned}`,
   });
-  const [, port] = await withRoles.waitFor(/"port":(\d+)/);
-  program.kill('SIGTERM');
-  await program.exited;
-  program = withRoles;
-  url = `http://127.0.0.1:${port}`;
-  const readRoles = async () =>
-    (JSON.parse(await (await fetch(`${url}/readyz`)).text()) as Record<string, unknown>).mirror_discord;
-  await waitFor(async () =>
-    (await (await fetch(`${url}/metrics`)).text()).includes('mirror_up{system="discord"} 1'),
-  );
-  expect(await readRoles()).toMatchObject({ isMirroring: true, missing: ['role 3 does not exist'] });
+  await waitFor(async () => (await get('/metrics')).text.includes('mirror_up{system="discord"} 1'));
+  expect(await ready()).toMatchObject({
+    mirror_discord: { isMirroring: true, missing: ['role 3 does not exist'] },
+  });
   await linkDiscord(database.db, user, { id: '600000000000000001', username: 'x', avatar: null });
   await waitFor(() => fake.guild.rolesOf('600000000000000001')?.includes(given), { limitMs: 20_000 });
   await insertPenalties(database.db, [{ playerSteamId: user.steamId64 }]);
@@ -164,7 +140,7 @@ test('malformed events do not end the process', async () => {
   fake.gateway.sendRaw('{"op":0,"t":"INTERACTION_CREATE","s":"x"}');
   fake.gateway.sendRaw('not json');
   expect((await fake.command('server')).callback).toBe(4);
-  expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
+  expect((await get('/api/v1/servers')).status).toBe(200);
 });
 
 test('a token revoked at run time is reported once; the API keeps running and nothing loops', async () => {
@@ -174,52 +150,33 @@ test('a token revoked at run time is reported once; the API keeps running and no
   await program.waitFor('Discord rejected the bot');
   await waitFor(async () => (await ready()).status === 200);
   expect((await ready()).bot).toMatchObject({ state: 'refused', reason: expect.stringContaining('4004') });
-  expect(await (await fetch(`${url}/metrics`)).text()).toContain('community_api_bot_connected 0');
-  expect((await fetch(`${url}/api/v1/servers`)).status).toBe(200);
+  expect((await get('/metrics')).text).toContain('community_api_bot_connected 0');
+  expect((await get('/api/v1/servers')).status).toBe(200);
   await Bun.sleep(1500);
   expect(fake.gateway.identifies).toBe(identifies);
   expect(program.stdout().match(/Discord rejected the bot/g)).toHaveLength(1);
 });
 
-test('stops in order', async () => {
-  program.kill('SIGTERM');
-  expect(await program.exited).toBe(0);
-});
+test('stops in order', stop);
 
 test('/readyz says why nobody is a moderator while anybody may add the bot', async () => {
   const open = await startFakeDiscord({ botIsPublic: true });
-  const exposed = startProgram('src/main.ts', {
-    ...env,
-    DISCORD_TOKEN: open.token,
-    DISCORD_API_URL: open.apiUrl,
-  });
-  const [, port] = await exposed.waitFor(/"port":(\d+)/);
-  url = `http://127.0.0.1:${port}`;
-  await exposed.waitFor('turn off \\"Public Bot\\" or set DISCORD_GUILD_ID');
-  expect(await ready()).toMatchObject({
-    status: 200,
-    bot: {
-      state: 'ready',
-      moderators: 'nobody: the application is public and DISCORD_GUILD_ID is not set',
-    },
-  });
-  exposed.kill('SIGTERM');
-  expect(await exposed.exited).toBe(0);
+  await start({ DISCORD_TOKEN: open.token, DISCORD_API_URL: open.apiUrl });
+  await program.waitFor('turn off \\"Public Bot\\" or set DISCORD_GUILD_ID');
+  const moderators = 'nobody: the application is public and DISCORD_GUILD_ID is not set';
+  expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready', moderators } });
+  await stop();
   await open.stop();
 });
 
 test('the API runs without a token or with Discord unreachable at the start, and one line says so', async () => {
-  const alone = startProgram('src/main.ts', { ...env, DISCORD_TOKEN: '' });
-  await alone.waitFor(/"port":(\d+)/);
-  await alone.waitFor('the bot is off: DISCORD_TOKEN is not set');
-  alone.kill('SIGTERM');
-  expect(await alone.exited).toBe(0);
-  const away = startProgram('src/main.ts', { ...env, DISCORD_API_URL: 'http://127.0.0.1:1' });
-  const [, port] = await away.waitFor(/"port":(\d+)/);
-  await away.waitFor('the bot is not connected to Discord');
-  expect((await fetch(`http://127.0.0.1:${port}/api/v1/servers`)).status).toBe(200);
-  expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
-  away.kill('SIGTERM');
-  expect(await away.exited).toBe(0);
-  expect(away.stdout().match(/the bot is not connected to Discord/g)).toHaveLength(1);
+  await start({ DISCORD_TOKEN: '' });
+  await program.waitFor('the bot is off: DISCORD_TOKEN is not set');
+  await stop();
+  await start({ DISCORD_API_URL: 'http://127.0.0.1:1' });
+  await program.waitFor('the bot is not connected to Discord');
+  expect((await get('/api/v1/servers')).status).toBe(200);
+  expect((await ready()).status).toBe(200);
+  await stop();
+  expect(program.stdout().match(/the bot is not connected to Discord/g)).toHaveLength(1);
 });

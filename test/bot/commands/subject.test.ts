@@ -1,22 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { openDatabase } from '../../../src/db/database.ts';
 import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../src/queries/users/users.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
-import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
-import { waitFor } from '../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 
 const now = new Date('2026-11-21T12:00:00Z');
 const harness = await startTestBot({ bot: { now: () => now } });
-const { fake, db, url } = harness;
+const { fake, db } = harness;
 const moderator = anActor({ isModerator: true });
 const polish = { ...moderator, locale: 'pl' };
 const member = anActor();
@@ -230,22 +227,3 @@ describe('a member who is erased or blocked', () => {
     expect(await see()).toEqual(before);
   });
 });
-
-test('suggests nothing, in time, while the database is away, and suggests again afterwards', async () => {
-  const proxy = await startDatabaseProxy(url);
-  const database = openDatabase(proxy.url, { max: 4 });
-  await harness.restart({ database });
-  const suggest = () => fake.autocomplete('lookup', 'player', 'ola', moderator);
-  const isFound = async () => (await suggest()).choices?.[0]?.value === aSteamId(2);
-  await waitFor(isFound, { limitMs: 20_000 });
-  for (const takeAway of [proxy.cut, proxy.freeze]) {
-    takeAway();
-    const { choices, callback } = await suggest();
-    expect({ choices, callback }).toEqual({ choices: [], callback: 8 });
-    proxy.restore();
-    await waitFor(isFound, { limitMs: 20_000, everyMs: 200 });
-  }
-  await harness.bot.stop();
-  await database.close({ timeoutSeconds: 1 });
-  await proxy.stop();
-}, 60_000);

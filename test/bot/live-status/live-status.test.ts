@@ -269,14 +269,6 @@ test('a live status message that could not be stored is removed', async () => {
   expect(posted).toBeUndefined();
 });
 
-test('a live status message is edited again after a single response of 401', async () => {
-  const { edits, failEdits, showsLastPlayer } = await pin();
-  failEdits(refuse(401));
-  await addPlayer();
-  await showsLastPlayer();
-  expect(edits().map(({ status }) => status)).toContain(401);
-});
-
 test('a live status message is edited again soon after a refresh without changes failed', async () => {
   const liveRefreshMs = 2000;
   await restart({ timings: { liveIntervalMs: 50, liveRefreshMs } });
