@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir, readdir, rm, symlink, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
@@ -17,7 +17,7 @@ import { waitFor } from '../support/wait.ts';
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, upload, startWorker, settled } = queue;
+const { db, settle } = queue;
 
 describe('reconciliation', () => {
   test('sets aside published files without a row, and removes unfinished copies', async () => {
@@ -67,9 +67,7 @@ describe('reconciliation', () => {
   test.each(RENDITIONS)(
     'marks a published sound whose %s file is gone, and sets the other aside',
     async (gone) => {
-      await upload(TONE);
-      startWorker();
-      await settled(PLAYER);
+      await settle(TONE);
       await rm(publishedPath(queue.folders, PLAYER, gone));
       await reconcileSounds(db, queue.sounds, log);
       expect(await listReadySounds(db)).toEqual([]);
@@ -80,9 +78,7 @@ describe('reconciliation', () => {
   );
 
   test('marks nothing as lost that the disk cannot read now', async () => {
-    await upload(TONE);
-    startWorker();
-    await settled(PLAYER);
+    await settle(TONE);
     const path = publishedPath(queue.folders, PLAYER);
     await rm(path);
     // A link to itself fails as a broken disk does, other than a file that is missing.
@@ -92,9 +88,7 @@ describe('reconciliation', () => {
   });
 
   test('marks nothing as lost when the whole folder is missing, as when it is not mounted', async () => {
-    await upload(TONE);
-    startWorker();
-    await settled(PLAYER);
+    await settle(TONE);
     await rm(queue.folders.published, { recursive: true });
     await mkdir(queue.folders.published);
     await reconcileSounds(db, queue.sounds, log);
@@ -102,12 +96,9 @@ describe('reconciliation', () => {
   });
 
   test('removes the folder of an upload that is finished', async () => {
-    const { uploadKey } = await upload(SILENCE);
-    startWorker();
-    await settled(PLAYER);
+    const { latest } = await settle(SILENCE);
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
-    await mkdir(join(queue.folders.inbox, uploadKey));
-    await utimes(join(queue.folders.inbox, uploadKey), new Date(), new Date());
+    await mkdir(join(queue.folders.inbox, latest?.uploadKey ?? ''));
     await reconcileSounds(db, queue.sounds, log);
     expect(await readdir(queue.folders.inbox)).toEqual([]);
   });

@@ -41,7 +41,7 @@ describe('after kill -9', () => {
       if (isRendered) throw new FfmpegError('missing', 'gone');
     };
     startWorker({ leaseMs: 1000, beforeRun });
-    const after = await settled(PLAYER);
+    const after = await settled();
     expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
     expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);
@@ -51,7 +51,7 @@ describe('after kill -9', () => {
   test('kill -9 during a replacement leaves the earlier sound whole, and then the new one', async () => {
     await upload(TONE, { fileName: 'first.wav' });
     startWorker();
-    const first = (await settled(PLAYER)).ready;
+    const first = (await settled()).ready;
     await stopWorkers();
     await upload(OTHER_TONE, { fileName: 'second.wav' });
     await runProcess('work', 'before-move');
@@ -67,13 +67,13 @@ describe('after kill -9', () => {
   test('the swapped file has its row, whatever the player uploads before the next process comes to it', async () => {
     await upload(TONE, { fileName: 'first.wav' });
     startWorker();
-    await settled(PLAYER);
+    await settled();
     await stopWorkers();
     await upload(OTHER_TONE, { fileName: 'second.wav' });
     await runProcess('work', 'after-move');
     await upload(SILENCE, { fileName: 'silence.wav' });
     startWorker({ leaseMs: 1000 });
-    const { ready, latest } = await settled(PLAYER);
+    const { ready, latest } = await settled();
     expect([ready?.title, latest?.title, latest?.failure]).toEqual(['second.wav', 'silence.wav', 'silent']);
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(ready?.sha256 ?? '');
     await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
@@ -83,7 +83,7 @@ describe('after kill -9', () => {
     await upload(TONE);
     await db.update(roundSounds).set({ attempts: 10 });
     startWorker({ leaseMs: 1000 });
-    expect((await settled(PLAYER)).ready).toMatchObject({ title: 'tone.wav', attempts: 11 });
+    expect((await settled()).ready).toMatchObject({ title: 'tone.wav', attempts: 11 });
   });
 
   test('a sound that is already in place at the last attempt is published', async () => {
@@ -91,7 +91,7 @@ describe('after kill -9', () => {
     await runProcess('work', 'after-move');
     await db.update(roundSounds).set({ attempts: 20 });
     startWorker({ leaseMs: 1000 });
-    expect((await settled(PLAYER)).ready?.title).toBe('tone.wav');
+    expect((await settled()).ready?.title).toBe('tone.wav');
   });
 
   test('the next start removes bytes that kill -9 left without a row', async () => {
@@ -107,7 +107,7 @@ describe('after kill -9', () => {
   test('publishes an upload whose row was written before kill -9, although no response was sent', async () => {
     await runProcess('upload', 'after-row');
     startWorker();
-    expect((await settled(PLAYER)).ready).toMatchObject({ title: 'killed.wav' });
+    expect((await settled()).ready).toMatchObject({ title: 'killed.wav' });
   });
 });
 

@@ -32,7 +32,7 @@ import { waitFor } from '../support/wait.ts';
 setDefaultTimeout(60_000);
 
 const queue = await createSoundQueue();
-const { db, upload, startWorker, settled } = queue;
+const { db, upload, startWorker, settled, settle } = queue;
 
 test('an upload gets its response before it is rendered, then it is published under the SteamID', async () => {
   const accepted = await upload(TONE, { fileName: '../Fanfara.wav' });
@@ -40,7 +40,7 @@ test('an upload gets its response before it is rendered, then it is published un
   expect(await listReadySounds(db)).toEqual([]);
 
   startWorker();
-  const { ready } = await settled(PLAYER);
+  const { ready } = await settled();
   expect(ready).toMatchObject({ status: 'ready', failure: null, claimedUntil: null });
   expect(ready?.durationMs).toBe(1000);
   expect(ready?.loudnessAfterLufs).toBeCloseTo(-18, 0);
@@ -67,13 +67,11 @@ test('an upload gets its response before it is rendered, then it is published un
 });
 
 test('the earlier sound stays published while its replacement is processed, and when that fails', async () => {
-  await upload(TONE);
-  startWorker();
-  const first = (await settled(PLAYER)).ready;
+  const first = (await settle(TONE)).ready;
   const before = await Bun.file(publishedPath(queue.folders, PLAYER)).bytes();
 
   await upload(SILENCE, { fileName: 'silence.wav' });
-  const { ready, latest } = await settled(PLAYER);
+  const { ready, latest } = await settled();
   expect(ready?.id).toBe(first?.id ?? 0);
   expect(latest).toMatchObject({ status: 'failed', failure: 'silent', title: 'silence.wav' });
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).toEqual(before);
@@ -90,7 +88,7 @@ test('a newer upload replaces one that waits', async () => {
   expect((await listRoundSounds(db)).map(({ title }) => title)).toEqual(['second.wav']);
   expect(await readdir(queue.folders.inbox)).toHaveLength(1);
   startWorker();
-  expect((await settled(PLAYER)).ready?.title).toBe('second.wav');
+  expect((await settled()).ready?.title).toBe('second.wav');
 });
 
 test('an upload that is replaced while it is rendered is never published', async () => {
@@ -106,7 +104,7 @@ test('an upload that is replaced while it is rendered is never published', async
   await entered.promise;
   await upload(OTHER_TONE, { fileName: 'second.wav' });
   gate.resolve();
-  const { ready } = await settled(PLAYER);
+  const { ready } = await settled();
   expect(ready).toMatchObject({ title: 'second.wav', durationMs: 2000 });
 });
 
@@ -163,7 +161,7 @@ test("a member's bad file is one log line without a stack trace; a failure of th
     [new Uint8Array([...new TextEncoder().encode('ID3'), 3, 0, 0, 0, 0, 0, 0, ...rubbish]), 'unreadable'],
   ] as const) {
     const { id } = await upload(bytes);
-    expect((await settled(PLAYER)).latest?.failure).toBe(reason);
+    expect((await settled()).latest?.failure).toBe(reason);
     const find = () => lines.find(({ message }) => message === 'an upload could not be processed');
     await waitFor(async () => find() !== undefined);
     const line = find();
@@ -173,7 +171,7 @@ test("a member's bad file is one log line without a stack trace; a failure of th
   }
 
   const { id } = await upload(TONE);
-  await settled(PLAYER);
+  await settled();
   await db
     .update(roundSounds)
     .set({ status: 'queued', attempts: 20, sha256: null })
@@ -189,14 +187,12 @@ test('saves the steps while it works: queued, measuring, rendering', async () =>
       seen.add((await findRoundSounds(db, PLAYER)).latest?.status ?? '');
     },
   });
-  await settled(PLAYER);
+  await settled();
   expect([...seen]).toEqual(['queued', 'measuring', 'rendering']);
 });
 
 test('deleting removes the file, the rows and waiting uploads, and is in the audit log', async () => {
-  await upload(TONE);
-  startWorker();
-  await settled(PLAYER);
+  await settle(TONE);
   await removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' });
   expect(await readdir(queue.folders.published)).toEqual(['.published-sounds']);
   expect(await listRoundSounds(db)).toEqual([]);
@@ -235,14 +231,13 @@ describe('failures of the service', () => {
     async (failure) => {
       let failures = 2;
       const directories = new Set<string>();
-      await upload(TONE);
-      startWorker({
+      const { ready } = await settle(TONE, {
         beforeRun: ({ directory }) => {
           directories.add(directory);
           if (failures-- > 0) throw new FfmpegError(failure, 'not now');
         },
       });
-      expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 3 });
+      expect(ready).toMatchObject({ status: 'ready', attempts: 3 });
       // A worker whose lease was taken over may still write into the folder of its attempt.
       expect(directories.size).toBe(3);
     },
@@ -254,13 +249,11 @@ describe('failures of the service', () => {
   ] as const)(
     'an ffmpeg that is always %s fails the upload as %s, after %d attempts',
     async (cause, failure, attempts) => {
-      await upload(TONE);
-      startWorker({
+      const { latest } = await settle(TONE, {
         beforeRun: () => {
           throw new FfmpegError(cause, 'not now');
         },
       });
-      const { latest } = await settled(PLAYER);
       expect(latest).toMatchObject({ status: 'failed', failure, attempts });
       await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
     },
@@ -268,9 +261,8 @@ describe('failures of the service', () => {
 
   test('a full disk postpones the upload, and leaves no partial file', async () => {
     const move = failOnFullDisk();
-    await upload(TONE);
-    startWorker({ sounds: await queue.open({ move }) });
-    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 2 });
+    const { ready } = await settle(TONE, { sounds: await queue.open({ move }) });
+    expect(ready).toMatchObject({ status: 'ready', attempts: 2 });
   });
 
   test('a Matroska file that ends too early is unreadable at once, not a failing disk', async () => {
@@ -278,7 +270,7 @@ describe('failures of the service', () => {
     const whole = await encode(TONE, 'mka', options);
     await upload(whole.subarray(0, 500));
     startWorker();
-    expect((await settled(PLAYER)).latest).toMatchObject({
+    expect((await settled()).latest).toMatchObject({
       status: 'failed',
       failure: 'unreadable',
       attempts: 1,
@@ -290,16 +282,16 @@ describe('failures of the service', () => {
     await upload(TONE);
     await db.update(roundSounds).set({ attempts: 5 });
     startWorker({ sounds: await queue.open({ move }) });
-    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
+    expect((await settled()).ready).toMatchObject({ status: 'ready', attempts: 7, failures: 1 });
   });
 
   test('a file that cannot be removed stops no upload, and is logged once', async () => {
     // A folder cannot be removed as a file.
     await mkdir(stagedPath(queue.folders, 12345));
     const errors: string[] = [];
-    await upload(TONE);
-    startWorker({ log: { ...log, error: (_, message) => errors.push(message) } });
-    expect((await settled(PLAYER)).ready).toMatchObject({ status: 'ready', attempts: 1 });
+    const watched = { ...log, error: (_: object, message: string) => errors.push(message) };
+    const { ready } = await settle(TONE, { log: watched });
+    expect(ready).toMatchObject({ status: 'ready', attempts: 1 });
     expect(errors).toEqual(['sound files cannot be compared with the database: retrying in an hour']);
   });
 
@@ -307,7 +299,7 @@ describe('failures of the service', () => {
     const { uploadKey } = await upload(TONE);
     await rm(join(queue.folders.inbox, uploadKey), { recursive: true });
     startWorker();
-    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+    expect((await settled()).latest).toMatchObject({ status: 'failed', failure: 'lost' });
   });
 
   test('an upload_key that is a path, from a dump of others, removes no folder outside the inbox', async () => {
@@ -319,7 +311,7 @@ describe('failures of the service', () => {
       .set({ uploadKey: relative(queue.folders.inbox, victim) })
       .where(eq(roundSounds.id, id));
     startWorker();
-    expect((await settled(PLAYER)).latest).toMatchObject({ status: 'failed', failure: 'lost' });
+    expect((await settled()).latest).toMatchObject({ status: 'failed', failure: 'lost' });
     expect(await readdir(queue.root)).toContain('victim');
   });
 

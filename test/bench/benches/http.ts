@@ -1,9 +1,8 @@
-import { readProcessorMs } from '../../support/machine/processes.ts';
 import { alternate, type Bench, compare, medians, type Row, requireTool } from '../bench.ts';
 import { type Child, startChild, support } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { PLAYER, startService } from '../support/service.ts';
-import { runWrk } from '../support/wrk.ts';
+import { loadServer, runWrk } from '../support/wrk.ts';
 
 /** Short and many: the machine is faster in some seconds than in others. */
 const ROUNDS = 15;
@@ -48,7 +47,7 @@ async function readResponse(url: string): Promise<{ body: string; headers: Recor
   return { body: await response.text(), headers };
 }
 
-type Figures = { perSecond: number; p99Ms: number; processorUs: number };
+type Figures = Awaited<ReturnType<typeof loadServer>>;
 type MediansOf = (key: keyof Figures) => { ours: number; floor: number };
 
 /** Loads both for a moment, in turn, round after round. */
@@ -58,23 +57,18 @@ async function loadInTurn(
   path: string,
   headers: Record<string, string> = {},
 ): Promise<MediansOf> {
-  const load = async ({ origin, pid }: Child, seconds = SECONDS): Promise<Figures> => {
-    const before = await readProcessorMs(pid);
-    const { requests, requestsPerSecond, p99Ms } = await runWrk(origin + path, { seconds, headers });
-    const processorUs = (((await readProcessorMs(pid)) - before) * 1000) / requests;
-    return { perSecond: requestsPerSecond, p99Ms, processorUs };
-  };
-  for (const child of [ours, floor]) await load(child, 2);
-  const sides = await alternate(ROUNDS, { ours: () => load(ours), floor: () => load(floor) });
+  for (const server of [ours, floor]) await loadServer(server, path, { seconds: 2, headers });
+  const load = (server: Child) => () => loadServer(server, path, { seconds: SECONDS, headers });
+  const sides = await alternate(ROUNDS, { ours: load(ours), floor: load(floor) });
   return (key) => medians({ ours: sides.ours.map((f) => f[key]), floor: sides.floor.map((f) => f[key]) });
 }
 
 function compareRates(what: string, of: MediansOf, limit: { name: string; atLeast: number }): Row {
   const format = (perSecond: number) => `${Math.round(perSecond)}/s`;
-  return compare(`${what}: requests`, of('perSecond'), { ...limit, format });
+  return compare(`${what}: requests`, of('requestsPerSecond'), { ...limit, format });
 }
 
 function compareProcessor(what: string, of: MediansOf, name: string): Row {
-  const format = (us: number) => `${us.toFixed(1)} µs`;
-  return compare(`${what}: processor time of a request`, of('processorUs'), { name, format });
+  const format = (ms: number) => `${(ms * 1000).toFixed(1)} µs`;
+  return compare(`${what}: processor time of a request`, of('processorMs'), { name, format });
 }

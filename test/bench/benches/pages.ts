@@ -1,7 +1,6 @@
-import { readProcessorMs } from '../../support/machine/processes.ts';
 import { type Bench, limitFigure, type Row, requireTool } from '../bench.ts';
 import { PLAYER, startService } from '../support/service.ts';
-import { runWrk } from '../support/wrk.ts';
+import { loadServer } from '../support/wrk.ts';
 
 const LIMITS_MS = { '/': 3, '/servers/s9': 8, '/penalties': 3, [`/penalties?q=${PLAYER}`]: 3 };
 const LOAD = { seconds: 10, connections: 8, headers: { 'Accept-Encoding': 'gzip' } };
@@ -16,10 +15,8 @@ export const pages: Bench = {
     const rows: Row[] = [];
     for (const [page, atMost] of Object.entries(LIMITS_MS)) {
       say(page);
-      const before = await readProcessorMs(service.pid);
-      const { requests } = await runWrk(service.origin + page, LOAD);
-      const eachMs = ((await readProcessorMs(service.pid)) - before) / requests;
-      rows.push(limitFigure(page, eachMs, { atMost }));
+      const { processorMs } = await loadServer(service, page, LOAD);
+      rows.push(limitFigure(page, processorMs, { atMost }));
     }
     return rows;
   },

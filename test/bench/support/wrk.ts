@@ -1,4 +1,6 @@
+import { readProcessorMs } from '../../support/machine/processes.ts';
 import { requireTool } from '../bench.ts';
+import type { Child } from './child.ts';
 
 type LoadFigures = { requests: number; requestsPerSecond: number; p99Ms: number; refused: number };
 
@@ -44,4 +46,12 @@ export async function runWrk(
     p99Ms: Number(p99) * (UNIT_MS[unit] ?? Number.NaN),
     refused: Number(find(/Non-2xx or 3xx responses: (\d+)/)[0] ?? 0),
   };
+}
+
+/** Loads a server's path as {@link runWrk} does. @returns `processorMs` of a request, too. */
+export async function loadServer({ origin, pid }: Child, path: string, options: LoadOptions) {
+  const before = await readProcessorMs(pid);
+  const figures = await runWrk(origin + path, options);
+  const processorMs = ((await readProcessorMs(pid)) - before) / figures.requests;
+  return { ...figures, processorMs };
 }

@@ -6,7 +6,6 @@ import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/ro
 import type { SoundStore } from '../../../media/sound-store.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
-import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { waitFor } from '../wait.ts';
@@ -89,13 +88,20 @@ export async function createSoundQueue() {
     return worker;
   }
 
-  /** Waits until the player's newest upload is ready or failed. */
-  async function settled(player: SteamId64): Promise<Awaited<ReturnType<typeof findRoundSounds>>> {
-    await waitFor(async () => {
-      const { ready, latest } = await findRoundSounds(db, player);
-      return latest ? latest.status === 'failed' : ready !== undefined;
+  /** Waits until the newest upload of {@link PLAYER} is ready or failed. */
+  function settled(): ReturnType<typeof findRoundSounds> {
+    return waitFor(async () => {
+      const sounds = await findRoundSounds(db, PLAYER);
+      const isSettled = sounds.latest ? sounds.latest.status === 'failed' : sounds.ready !== undefined;
+      return isSettled && sounds;
     });
-    return findRoundSounds(db, player);
+  }
+
+  /** Uploads a sound, starts a worker, and waits until the upload is {@link settled}. */
+  async function settle(bytes: Uint8Array, options?: WorkerOptions): ReturnType<typeof findRoundSounds> {
+    await upload(bytes);
+    startWorker(options);
+    return settled();
   }
 
   return {
@@ -121,6 +127,7 @@ export async function createSoundQueue() {
     startWorker,
     stopWorkers,
     settled,
+    settle,
   };
 }
 
