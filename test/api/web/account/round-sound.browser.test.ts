@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { eq } from 'drizzle-orm';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { anAudio, musicLike, sequence, silence, toWav } from '../../../support/audio/audio.ts';
@@ -68,25 +67,26 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await savePicture(page.locator('#sound'), `sound-${name}`);
   }
 
-  test('asks to sign in once the session has ended while the sound waits', async () => {
-    const { context, page } = await open(aSteamId(10));
+  test.each<[string, change: () => Promise<unknown>, shown: (page: Page) => Locator]>([
+    [
+      'asks to sign in once the session has ended',
+      () => connection`delete from sessions`,
+      (page) => page.locator('form[action*="sign-in"], a[href*="sign-in"]').first(),
+    ],
+    [
+      'tells members that they are blocked from now on, and why',
+      () => db.update(users).set({ blockedAt: new Date(), blockReason: 'Spam.' }),
+      (page) => page.getByRole('alert').filter({ hasText: 'Spam.' }),
+    ],
+  ])('%s, while their sound waits', async (_, change, shown) => {
+    const { context, page } = await open(aSteamId(1));
     await upload(page);
-    await connection`delete from sessions`;
-    await page.waitForSelector('form[action*="sign-in"], a[href*="sign-in"]');
+    await change();
+    await shown(page).waitFor();
     expect(await page.locator('[data-sound-progress]').count()).toBe(0);
     await connection`delete from round_sounds`;
+    await db.update(users).set({ blockedAt: null });
     await context.close();
-  });
-
-  test('tells members whose sound waits that they are blocked from now on, and why', async () => {
-    const page = await site.signIn(aSteamId(1));
-    await upload(page);
-    await db
-      .update(users)
-      .set({ blockedAt: new Date(), blockReason: 'Spam.' })
-      .where(eq(users.steamId64, aSteamId(1)));
-    await page.getByRole('alert').filter({ hasText: 'Spam.' }).waitFor();
-    await page.context().close();
   });
 
   test('sends no other form again when it was the response to one', async () => {

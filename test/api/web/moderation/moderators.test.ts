@@ -283,12 +283,6 @@ test('admins are listed with what they gave in 7, 30 and 90 days by type, and ho
 describe("a player's record", () => {
   const record = (steamId: string) => `${MODERATION}/users/${steamId}`;
 
-  test('exists for every SteamID', async () => {
-    const { text } = await moderator.get(record(NEWCOMER));
-    expect(textOf(text)).toContain(en.moderation.noAccount);
-    expect(textOf(text)).toContain(en.penalties.clean);
-  });
-
   test('shows what Steam says, and names used before', async () => {
     steamApi.bans[KOWALSKI] = {
       VACBanned: true,

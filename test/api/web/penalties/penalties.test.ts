@@ -4,7 +4,7 @@ import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
-import { type Browser, openBrowser, signIn } from '../../../support/web/browser.ts';
+import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
@@ -178,18 +178,13 @@ describe('the member’s own penalties', () => {
 describe('APPEAL_URL', () => {
   const appeals = startSite({ settings: { appealUrl: 'https://forum.example.org/?a=1&b="' } });
 
-  test('APPEAL_URL adds a link beside active penalties', async () => {
-    const appellant = openBrowser(appeals.origin);
-    await signIn(appellant);
+  test('APPEAL_URL, and nothing else, adds a link beside active penalties', async () => {
+    const appellant = await signedIn(undefined, { at: appeals });
     expect((await appellant.get('/account')).text).not.toContain('forum.example.org');
     await insertPenalties(db, [{ playerSteamId: player.steamId }]);
     expect((await appellant.get('/account')).text).toContain(
       'href="https://forum.example.org/?a=1&amp;b=&quot;"',
     );
-  });
-
-  test('penalties have no link to appeals without APPEAL_URL', async () => {
-    await insertPenalties(db, [{ playerSteamId: player.steamId }]);
     expect(await readCard()).not.toContain(t.appeal);
   });
 });

@@ -88,15 +88,6 @@ describe('with servers', () => {
     expect(text).not.toContain('href="/connect/off"');
   });
 
-  test('the status page speaks Polish', async () => {
-    const words = textOf((await polish.get('/')).text);
-    expect(words).toContain('1 serwer jest offline');
-    expect(words).toContain(
-      `Only Mirage ${pl.status.states.online} Competitive · EU ${pl.status.map} de_mirage ${pl.status.ping} ${pl.status.milliseconds(12)} 3 / 24 ${pl.status.playersOf(3, 24)}`,
-    );
-    expect(words).toContain(pl.status.peakOf(20));
-  });
-
   test('the status page has a link preview, and reloads in browsers without scripts', async () => {
     const { text } = await visitor.get('/');
     expect(text).toContain('<meta property="og:title" content="Zagrywka"/>');
