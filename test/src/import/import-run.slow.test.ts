@@ -5,7 +5,7 @@ import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
 import { markSeen, writeImportedPenalties } from '../../../src/queries/penalties/imported.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { importDeps } from '../../support/import/penalty-rows.ts';
+import { importDeps, LINE } from '../../support/import/penalty-rows.ts';
 
 const database = await createTestDatabase();
 const { connection } = database;
@@ -47,17 +47,11 @@ test('every row that an import has not seen is marked as gone, however many ther
       admin_steamid, reason, duration_minutes, server_id, created_at)
     select 'many', 'ban', n, 'ban', 'UNBANNED', 'Gracz', 76561198000000001, 'Console', 0, 'Aim', 0, 0, now()
     from generate_series(1, 100_010) as n`;
-  const added = {
-    penalty_type: 'ban',
-    source_id: 'new',
-    player_steamid: '0',
-    created: '2026-11-21T11:30:00Z',
-  };
   const run = (isDryRun: boolean) =>
     runImport(deps, source, { isDryRun, acceptsRemovals: true }, async (importRun) => {
       const { session } = importRun;
       // The session keeps the plans of its first update: here of one that changes nothing.
-      const rows = [parseNdjsonLine(JSON.stringify(added), () => {})];
+      const rows = [parseNdjsonLine(JSON.stringify({ ...LINE, source_id: 'new' }), () => {})];
       await writeImportedPenalties(session, 'many', rows, { isDryRun, replaced: 'updated' });
       await markSeen(
         session,

@@ -1,13 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openSourceDatabase } from '../../../src/import/source/open-source.ts';
-import { sourcebansSystem } from '../../../src/import/sourcebans/sourcebans.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { BAN, createMirrors, ENDED_EARLY, MUTE } from '../../support/import/mirror.ts';
 import { storedPenalties, storedPenalty } from '../../support/import/penalty-rows.ts';
 import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
-import { sourcebansSchema } from '../../support/import/sourcebans-schema.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
@@ -54,29 +52,6 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     await nextRound(mirror);
     for (const table of TABLES) expect(await storedPenalty(db, table, 1)).toMatchObject(active);
     expect(sweeps()).toHaveLength(1);
-  });
-
-  test.each(['1.5', '1.8'] as const)('follows the tables of SourceBans++ %s', async (version) => {
-    const now = Math.floor(Date.now() / 1000);
-    const values = `'STEAM_0:1:1', ${now - 60}, 3600, ${now + 3540}, ''`;
-    const source = await createTestMariaDb(
-      sourcebansSchema('sb_', version),
-      `insert into sb_comms (type, authid, created, length, ends, reason) values (1, ${values}), (2, ${values})`,
-      `insert into sb_bans (authid, created, length, ends, reason) values (${values})`,
-    );
-    const { mirror } = await openMirror(source.url, { system: sourcebansSystem({}), source: 'sourcebans' });
-    expect(await storedPenalty(db, 'comms', 1)).toMatchObject({ type: 'silence', status: 'ACTIVE' });
-    const lift = `RemoveType = 'U', RemovedBy = 0, RemovedOn = ${now}`;
-    await source.run(`update sb_bans set ${lift}; update sb_comms set ${lift} where bid = 2`);
-    await nextRound(mirror);
-    expect(await storedPenalty(db, 'bans', 1)).toMatchObject({ status: 'UNBANNED', liftedByName: 'CONSOLE' });
-    expect(await storedPenalty(db, 'comms', 1)).toMatchObject({ type: 'mute', status: 'ACTIVE' });
-    expect(await storedPenalty(db, 'comms', 2)).toMatchObject({ type: 'gag', status: 'UNBANNED' });
-    await source.run(`update sb_bans set RemoveType = null, RemovedBy = null, RemovedOn = null`);
-    await nextRound(mirror);
-    expect(await storedPenalty(db, 'bans', 1)).toMatchObject({ status: 'ACTIVE' });
-    expect(sweeps()).toHaveLength(1);
-    expect(warnings()).toEqual([]);
   });
 
   test('a server that goes away in the middle is one log line, and the mirror recovers', async () => {

@@ -307,30 +307,25 @@ test('mirrors SourceBans++: new, lifted and split penalties, and halves that bec
   const lift = `RemoveType = 'U', RemovedBy = 3, RemovedOn = ${NOW}`;
   editSource(
     url,
-    withPrefix(addBan(3), addComm(4, 2, 'STEAM_0:1:2')),
+    withPrefix(addBan(9000), addComm(9000, 2, 'STEAM_0:1:2')),
     `update x_bans set ${lift} where bid = 1; update x_comms set ${lift} where bid = 2`,
   );
   await nextRound(mirror);
   expect(await listStored()).toEqual([
     'bans 1 ban UNBANNED',
     'bans 2 ban ACTIVE',
-    'bans 3 ban ACTIVE',
+    'bans 9000 ban ACTIVE',
     'comms 1 mute ACTIVE',
     'comms 2 gag UNBANNED',
     'comms 3 silence ACTIVE',
   ]);
   // In force again at the source, far from the newest ids.
   const unlift = 'RemoveType = null, RemovedBy = null, RemovedOn = null';
-  editSource(
-    url,
-    'update x_bans set bid = 9000 where bid = 3',
-    `update x_bans set ${unlift} where bid = 1; update x_comms set ${unlift} where bid = 2`,
-  );
+  editSource(url, `update x_bans set ${unlift} where bid = 1; update x_comms set ${unlift} where bid = 2`);
   await nextRound(mirror);
   expect(await listStored()).toEqual([
     'bans 1 ban ACTIVE',
     'bans 2 ban ACTIVE',
-    'bans 3 ban ACTIVE',
     'bans 9000 ban ACTIVE',
     'comms 1 silence ACTIVE',
     'comms 3 silence ACTIVE',

@@ -143,20 +143,6 @@ test('lines that are no UTF-8 or endless are skipped, CRLF and a missing last li
   expect(summary.rowsSetAside.map((row) => row.id)).toEqual(['2', '3']);
 });
 
-test('a dry run says what it would do and writes nothing', async () => {
-  await importLines([{ ...ban, source_id: 1 }]);
-  const before = await stored();
-  const summary = await importLines(
-    [
-      { ...ban, source_id: 1, reason: 'Aimbot' },
-      { ...ban, source_id: 2 },
-    ],
-    { isDryRun: true },
-  );
-  expect(summary).toMatchObject({ isDryRun: true, added: 1, changed: 1 });
-  expect(await stored()).toEqual(before);
-});
-
 test('a dry run counts a penalty that comes again far later as the import does', async () => {
   await importLines([{ ...ban, source_id: 1, reason: 'Aimbot' }]);
   const others = (from: number) =>

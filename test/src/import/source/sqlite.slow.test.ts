@@ -1,25 +1,18 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { openSqliteSource } from '../../../../src/import/source/sqlite.ts';
+import { createSourceFiles } from '../../../support/import/source-file.ts';
 import { countTurns } from '../../../support/machine/event-loop.ts';
 import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
 afterAll(folder.remove);
-
-let files = 0;
-function createFile(...statements: string[]): string {
-  files += 1;
-  const path = join(folder.path, `${files}.sqlite`);
-  const file = new SqliteDatabase(path);
-  for (const statement of statements) file.run(statement);
-  file.close();
-  return path;
-}
+const createSource = createSourceFiles();
+const createFile = (statements: string) => createSource(statements).replace('sqlite:', '');
 
 /** Another process that holds the whole file until it is released, as a game server's plugin does for a while. */
 async function holdFile(path: string): Promise<{ release: () => Promise<unknown> }> {
@@ -49,35 +42,33 @@ const HELD_MS = 50;
 
 const NUMBERS = 'create table numbers as select 1 as n union all select 2';
 
-describe('the event loop turns on', () => {
-  test('the event loop turns while another process holds the file, and the read succeeds once it lets go', async () => {
-    const path = createFile(NUMBERS);
-    const source = await openSqliteSource(path);
-    const { release } = await holdFile(path);
-    const reading = source.select('select n from numbers');
-    expect(await Promise.race([reading, Bun.sleep(HELD_MS)])).toBeUndefined();
-    await release();
-    expect(await reading).toEqual([{ n: '1' }, { n: '2' }]);
-    await source.close();
-  });
+test('the event loop turns while another process holds the file, and the read succeeds once it lets go', async () => {
+  const path = createFile(NUMBERS);
+  const source = await openSqliteSource(path);
+  const { release } = await holdFile(path);
+  const reading = source.select('select n from numbers');
+  expect(await Promise.race([reading, Bun.sleep(HELD_MS)])).toBeUndefined();
+  await release();
+  expect(await reading).toEqual([{ n: '1' }, { n: '2' }]);
+  await source.close();
+});
 
-  test('the event loop turns while a file is opened that another process holds', async () => {
-    const path = createFile(NUMBERS);
-    const { release } = await holdFile(path);
-    const opening = openSqliteSource(path);
-    expect(await Promise.race([opening, Bun.sleep(HELD_MS)])).toBeUndefined();
-    await release();
-    await (await opening).close();
-  });
+test('the event loop turns while a file is opened that another process holds', async () => {
+  const path = createFile(NUMBERS);
+  const { release } = await holdFile(path);
+  const opening = openSqliteSource(path);
+  expect(await Promise.race([opening, Bun.sleep(HELD_MS)])).toBeUndefined();
+  await release();
+  await (await opening).close();
+});
 
-  test('the event loop turns while a read takes long', async () => {
-    const source = await openSqliteSource(createFile(NUMBERS));
-    const statement =
-      'with recursive count(n) as (select 1 union all select n + 1 from count where n < 8000000) select max(n) as n from count';
-    const reading = async () => expect(await source.select(statement)).toEqual([{ n: '8000000' }]);
-    expect(await countTurns(reading)).toBeGreaterThan(10);
-    await source.close();
-  });
+test('the event loop turns while a read takes long', async () => {
+  const source = await openSqliteSource(createFile(NUMBERS));
+  const statement =
+    'with recursive count(n) as (select 1 union all select n + 1 from count where n < 8000000) select max(n) as n from count';
+  const reading = async () => expect(await source.select(statement)).toEqual([{ n: '8000000' }]);
+  expect(await countTurns(reading)).toBeGreaterThan(10);
+  await source.close();
 });
 
 test('a file that is missing is named in one line', async () => {
@@ -127,22 +118,19 @@ test('answers belong to their questions, and every value is its text', async () 
   await source.close();
 });
 
-describe('a file in WAL mode in a folder that may only be read', () => {
-  const disk = mountSmallDisk(join(folder.path, 'read-only'), 4 * 1024 * 1024);
-  afterAll(async () => (await disk).unmount());
-
-  test('reads a WAL file in a read-only folder while nothing is in its WAL, and else says what to copy', async () => {
-    const { isMounted, path, makeReadOnly } = await disk;
-    if (!isMounted) return;
-    const closed = join(path, 'closed 100%.sqlite');
-    const file = new SqliteDatabase(closed);
-    file.run('pragma journal_mode = wal');
-    file.run('create table numbers as select 9007199254740995 as n');
-    copyFileSync(closed, join(path, 'open.sqlite'));
-    copyFileSync(`${closed}-wal`, join(path, 'open.sqlite-wal'));
-    file.close();
-    const open = join(path, 'open.sqlite');
-    makeReadOnly();
+test('reads a WAL file in a read-only folder while nothing is in its WAL, and else says what to copy', async () => {
+  const disk = await mountSmallDisk(join(folder.path, 'read-only'), 4 * 1024 * 1024);
+  if (!disk.isMounted) return;
+  const closed = join(disk.path, 'closed 100%.sqlite');
+  const open = join(disk.path, 'open.sqlite');
+  const file = new SqliteDatabase(closed);
+  file.run('pragma journal_mode = wal');
+  file.run('create table numbers as select 9007199254740995 as n');
+  copyFileSync(closed, open);
+  copyFileSync(`${closed}-wal`, `${open}-wal`);
+  file.close();
+  disk.makeReadOnly();
+  try {
     const source = await openSqliteSource(closed);
     expect(await source.select('select n from numbers')).toEqual([{ n: '9007199254740995' }]);
     await source.close();
@@ -150,5 +138,7 @@ describe('a file in WAL mode in a folder that may only be read', () => {
       `Cannot read sqlite:${open}: its newest changes are in ${open}-wal, and this user may not write to its folder: ` +
         'copy both files to a folder that they may write to',
     );
-  });
+  } finally {
+    disk.unmount();
+  }
 });
