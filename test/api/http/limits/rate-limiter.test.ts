@@ -2,33 +2,23 @@ import { describe, expect, setSystemTime, test } from 'bun:test';
 import {
   createMemoryRateLimiter,
   type RateLimiter,
-  type RateLimitVerdict,
   roundingOf,
 } from '../../../../api/http/limits/rate-limiter.ts';
 
 const WINDOW_MS = 60_000;
 const BEGIN_MS = Date.UTC(2026, 10, 21, 10);
 
-let nowMs = BEGIN_MS;
-
-/** A limiter in memory, by the clock that {@link take} and {@link check} set. */
-function createLimiter(limit: number, options: { maxKeys?: number } = {}): RateLimiter {
-  return createMemoryRateLimiter(limit, { ...options, clockMs: () => nowMs });
-}
-
-function take(limiter: RateLimiter, key: string, atMs: number): RateLimitVerdict {
-  nowMs = atMs;
-  return atOnce(limiter.take(key));
-}
-
-function check(limiter: RateLimiter, key: string, atMs: number): RateLimitVerdict {
-  nowMs = atMs;
-  return atOnce(limiter.check(key));
-}
-
-function atOnce(verdict: RateLimitVerdict | Promise<RateLimitVerdict>): RateLimitVerdict {
-  if (verdict instanceof Promise) throw new Error('a limiter in memory answers at once');
-  return verdict;
+/** A limiter in memory, by a clock that each request sets. */
+function createLimiter(limit: number, options: { maxKeys?: number } = {}) {
+  let nowMs = BEGIN_MS;
+  const limiter = createMemoryRateLimiter(limit, { ...options, clockMs: () => nowMs });
+  const at = (judge: RateLimiter['take']) => (key: string, atMs: number) => {
+    nowMs = atMs;
+    const verdict = judge(key);
+    if (verdict instanceof Promise) throw new Error('a limiter in memory answers at once');
+    return verdict;
+  };
+  return { take: at(limiter.take), check: at(limiter.check) };
 }
 
 /** A random number generator that gives the same numbers in each run. */
@@ -68,7 +58,7 @@ function maxInWindow(allowed: readonly number[]): number {
 describe('the limit', () => {
   test('lets exactly that many requests through at one moment, and tells how many are left', () => {
     const limiter = createLimiter(3);
-    expect([1, 2, 3, 4, 5].map(() => take(limiter, 'a', BEGIN_MS))).toEqual([
+    expect([1, 2, 3, 4, 5].map(() => limiter.take('a', BEGIN_MS))).toEqual([
       { isAllowed: true, limit: 3, remaining: 2, resetSeconds: 60 },
       { isAllowed: true, limit: 3, remaining: 1, resetSeconds: 60 },
       { isAllowed: true, limit: 3, remaining: 0, resetSeconds: 60 },
@@ -80,9 +70,9 @@ describe('the limit', () => {
   test('the limit can be checked without counting a request', () => {
     const limiter = createLimiter(1);
     for (let turn = 0; turn < 3; turn++)
-      expect(check(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: 1 });
-    take(limiter, 'a', BEGIN_MS);
-    expect(check(limiter, 'a', BEGIN_MS)).toMatchObject({ isAllowed: false, remaining: 0, resetSeconds: 60 });
+      expect(limiter.check('a', BEGIN_MS)).toMatchObject({ isAllowed: true, remaining: 1 });
+    limiter.take('a', BEGIN_MS);
+    expect(limiter.check('a', BEGIN_MS)).toMatchObject({ isAllowed: false, remaining: 0, resetSeconds: 60 });
   });
 
   for (const limit of [1, 2, 30, 60, 64]) {
@@ -91,7 +81,7 @@ describe('the limit', () => {
       const allowed: number[] = [];
       for (const at of moments(20_000, limit)) {
         const inWindow = allowed.filter((earlier) => at - earlier < WINDOW_MS).length;
-        const verdict = take(limiter, 'a', at);
+        const verdict = limiter.take('a', at);
         expect([at, verdict.isAllowed]).toEqual([at, inWindow < limit]);
         if (verdict.isAllowed) allowed.push(at);
         if (allowed.length > 500) allowed.splice(0, 300);
@@ -103,12 +93,12 @@ describe('the limit', () => {
   for (const limit of [65, 100, 5000]) {
     test(`a limit of ${limit}, above which times are rounded up, is never exceeded, and is available again within a second of the window's end`, () => {
       const limiter = createLimiter(limit);
-      const allowed = moments(60_000, limit).filter((at) => take(limiter, 'a', at).isAllowed);
+      const allowed = moments(60_000, limit).filter((at) => limiter.take('a', at).isAllowed);
       expect(maxInWindow(allowed)).toBeLessThanOrEqual(limit);
 
       const burst = createLimiter(limit);
       const letThrough = (at: number) =>
-        Array.from({ length: limit + 10 }, () => take(burst, 'a', at).isAllowed).filter(Boolean).length;
+        Array.from({ length: limit + 10 }, () => burst.take('a', at).isAllowed).filter(Boolean).length;
       expect(letThrough(BEGIN_MS)).toBe(limit);
       expect(letThrough(BEGIN_MS + 59_999)).toBe(0);
       expect(letThrough(BEGIN_MS + 61_000)).toBe(limit);
@@ -126,20 +116,20 @@ describe('the limit', () => {
         const limiter = createLimiter(limit);
         // The higher the limit, the closer together the requests.
         const dense = moments(20_000, seed).map((at) => Math.floor(BEGIN_MS + (at - BEGIN_MS) / limit));
-        const refusedAt = dense.find((at) => !take(limiter, 'a', at).isAllowed);
+        const refusedAt = dense.find((at) => !limiter.take('a', at).isAllowed);
         if (refusedAt === undefined) throw new Error('nothing was refused');
-        const { resetSeconds } = take(limiter, 'a', refusedAt);
+        const { resetSeconds } = limiter.take('a', refusedAt);
         expect(resetSeconds).toBeWithin(1, 62);
-        expect(take(limiter, 'a', refusedAt + resetSeconds * 1000).isAllowed).toBe(true);
+        expect(limiter.take('a', refusedAt + resetSeconds * 1000).isAllowed).toBe(true);
       }
     }
   });
 
   test('above 64 a request at the end of a sixtieth leaves with it', () => {
     const limiter = createLimiter(65);
-    take(limiter, 'a', BEGIN_MS);
-    take(limiter, 'a', BEGIN_MS + 1000);
-    expect(take(limiter, 'a', BEGIN_MS + 61_000).remaining).toBe(64);
+    limiter.take('a', BEGIN_MS);
+    limiter.take('a', BEGIN_MS + 1000);
+    expect(limiter.take('a', BEGIN_MS + 61_000).remaining).toBe(64);
   });
 
   test('goes by a monotonic clock: the system clock plays no part', () => {
@@ -160,7 +150,7 @@ describe('memory', () => {
     const limiter = createLimiter(30);
     Bun.gc(true);
     const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 1_000_000; i++) take(limiter, `2001:db8:${i}/64`, BEGIN_MS + i / 20);
+    for (let i = 0; i < 1_000_000; i++) limiter.take(`2001:db8:${i}/64`, BEGIN_MS + i / 20);
     Bun.gc(true);
     const grownMb = (process.memoryUsage().heapUsed - before) / 1024 / 1024;
     expect(grownMb).toBeLessThan(100);
@@ -170,35 +160,35 @@ describe('memory', () => {
     const limiter = createLimiter(400_000);
     Bun.gc(true);
     const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 300_000; i++) take(limiter, 'a', BEGIN_MS + i / 6);
+    for (let i = 0; i < 300_000; i++) limiter.take('a', BEGIN_MS + i / 6);
     Bun.gc(true);
     expect((process.memoryUsage().heapUsed - before) / 1024 / 1024).toBeLessThan(1.5);
-    expect(take(limiter, 'a', BEGIN_MS + 50_000).remaining).toBe(99_999);
+    expect(limiter.take('a', BEGIN_MS + 50_000).remaining).toBe(99_999);
   });
 
   test('keys that are idle are forgotten within two windows', () => {
     const limiter = createLimiter(30);
     Bun.gc(true);
     const before = process.memoryUsage().heapUsed;
-    for (let i = 0; i < 99_000; i++) take(limiter, `old ${i}`, BEGIN_MS);
-    take(limiter, 'new', BEGIN_MS + 2 * WINDOW_MS);
+    for (let i = 0; i < 99_000; i++) limiter.take(`old ${i}`, BEGIN_MS);
+    limiter.take('new', BEGIN_MS + 2 * WINDOW_MS);
     Bun.gc(true);
     expect((process.memoryUsage().heapUsed - before) / 1024 / 1024).toBeLessThan(1.5);
   });
 
   test('a request just before a generation of logs ends still counts after it', () => {
     const limiter = createLimiter(1);
-    take(limiter, 'first', BEGIN_MS);
-    take(limiter, 'a', BEGIN_MS + 59_999);
-    expect(take(limiter, 'a', BEGIN_MS + 60_001).isAllowed).toBe(false);
-    expect(take(limiter, 'a', BEGIN_MS + 119_998).isAllowed).toBe(false);
-    expect(take(limiter, 'a', BEGIN_MS + 119_999).isAllowed).toBe(true);
+    limiter.take('first', BEGIN_MS);
+    limiter.take('a', BEGIN_MS + 59_999);
+    expect(limiter.take('a', BEGIN_MS + 60_001).isAllowed).toBe(false);
+    expect(limiter.take('a', BEGIN_MS + 119_998).isAllowed).toBe(false);
+    expect(limiter.take('a', BEGIN_MS + 119_999).isAllowed).toBe(true);
   });
 
   test('remembers the newest keys when more come than fit', () => {
     const limiter = createLimiter(1, { maxKeys: 2 });
-    for (const key of ['a', 'b', 'c', 'b', 'd']) take(limiter, key, BEGIN_MS);
-    const isAllowed = (key: string) => check(limiter, key, BEGIN_MS + 59_999).isAllowed;
+    for (const key of ['a', 'b', 'c', 'b', 'd']) limiter.take(key, BEGIN_MS);
+    const isAllowed = (key: string) => limiter.check(key, BEGIN_MS + 59_999).isAllowed;
     expect(['b', 'd', 'a'].map(isAllowed)).toEqual([false, false, true]);
   });
 });

@@ -10,33 +10,24 @@ const lines: string[] = [];
 const log = pino({}, { write: (line: string) => lines.push(line) });
 const opened: RedisLimits[] = [];
 const run = crypto.randomUUID();
-/** A limiter with a separate connection, as in another process. */
-const limiter = (
-  limit: number,
-  name = 'test',
-  {
-    at = url ?? '',
-    clockMs = () => performance.now(),
-    windowMs = 60_000,
-    // Long enough that Redis does not seem to be down on a busy machine.
-    commandLimitMs = PATIENCE_MS,
-  }: { at?: string; clockMs?: () => number; windowMs?: number; commandLimitMs?: number } = {},
-) => {
-  const limits = openRedisLimits({ url: at, log, clockMs, commandLimitMs });
+type Options = Partial<Parameters<typeof openRedisLimits>[0]>;
+const open = (options: Options = {}) => {
+  // A time limit so long that Redis does not seem to be down on a busy machine.
+  const limits = openRedisLimits({ url: url ?? '', log, commandLimitMs: PATIENCE_MS, ...options });
   opened.push(limits);
-  return limits.createLimiter(`${run} ${name}`, limit, { windowMs });
+  return limits;
 };
+/** A limiter with a separate connection, as in another process. */
+const limiter = (limit: number, name: string, options: Options = {}) =>
+  open(options).createLimiter(`${run} ${name}`, limit);
 afterAll(() => {
   for (const limits of opened) limits.close();
 });
 
 test('an address at which there is no Redis is one warning at the start, without its password', async () => {
   const said: string[] = [];
-  const limits = openRedisLimits({
-    url: 'redis://user:hunter2@127.0.0.1:1',
-    log: pino({ base: null, timestamp: false }, { write: (line: string) => said.push(line) }),
-  });
-  opened.push(limits);
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => said.push(line) });
+  const limits = open({ url: 'redis://user:hunter2@127.0.0.1:1', log });
   await waitFor(() => said.length > 0);
   expect((await limits.createLimiter('none', 5).take('k')).remaining).toBe(4);
   expect(said.map((line) => JSON.parse(line))).toEqual([
@@ -52,23 +43,15 @@ test('an address at which there is no Redis is one warning at the start, without
 
 describe.skipIf(url === undefined)('limits over Redis', () => {
   test('two processes together let exactly the limit through', async () => {
-    const [a, b] = [limiter(30), limiter(30)];
+    const [a, b] = [limiter(30, 'exact'), limiter(30, 'exact')];
     await Promise.all([a.take('warm'), b.take('warm')]);
     const verdicts = await Promise.all(
       Array.from({ length: 100 }, (_, i) => (i % 2 ? a : b).take('10.0.0.1')),
     );
-    expect(verdicts.filter((verdict) => verdict.isAllowed)).toHaveLength(30);
-    expect(
-      verdicts
-        .filter((verdict) => verdict.isAllowed)
-        .map((verdict) => verdict.remaining)
-        .sort((x, y) => x - y),
-    ).toEqual(Array.from({ length: 30 }, (_, i) => i));
-    expect(verdicts.find((verdict) => !verdict.isAllowed)).toMatchObject({
-      limit: 30,
-      remaining: 0,
-      resetSeconds: 60,
-    });
+    const remaining = verdicts.filter(({ isAllowed }) => isAllowed).map((verdict) => verdict.remaining);
+    expect(remaining.sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, i) => i));
+    const refused = verdicts.find(({ isAllowed }) => !isAllowed);
+    expect(refused).toMatchObject({ limit: 30, remaining: 0, resetSeconds: 60 });
   });
 
   test('a limit over Redis can be checked without counting a request', async () => {
@@ -96,7 +79,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   });
 
   test('a window may be longer than a minute', async () => {
-    const hourly = limiter(2, 'hourly', { windowMs: 3_600_000 });
+    const hourly = open().createLimiter(`${run} hourly`, 2, { windowMs: 3_600_000 });
     const verdicts = [await hourly.take('a'), await hourly.take('a'), await hourly.take('a')];
     expect(verdicts.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false]);
     expect(verdicts[2]?.resetSeconds).toBeGreaterThan(3590);
@@ -126,8 +109,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   }
 
   test('limits of other names count apart, over the same connection', async () => {
-    const limits = openRedisLimits({ url: url ?? '', log, commandLimitMs: PATIENCE_MS });
-    opened.push(limits);
+    const limits = open();
     const [one, other] = [limits.createLimiter(`${run} one`, 5), limits.createLimiter(`${run} other`, 7)];
     await one.take('warm');
     expect([await one.take('k'), await other.take('k')]).toMatchObject([{ remaining: 4 }, { remaining: 6 }]);
@@ -136,14 +118,8 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   test('limits are shared again by a command after the pause, not by one that was sent before another failed', async () => {
     const said: string[] = [];
     let nowMs = 0;
-    const limits = openRedisLimits({
-      url: url ?? '',
-      log: pino({}, { write: (line: string) => said.push(line) }),
-      clockMs: () => nowMs,
-      commandLimitMs: PATIENCE_MS,
-    });
-    opened.push(limits);
-    const one = limits.createLimiter(`${run} failing`, 5);
+    const log = pino({}, { write: (line: string) => said.push(line) });
+    const one = limiter(5, 'failing', { log, clockMs: () => nowMs });
     await one.take('warm');
     const client = new Bun.RedisClient(url);
     const unreadable = `community-api:${run} failing:unreadable`;
@@ -162,7 +138,7 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
   test('allows the limit less what it allowed itself while Redis hangs, and shares again when it responds', async () => {
     const proxy = await startDatabaseProxy(url ?? '');
     let nowMs = 0;
-    const one = limiter(5, 'hanging', { at: proxy.url, clockMs: () => nowMs, commandLimitMs: 50 });
+    const one = limiter(5, 'hanging', { url: proxy.url, clockMs: () => nowMs, commandLimitMs: 50 });
     expect((await one.take('k')).remaining).toBe(4);
     proxy.freeze();
     const alone = [];
