@@ -37,11 +37,8 @@ test('pages and the API log once that the database is busy, and with what', asyn
       expect([status, headers.get('retry-after')]).toEqual([503, '2']);
       expect(text).toContain(PAGE_TEXTS.en.errors.busy);
     }
-    for (const { status, body } of await Promise.all(lists))
-      expect([status, body]).toEqual([
-        503,
-        { success: false, message: 'The service is busy: try again shortly' },
-      ]);
+    const refused = { success: false, message: 'The service is busy: try again shortly' };
+    for (const { status, body } of await Promise.all(lists)) expect([status, body]).toEqual([503, refused]);
     expect((await service.ask('/readyz')).status).toBe(200);
   });
   const busy = linesOf('the database is busy');

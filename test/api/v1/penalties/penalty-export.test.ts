@@ -116,12 +116,8 @@ describe('GET /penalties/export', () => {
     const paths = ['/penalties/export', '/penalties/export/', '/penalties/export/?type=ban'];
     for (const path of [...paths, ...paths, ...paths]) {
       const { status, headers, text } = await service.get(path, { ...bearer(caller.token), method: 'HEAD' });
-      expect([path, status, headers.get('content-type'), text]).toEqual([
-        path,
-        200,
-        'application/x-ndjson',
-        '',
-      ]);
+      expect([path, status, text]).toEqual([path, 200, '']);
+      expect(headers.get('content-type')).toBe('application/x-ndjson');
     }
     const { text } = await service.ask('/api/v1/penalties/export/', bearer(caller.token));
     expect(JSON.parse(text)).toMatchObject({ end: true, count: 0 });
@@ -142,11 +138,8 @@ describe('limits of /penalties/export', () => {
     expect((await start()).status).toBe(200);
     for (let turn = 0; turn < 3; turn++) {
       const { status, headers, body } = await start();
-      expect([status, headers.get('retry-after'), body]).toEqual([
-        429,
-        '3300',
-        { success: false, message: 'At most 6 exports an hour: read /penalties/changes meanwhile' },
-      ]);
+      const message = 'At most 6 exports an hour: read /penalties/changes meanwhile';
+      expect([status, headers.get('retry-after'), body]).toEqual([429, '3300', { success: false, message }]);
     }
     const another = await aToken(db, caller.owner + 10_000);
     expect((await start(another.token)).status).toBe(200);
@@ -175,12 +168,9 @@ describe('limits of /penalties/export', () => {
     const running = await open();
     const other = await aToken(db, caller.owner);
     for (const base of BASES) {
-      const second = await service.ask(`${base}/penalties/export`, bearer(other.token));
-      expect([second.status, second.headers.get('retry-after'), second.body]).toEqual([
-        429,
-        '10',
-        { success: false, message: 'Only one export at a time: your previous one is still running' },
-      ]);
+      const { status, headers, body } = await service.ask(`${base}/penalties/export`, bearer(other.token));
+      const message = 'Only one export at a time: your previous one is still running';
+      expect([status, headers.get('retry-after'), body]).toEqual([429, '10', { success: false, message }]);
     }
     await running.cancel();
     await waitFor(async () => (await start()).status === 200);

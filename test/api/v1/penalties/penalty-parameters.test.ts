@@ -61,11 +61,8 @@ test.each([
   for (const path of LISTS) {
     const { status, body } = await ask(`${path}?${name}=${value}`);
     const quoted = JSON.stringify(decodeURIComponent(value).slice(0, 64));
-    expect([path, status, body]).toEqual([
-      path,
-      400,
-      { success: false, message: `${name} ${quoted} isn't valid: use ${allowed}` },
-    ]);
+    const message = `${name} ${quoted} isn't valid: use ${allowed}`;
+    expect([path, status, body]).toEqual([path, 400, { success: false, message }]);
   }
 });
 
@@ -78,22 +75,16 @@ test('a period that begins after its end is 400', async () => {
     for (const path of ['/warns', EXPORT]) {
       const { status, body } = await ask(`${path}?${period}`);
       expect([period, path, status]).toEqual([period, path, 400]);
-      expect(body).toEqual({
-        success: false,
-        message: 'created_from is after created_to: use an earlier created_from',
-      });
+      const message = 'created_from is after created_to: use an earlier created_from';
+      expect(body).toEqual({ success: false, message });
     }
   }
 });
 
 async function expectRefused(path: string, [key, meant]: readonly [string, string]): Promise<void> {
   const { status, body } = await ask(`${path}?${key}=1`);
-  expect([path, key, status, body]).toEqual([
-    path,
-    key,
-    400,
-    { success: false, message: `unknown parameter "${decodeURIComponent(key)}": did you mean ${meant}?` },
-  ]);
+  const message = `unknown parameter "${decodeURIComponent(key)}": did you mean ${meant}?`;
+  expect([path, key, status, body]).toEqual([path, key, 400, { success: false, message }]);
 }
 
 /** What is meant, and the keys that are nearly its name or its name elsewhere. */

@@ -186,15 +186,10 @@ describe('GET /users/lookup/batch', () => {
     const { status, body } = await lookUpAll(`steamids=${[...hundred, ...hundred].join(',')}`);
     expect([status, dataOf(body).map(({ query }) => query)]).toEqual([200, hundred]);
     const more = await lookUpAll(`steamids=${[...hundred, aSteamId(500)].join(',')}`);
-    expect([more.status, more.body]).toEqual([
-      400,
-      { success: false, message: 'steamids has 101 ids: use 1 to 100' },
-    ]);
+    const tooMany = (name: string) => ({ success: false, message: `${name} has 101 ids: use 1 to 100` });
+    expect([more.status, more.body]).toEqual([400, tooMany('steamids')]);
     const discordIds = Array.from({ length: 101 }, (_, index) => String(index + 1));
-    expect((await lookUpAll(`discord_ids=${discordIds.join(',')}`)).body).toEqual({
-      success: false,
-      message: 'discord_ids has 101 ids: use 1 to 100',
-    });
+    expect((await lookUpAll(`discord_ids=${discordIds}`)).body).toEqual(tooMany('discord_ids'));
   });
 
   test('/users/lookup/batch takes one list beside another that is empty', async () => {
