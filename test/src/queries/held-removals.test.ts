@@ -22,20 +22,28 @@ beforeEach(async () => {
   for (const table of [heldRemovals, userFlags, settings]) await db.delete(table);
 });
 
-/** Grants of `has_svip` to the first players. */
-const grantsTo = (players: number, endsAt: Date | null = null) =>
-  Array.from({ length: players }, (_, index) => ({
-    steamId64: aSteamId(index + 1),
+/** What VIPCore reads: `has_svip` for this many players, of which the first has this number. */
+type Round = { first?: number; now?: Date; mapping?: FlagMapping; endsAt?: Date | null };
+
+/** Saves a round of VIPCore in which this many players are VIPs. */
+async function saveVips(
+  players: number,
+  { first = 1, now = NOW, mapping = MAPPING, endsAt = null }: Round = {},
+) {
+  const isAccepted = await areRemovalsAccepted(db, 'vipcore');
+  const grants = Array.from({ length: players }, (_, index) => ({
+    steamId64: aSteamId(first + index),
     flag: 'has_svip' as const,
     endsAt,
   }));
-
-/** Saves a round of VIPCore in which this many players are VIPs; returns how many have the flag afterwards. */
-async function readVips(players: number, { now = NOW, mapping = MAPPING } = {}): Promise<number> {
-  const isAccepted = await areRemovalsAccepted(db, 'vipcore');
-  await db.transaction((tx) =>
-    saveGuardedFlagRound(tx, 'vipcore', { grants: grantsTo(players), now }, { mapping, isAccepted }),
+  return db.transaction((tx) =>
+    saveGuardedFlagRound(tx, 'vipcore', { grants, now }, { mapping, isAccepted }),
   );
+}
+
+/** Saves a round; returns how many have the flag afterwards. */
+async function readVips(...round: Parameters<typeof saveVips>): Promise<number> {
+  await saveVips(...round);
   return db.$count(userFlags);
 }
 
@@ -50,20 +58,8 @@ describe('the guard of flags', () => {
     async ({ had, has, isHeld }) => {
       await readVips(had);
       expect(await readVips(has)).toBe(isHeld ? had : has);
-      expect(await listHeldRemovals(db)).toEqual(
-        isHeld
-          ? [
-              {
-                system: 'vipcore',
-                kind: 'flags',
-                subject: 'has_svip',
-                removals: had - has,
-                since: NOW,
-                isAccepted: false,
-              },
-            ]
-          : [],
-      );
+      const held = { system: 'vipcore', kind: 'flags', subject: 'has_svip', removals: had - has } as const;
+      expect(await listHeldRemovals(db)).toEqual(isHeld ? [{ ...held, since: NOW, isAccepted: false }] : []);
     },
   );
 
@@ -109,20 +105,12 @@ describe('the guard of flags', () => {
 
   test('gives new people their flags while it holds losses back', async () => {
     await readVips(30);
-    const isAccepted = false;
-    const grants = [{ steamId64: aSteamId(99), flag: 'has_svip' as const, endsAt: null }];
-    const round = await db.transaction((tx) =>
-      saveGuardedFlagRound(tx, 'vipcore', { grants, now: NOW }, { mapping: MAPPING, isAccepted }),
-    );
-    expect(round).toEqual({ given: 1, taken: 0 });
+    expect(await saveVips(1, { first: 99 })).toEqual({ given: 1, taken: 0 });
     expect(await db.$count(userFlags)).toBe(31);
   });
 
   test('counts no flags whose time has run out', async () => {
-    const guard = { mapping: MAPPING, isAccepted: false };
-    await db.transaction((tx) =>
-      saveGuardedFlagRound(tx, 'vipcore', { grants: grantsTo(30, later(1)), now: NOW }, guard),
-    );
+    await readVips(30, { endsAt: later(1) });
     expect(await readVips(0, { now: later(1) })).toBe(0);
     expect(await listHeldRemovals(db)).toEqual([]);
   });

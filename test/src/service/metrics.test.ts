@@ -1,22 +1,16 @@
 import { expect, test } from 'bun:test';
-import { serverSnapshots, servers } from '../../../src/db/schema/servers.ts';
+import { serverSnapshots } from '../../../src/db/schema/servers.ts';
+import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { readMetrics } from '../../support/service/metrics.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url, connection } = await createTestDatabase();
-const [added] = await db
-  .insert(servers)
-  .values({ slug: 'only-mirage', name: 'Only Mirage', address: '127.0.0.1:27015' })
-  .returning();
-await db.insert(serverSnapshots).values({
-  serverId: added?.id ?? 0,
-  isOnline: true,
-  playersCount: 7,
-  maxPlayers: 10,
-  polledAt: new Date(),
-});
+const { db, url } = await createTestDatabase();
+const { id: serverId } = await insertServer(db, { slug: 'only-mirage' });
+await db
+  .insert(serverSnapshots)
+  .values({ serverId, isOnline: true, playersCount: 7, maxPlayers: 10, polledAt: new Date() });
 const service = await startTestService({
   databaseUrl: url,
   hasRealClock: true,
@@ -25,13 +19,8 @@ const service = await startTestService({
 const { token } = await aToken(db, 1, { now: new Date() });
 
 test('requests are told by route, never by path, with a histogram of their time', async () => {
-  for (const path of [
-    '/api/v1/servers',
-    '/api/v1/servers/only-mirage',
-    '/api/v1/servers/nope',
-    '/api/v1/nothing/at/all',
-  ]) {
-    await service.ask(path);
+  for (const path of ['servers', 'servers/only-mirage', 'servers/nope', 'nothing/at/all']) {
+    await service.ask(`/api/v1/${path}`);
   }
   for (const path of ['/servers/only-mirage', '/made/up', '/made/otherwise']) await service.ask(path);
   await service.ask('/made/up', { method: 'HEAD' });
@@ -83,27 +72,18 @@ test('background work that waits for its two connections is counted', async () =
     database_connections_max: 6,
     database_queries_waiting: 0,
   });
-  const held = Promise.withResolvers<void>();
-  const isLocked = Promise.withResolvers<void>();
-  const holding = connection.begin(async (transaction) => {
-    await transaction`lock table users in access exclusive mode`;
-    isLocked.resolve();
-    await held.promise;
-  });
-  await isLocked.promise;
-  const asked = Array.from({ length: 10 }, () =>
-    service.service.database.db.execute('select count(*) from users'),
-  );
-  const settled = Promise.all(asked);
-  try {
+  const { database } = service.service;
+  let settled: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    await tx.execute('lock table users in access exclusive mode');
+    settled = Promise.all(
+      Array.from({ length: 10 }, () => database.db.execute('select count(*) from users')),
+    );
     await waitFor(async () => {
       const metrics = await readMetrics(service);
       return metrics.database_connections_in_use === 2 && metrics.database_queries_waiting === 8;
     });
-  } finally {
-    held.resolve();
-    await holding;
-  }
+  });
   await settled;
   await waitFor(async () => (await readMetrics(service)).database_queries_waiting === 0);
 });

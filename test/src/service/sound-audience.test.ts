@@ -3,12 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../src/db/schema/accounts.ts';
-import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPublishedRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { publishedPath } from '../../support/audio/sound-folders.ts';
+import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -28,13 +28,15 @@ const service = await startTestService({
   databaseUrl: url,
   env: { SOUND_FOR: AUDIENCE.join(','), STORAGE_DIR: folder.path },
 });
-const expectSoon = (what: string, condition: () => Promise<boolean>) => waitFor(condition, { what });
+
+const HEARD = { lookup: true, stereo: 200, voice: 200 };
+const SILENT = { lookup: false, stereo: 404, voice: 404 };
 
 test('SOUND_FOR leaves sounds only to its groups, in lookups, files and the batch; owners count as admins', async () => {
-  expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
-  expect(await isHeard(OWNER)).toEqual({ lookup: true, stereo: 200, voice: 200 });
+  expect(await isHeard(SVIP)).toEqual(HEARD);
+  expect(await isHeard(OWNER)).toEqual(HEARD);
   for (const player of [PLAIN, UNKNOWN]) {
-    expect(await isHeard(player)).toEqual({ lookup: false, stereo: 404, voice: 404 });
+    expect(await isHeard(player)).toEqual(SILENT);
   }
   const all = [SVIP, OWNER, PLAIN, UNKNOWN];
   const found = await listPublishedRoundSounds(db, all, { audience: AUDIENCE });
@@ -46,16 +48,16 @@ test('a player who loses the right is no longer heard within 5 s, and is heard a
   const give = (hasSvip: boolean) => db.update(users).set({ hasSvip }).where(eq(users.steamId64, SVIP));
   await give(false);
   const isSilent = async () => !(await isHeard(SVIP)).lookup;
-  await expectSoon('the sound is gone', isSilent);
-  expect(await isHeard(SVIP)).toEqual({ lookup: false, stereo: 404, voice: 404 });
+  await waitFor(isSilent);
+  expect(await isHeard(SVIP)).toEqual(SILENT);
   await give(true);
-  await expectSoon('the sound is back', async () => !(await isSilent()));
-  expect(await isHeard(SVIP)).toEqual({ lookup: true, stereo: 200, voice: 200 });
+  await waitFor(async () => !(await isSilent()));
+  expect(await isHeard(SVIP)).toEqual(HEARD);
 });
 
 test('a player whose first sign-in makes them an admin is heard', async () => {
   await insertUser(db, 4, { isAdmin: true });
-  await expectSoon('the sound is heard', async () => (await isHeard(UNKNOWN)).lookup);
+  await waitFor(async () => (await isHeard(UNKNOWN)).lookup);
 });
 
 async function isHeard(player: SteamId64): Promise<{ lookup: boolean; stereo: number; voice: number }> {
@@ -73,17 +75,7 @@ async function publish(player: SteamId64): Promise<void> {
   const published = join(folder.path, 'roundsound');
   await mkdir(published, { recursive: true });
   for (const rendition of ['stereo', 'voice'] as const) {
-    await Bun.write(join(published, soundFileName(player, rendition)), `${rendition} of ${player}`);
+    await Bun.write(publishedPath({ published }, player, rendition), `${rendition} of ${player}`);
   }
-  await db.insert(roundSounds).values({
-    steamId64: player,
-    title: 'fanfare.mp3',
-    status: 'ready',
-    uploadKey: player,
-    sha256: 'a'.repeat(64),
-    sizeBytes: 10,
-    durationMs: 1000,
-    loudnessAfterLufs: -18,
-    readyAt: new Date(),
-  });
+  await insertReadySound(db, player);
 }

@@ -26,46 +26,44 @@ async function explain(query: SQL): Promise<string> {
   return plan.map((line) => line['QUERY PLAN']).join('\n');
 }
 
-test('every index that lists are sorted by is one the planner can walk in that order', async () => {
-  const orders = { penalties_created: sql`true`, penalties_server: sql`server_id = 1` };
-  for (const [index, condition] of Object.entries(orders)) {
-    const plan = await explain(
-      sql`select id from penalties where ${condition} order by created_at desc, id desc limit 50`,
-    );
-    expect(plan).toContain(`Backward using ${index}`);
-  }
-});
+const NEWEST_FIRST = sql`created_at desc, id desc`;
+const IS_ACTIVE = sql`status = 'ACTIVE' and (ends_at is null or ends_at > ${now.toISOString()})`;
 
-test('what a deep page passes is decided in the index, without visiting the rows', async () => {
-  const newestFirst = sql`created_at desc, id desc`;
-  const lists = {
-    penalties_created: [sql`true`, newestFirst],
-    penalties_server: [sql`server_id = 1`, newestFirst],
-    penalties_admin: [sql`admin_steamid = ${aSteamId(901)}`, newestFirst],
-    penalties_ends: [sql`created_at < ${now.toISOString()}`, sql`ends_at desc, id desc`],
-  };
-  for (const [index, [condition, order]] of Object.entries(lists)) {
-    const plan = await explain(
-      sql`select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and status = 'ACTIVE'
-        and (ends_at is null or ends_at > ${now.toISOString()}) order by ${order} limit 1`,
-    );
-    expect(plan).toContain(`Index Only Scan Backward using ${index}`);
-  }
-});
-
-test("a player's rows are counted in the index, without visiting them", async () => {
+test.each([
+  ['penalties_created', sql`true`],
+  ['penalties_server', sql`server_id = 1`],
+])('a list sorted by the index %s is walked in that order', async (index, condition) => {
   const plan = await explain(
-    sql`select ${countsByType(sql`type`)} from penalties where player_steamid = ${aSteamId(2)}`,
+    sql`select id from penalties where ${condition} order by ${NEWEST_FIRST} limit 50`,
   );
-  expect(plan).toContain('Index Only Scan using penalties_player');
+  expect(plan).toContain(`Backward using ${index}`);
 });
 
-test('whether a player is banned is decided in the index, without visiting the rows', async () => {
+test.each([
+  ['penalties_created', sql`true`, NEWEST_FIRST],
+  ['penalties_server', sql`server_id = 1`, NEWEST_FIRST],
+  ['penalties_admin', sql`admin_steamid = ${aSteamId(901)}`, NEWEST_FIRST],
+  ['penalties_ends', sql`created_at < ${now.toISOString()}`, sql`ends_at desc, id desc`],
+])('what a deep page passes is decided in %s, without visiting the rows', async (index, condition, order) => {
   const plan = await explain(
-    sql`select 1 from penalties where player_steamid = ${aSteamId(2)} and type = 'ban' and status = 'ACTIVE'
-      and (ends_at is null or ends_at > ${now.toISOString()}) limit 1`,
+    sql`select created_at, id from penalties where ${condition} and type in ('gag', 'mute') and ${IS_ACTIVE} order by ${order} limit 1`,
   );
-  expect(plan).toContain('Index Only Scan using penalties_active_player');
+  expect(plan).toContain(`Index Only Scan Backward using ${index}`);
+});
+
+test.each([
+  ["a player's rows are counted", countsByType(sql`type`), sql`true`, 'penalties_player'],
+  [
+    'whether a player is banned is decided',
+    sql`1`,
+    sql`type = 'ban' and ${IS_ACTIVE}`,
+    'penalties_active_player',
+  ],
+])('%s in the index, without visiting the rows', async (_, columns, condition, index) => {
+  const plan = await explain(
+    sql`select ${columns} from penalties where player_steamid = ${aSteamId(2)} and ${condition} limit 1`,
+  );
+  expect(plan).toContain(`Index Only Scan using ${index}`);
 });
 
 test('PostgreSQL plans a page once and not for each value of its filters', async () => {

@@ -5,6 +5,7 @@ import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { countWaiting } from '../../../support/database/lock-waits.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
 import { runCli } from '../../../support/service/cli.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -118,18 +119,11 @@ test('totals that went down to nothing are right', async () => {
 test('rows that are written while a recount waits or runs are counted once', async () => {
   await insertSome();
   await spoil();
-  const { recount } = await connection.begin(async (transaction) => {
-    await transaction`insert into penalties (type, status, player_steamid, admin_steamid, duration_minutes, created_at)
-      values ('gag', 'ACTIVE', 5, 6, 0, '2026-03-03')`;
-    const recount = recountPenaltyTallies(url);
-    await waitFor(
-      async () =>
-        (
-          await connection`select from pg_stat_activity where datname = current_database() and application_name like 'recount %'
-          and wait_event_type = 'Lock'`
-        ).length > 0,
-    );
-    return { recount };
+  let recount: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    await insertPenalties(tx, [{ type: 'gag' }]);
+    recount = recountPenaltyTallies(url);
+    await waitFor(async () => (await countWaiting(db)) === 1);
   });
   const writers = Array.from({ length: 4 }, () => insertSome());
   await Promise.all([recount, ...writers]);
@@ -143,21 +137,15 @@ describe('penalties recount', () => {
     await insertSome();
     await spoil();
     const { tallies, wrong } = await checkPenaltyTallies(url);
-    expect(await run('penalties', 'recount', '--check')).toEqual({
-      code: 1,
-      stdout: `${wrong} of ${tallies} totals are wrong: run \`penalties recount\`\n`,
-      stderr: '',
-    });
-    expect(await run('penalties', 'recount')).toEqual({
-      code: 0,
-      stdout: `${tallies} totals recounted, ${wrong} of them corrected\n`,
-      stderr: '',
-    });
-    expect(await run('penalties', 'recount', '--check')).toEqual({
-      code: 0,
-      stdout: `All ${tallies} totals are correct\n`,
-      stderr: '',
-    });
+    const check = ['penalties', 'recount', '--check'];
+    const ended = (code: number, stdout: string) => ({ code, stdout: `${stdout}\n`, stderr: '' });
+    expect(await run(...check)).toEqual(
+      ended(1, `${wrong} of ${tallies} totals are wrong: run \`penalties recount\``),
+    );
+    expect(await run('penalties', 'recount')).toEqual(
+      ended(0, `${tallies} totals recounted, ${wrong} of them corrected`),
+    );
+    expect(await run(...check)).toEqual(ended(0, `All ${tallies} totals are correct`));
     const asJson = await run('--json', 'penalties', 'recount', '--check');
     expect(JSON.parse(asJson.stdout)).toEqual({ tallies, wrong: 0 });
     expect(await tallyDifferences(connection)).toEqual([]);

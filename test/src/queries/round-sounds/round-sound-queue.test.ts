@@ -29,6 +29,8 @@ const RENDERING = {
   waveform: [1, 2, 3],
 };
 
+const claim = (leaseMs = 60_000) => claimQueuedSound(db, { leaseMs });
+
 beforeEach(async () => {
   await db.delete(roundSounds);
   await db.delete(auditLog);
@@ -36,32 +38,32 @@ beforeEach(async () => {
 
 test('no worker claims a sound while another holds it, or one that is postponed', async () => {
   await upload('first.mp3');
-  const held = await claimQueuedSound(db, { leaseMs: 60_000 });
+  const held = await claim();
   expect(held).toMatchObject({ title: 'first.mp3', status: 'measuring', attempts: 1 });
-  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect(await claim()).toBeUndefined();
   if (held) await saveClaimedSound(db, held, { status: 'queued', failures: 1, claimMs: 60_000 });
-  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect(await claim()).toBeUndefined();
   expect((await findRoundSounds(db, PLAYER)).latest?.status).toBe('queued');
 });
 
 test('a claim of a time when the clock was ahead does not last', async () => {
   await upload('first.mp3');
   await db.update(roundSounds).set({ claimedUntil: new Date(Date.now() + 30 * 86_400_000) });
-  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('first.mp3');
-  expect(await claimQueuedSound(db, { leaseMs: 60_000 })).toBeUndefined();
+  expect((await claim())?.title).toBe('first.mp3');
+  expect(await claim()).toBeUndefined();
 });
 
 test('claims the oldest first', async () => {
   await upload('a.mp3', 1);
   await upload('b.mp3', 2);
-  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('a.mp3');
-  expect((await claimQueuedSound(db, { leaseMs: 60_000 }))?.title).toBe('b.mp3');
+  expect((await claim())?.title).toBe('a.mp3');
+  expect((await claim())?.title).toBe('b.mp3');
 });
 
 test('a worker whose lease ran out can change nothing any more', async () => {
   await upload('first.mp3');
-  const late = await claimQueuedSound(db, { leaseMs: 0 });
-  const owner = await claimQueuedSound(db, { leaseMs: 60_000 });
+  const late = await claim(0);
+  const owner = await claim();
   if (!late || !owner) throw new Error('nothing was taken');
   expect(owner.attempts).toBe(2);
   expect(await saveClaimedSound(db, late, { status: 'rendering', claimMs: 1 })).toBe(false);
@@ -80,7 +82,7 @@ test('a sound that replaces one whose file was lost meanwhile is the only one', 
   await publish('old.mp3');
   const { ready: old } = await findRoundSounds(db, PLAYER);
   await upload('new.mp3');
-  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
+  const sound = await claim();
   if (!old || !sound) throw new Error('nothing was published or taken');
   await saveSoundLoss(db, old.id);
   await saveSoundReady(db, sound);
@@ -105,6 +107,6 @@ function upload(title: string, player = 1) {
 
 async function publish(title: string): Promise<void> {
   await upload(title);
-  const sound = await claimQueuedSound(db, { leaseMs: 60_000 });
+  const sound = await claim();
   if (sound) await saveSoundReady(db, sound);
 }
