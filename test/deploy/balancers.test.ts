@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isInstalled, isWell } from '../support/docs/deployment.ts';
 import { startLoad } from '../support/http/steady-load.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { openApiProcesses } from '../support/service/api-processes.ts';
@@ -10,15 +11,6 @@ import { waitFor } from '../support/wait.ts';
 /** Two that check the health of their backends and repeat no request; nginx checks nothing and repeats refused requests. */
 const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
 type Balancer = (typeof BALANCERS)[number];
-
-/** Those that are installed. */
-function findBalancers(): Balancer[] {
-  return BALANCERS.filter((name) => {
-    if (Bun.which(name)) return true;
-    console.warn(`NOT RUN: rolling restarts behind ${name}, which is not installed`);
-    return false;
-  });
-}
 
 /**
  * Caddy's `round_robin` counts for all requests together: two at once may both be given the process that is down, and with
@@ -107,12 +99,7 @@ async function startBalancer(
     stderr: 'ignore',
   });
   const origin = `http://127.0.0.1:${port}`;
-  await waitFor(() =>
-    fetch(`${origin}/healthz`).then(
-      (response) => response.ok,
-      () => false,
-    ),
-  );
+  await waitFor(() => isWell(`${origin}/healthz`));
   return {
     origin,
     stop: () => {
@@ -130,7 +117,7 @@ async function takesRequests(port: number): Promise<void> {
   await waitFor(async () => /route="list(Servers|Penalties)"/.test(await readMetrics()), { everyMs: 100 });
 }
 
-test.each(findBalancers())('a rolling restart behind %s loses no request', async (name) => {
+test.each(BALANCERS.filter(isInstalled))('a rolling restart behind %s loses no request', async (name) => {
   const ports = [findFreePort(), findFreePort()];
   const programs = await Promise.all(ports.map(startService));
   const balancer = await startBalancer(name, { folder: folder.path, backends: ports });

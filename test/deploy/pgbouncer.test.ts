@@ -3,16 +3,10 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createTestDatabase } from '../support/database/database.ts';
+import { isInstalled } from '../support/docs/deployment.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { createServices, startProgram } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Whether PgBouncer is installed. */
-function hasPgBouncer(): boolean {
-  if (Bun.which('pgbouncer')) return true;
-  console.warn('NOT RUN: connections through PgBouncer, which is not installed');
-  return false;
-}
 
 /** PgBouncer before a database; its files are made in `folder`, which it may read. */
 async function startPgBouncer(
@@ -65,7 +59,7 @@ default_pool_size = 40
 const database = await createTestDatabase();
 const { folder, env, start } = createServices(database.url);
 
-describe.skipIf(!hasPgBouncer())('behind PgBouncer', () => {
+describe.skipIf(!isInstalled('pgbouncer'))('behind PgBouncer', () => {
   test('transaction mode is refused in one line, by the CLI too', async () => {
     const pool = await startPgBouncer(database.url, { folder: folder.path, mode: 'transaction' });
     for (const [file, args] of [

@@ -27,9 +27,7 @@ export async function listDashboardQueries(): Promise<string[]> {
 }
 
 /** Without a program, what needs it is not run, which is said. */
-export function isInstalled(
-  name: 'bash' | 'caddy' | 'curl' | 'php' | 'nginx' | 'promtool' | 'systemd-analyze',
-): boolean {
+export function isInstalled(name: string): boolean {
   if (Bun.which(name)) return true;
   console.warn(`NOT RUN: what needs ${name}, which is not installed`);
   return false;
@@ -44,6 +42,14 @@ export async function run(command: string[], env: Record<string, string> = {}) {
   });
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { code: await child.exited, output: `${stdout}${stderr}` };
+}
+
+/** Whether an address responds with success. */
+export function isWell(url: string): Promise<boolean> {
+  return fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** A primary and its streaming replica, made by the scripts of the deployment; stopped after the file's tests. */
@@ -111,12 +117,7 @@ export async function startDeployedCaddy({ folder, backends }: { folder: string;
     stdout: 'ignore',
     stderr: 'ignore',
   });
-  await waitFor(() =>
-    fetch(`${origin}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  await waitFor(() => isWell(`${origin}/readyz`));
   return {
     origin,
     stop: () => {
