@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isInstalled, isWell } from '../support/docs/deployment.ts';
+import { isInstalled, isWell, nginxConfig } from '../support/docs/deployment.ts';
+import { readPage } from '../support/docs/pages.ts';
 import { startLoad } from '../support/http/steady-load.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { openApiProcesses } from '../support/service/api-processes.ts';
@@ -12,72 +13,43 @@ import { waitFor } from '../support/wait.ts';
 const BALANCERS = ['haproxy', 'caddy', 'nginx'] as const;
 type Balancer = (typeof BALANCERS)[number];
 
-/**
- * Caddy's `round_robin` counts for all requests together: two at once may both be given the process that is down, and with
- * nothing repeated one of them gets 503. HAProxy's has no such race.
- */
-const CONFIGS: Record<Balancer, (port: number, backends: readonly number[], folder: string) => string> = {
-  haproxy: (port, backends) => `
+/** The settings of docs/scaling.md for two backends. */
+function readSettings(backends: readonly number[]): Record<Balancer, string> {
+  const blocks = [...readPage('docs/scaling.md').matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(
+    ([, text = '']) =>
+      text.replace(/10\.0\.0\.([12]):3000/g, (_, number) => `127.0.0.1:${backends[number - 1]}`),
+  );
+  const [haproxy = '', caddy = ''] =
+    blocks.find((text) => text.includes('# HAProxy'))?.split('# Caddy') ?? [];
+  const nginx = blocks.find((text) => text.includes('upstream api')) ?? '';
+  return { haproxy, caddy, nginx };
+}
+
+/** The settings of a balancer with what they need to run on this port, beside others of the machine. */
+function completeSettings(
+  name: Balancer,
+  { port, backends, folder }: { port: number; backends: readonly number[]; folder: string },
+): string {
+  const settings = readSettings(backends)[name];
+  if (name === 'caddy') return `{\n  admin off\n}\nhttp://127.0.0.1:${port} {\n${settings}\n}\n`;
+  if (name === 'nginx')
+    return nginxConfig(folder, settings.replace('server {', `server {\n listen 127.0.0.1:${port};`));
+  return `
 defaults
   mode http
   timeout connect 5s
   timeout client 30s
   timeout server 30s
-  timeout check 5s
   retries 0
 frontend web
   bind 127.0.0.1:${port}
   default_backend api
 backend api
   balance roundrobin
-  option httpchk
-  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host health
-  http-check expect status 200
-  default-server inter 500ms fall 1 rise 1
+${settings}
 ${backends.map((backend) => `  server s${backend} 127.0.0.1:${backend} check`).join('\n')}
-`,
-  caddy: (port, backends) => `
-{
-  admin off
+`;
 }
-http://127.0.0.1:${port} {
-  reverse_proxy ${backends.map((backend) => `127.0.0.1:${backend}`).join(' ')} {
-    lb_policy least_conn
-    lb_try_duration 0
-    health_uri /readyz
-    health_interval 500ms
-    health_timeout 5s
-  }
-}
-`,
-  // As docs/scaling.md has it; the rest is what it needs to run beside another nginx.
-  nginx: (port, backends, folder) => `
-daemon off;
-master_process off;
-pid ${folder}/nginx.pid;
-error_log stderr crit;
-events {}
-http {
-  access_log off;
-${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `  ${kind}_temp_path ${folder}/nginx-${kind};`).join('\n')}
-  upstream api {
-${backends.map((backend) => `    server 127.0.0.1:${backend} max_fails=1 fail_timeout=2s;`).join('\n')}
-    keepalive 32;
-  }
-  server {
-    listen 127.0.0.1:${port};
-    location / {
-      proxy_pass http://api;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $host;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_connect_timeout 1s;
-    }
-  }
-}
-`,
-};
 
 const COMMANDS: Record<Balancer, (file: string) => string[]> = {
   haproxy: (file) => ['haproxy', '-db', '-f', file],
@@ -92,7 +64,7 @@ async function startBalancer(
 ): Promise<{ origin: string; stop: () => Promise<unknown> }> {
   const port = findFreePort();
   const file = join(folder, `${name}.${name === 'caddy' ? 'Caddyfile' : 'cfg'}`);
-  await writeFile(file, CONFIGS[name](port, backends, folder));
+  await writeFile(file, completeSettings(name, { port, backends, folder }));
   const balancer = Bun.spawn(COMMANDS[name](file), {
     env: { PATH: process.env.PATH, HOME: folder },
     stdout: 'ignore',

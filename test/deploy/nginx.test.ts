@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aSteamId, insertPenalties } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
-import { isInstalled } from '../support/docs/deployment.ts';
+import { isInstalled, nginxConfig } from '../support/docs/deployment.ts';
 import { readPage } from '../support/docs/pages.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
@@ -33,15 +33,8 @@ async function startNginx({ port, backend }: { port: number; backend: number }):
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${backend}`)
     // Without the port, which is another one than that of https here.
     .replace('Host $host;', `Host $host:${port};`);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${folder.path}/${kind};`,
-  );
   const file = join(folder.path, 'nginx.conf');
-  await writeFile(
-    file,
-    `daemon off; master_process off; pid ${folder.path}/nginx.pid; error_log stderr crit; events {}
-http { access_log off; ${temporary.join(' ')}\n${server} }\n`,
-  );
+  await writeFile(file, nginxConfig(folder.path, server));
   const nginx = Bun.spawn(['nginx', '-e', 'stderr', '-c', file], { stdout: 'ignore', stderr: 'inherit' });
   stops.push(async () => {
     nginx.kill('SIGKILL');

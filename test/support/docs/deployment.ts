@@ -33,6 +33,14 @@ export function isInstalled(name: string): boolean {
   return false;
 }
 
+/** A file for nginx with these servers, and what it needs to run beside another nginx. */
+export function nginxConfig(folder: string, servers: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const temporary = kinds.map((kind) => `${kind}_temp_path ${folder}/nginx-${kind};`).join(' ');
+  return `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr crit; events {}
+http { access_log off; ${temporary}\n${servers} }\n`;
+}
+
 /** Runs a program to its end. */
 export async function run(command: string[], env: Record<string, string> = {}) {
   const child = Bun.spawn(command, {
