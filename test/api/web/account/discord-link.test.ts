@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import {
+  buildAuthorizationUrl,
+  type DiscordOAuth,
+  fetchDiscordAccount,
+  LinkRefused,
+} from '../../../../api/web/account/discord-oauth.ts';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
+import { Unavailable } from '../../../../src/domain/errors.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../../src/queries/users/users.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -208,4 +215,130 @@ test('the start and the return of a link count as attempts of the address', asyn
   allowed = Number.POSITIVE_INFINITY;
   expect((await browser.follow(back)).status).toBe(303);
   expect(await userOf()).toMatchObject({ discordId: discord.account.id });
+});
+
+const REDIRECT_URI = `${site.origin}/account/discord/return`;
+const PENDING = { state: 'c3RhdGU', codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' };
+
+let revokeFailures: unknown[];
+const client: DiscordOAuth = {
+  apiUrl: discord.apiUrl,
+  clientId: discord.clientId,
+  clientSecret: discord.clientSecret,
+  redirectUri: REDIRECT_URI,
+  fetch,
+  timeoutMs: 400,
+  onRevokeFailed: (cause) => revokeFailures.push(cause),
+};
+beforeEach(() => {
+  discord.requests = [];
+  discord.liveTokens.clear();
+  revokeFailures = [];
+});
+
+/** Goes through the consent page and returns the query that Discord redirects back with. */
+async function aReturn(pending = PENDING): Promise<string> {
+  const response = await fetch(buildAuthorizationUrl(client, pending), { redirect: 'manual' });
+  expect(response.status).toBe(302);
+  return new URL(response.headers.get('location') ?? '').search.slice(1);
+}
+
+async function refusal(query: string, pending = PENDING): Promise<string | undefined> {
+  try {
+    await fetchDiscordAccount(client, query, pending);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LinkRefused) return error.reason;
+    throw error;
+  }
+}
+
+describe('the request', () => {
+  test('asks for a code with the scope identify, the exact redirect and the S256 challenge of RFC 7636', () => {
+    const url = new URL(buildAuthorizationUrl(client, PENDING));
+    expect(url.origin + url.pathname).toBe(`${discord.apiUrl}/oauth2/authorize`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      response_type: 'code',
+      client_id: discord.clientId,
+      scope: 'identify',
+      redirect_uri: REDIRECT_URI,
+      state: PENDING.state,
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
+    });
+  });
+});
+
+describe('a link', () => {
+  test('gives id, username and avatar hash, and leaves no token behind', async () => {
+    expect(await fetchDiscordAccount(client, await aReturn(), PENDING)).toEqual(discord.account);
+    expect(discord.liveTokens.size).toBe(0);
+    expect(discord.requests).toEqual([
+      'GET /api/oauth2/authorize',
+      'POST /api/oauth2/token',
+      'GET /api/users/@me',
+      'POST /api/oauth2/token/revoke',
+    ]);
+  });
+
+  test('succeeds even if Discord does not revoke the token, which is reported', async () => {
+    discord.conduct = 'will not revoke';
+    expect(await fetchDiscordAccount(client, await aReturn(), PENDING)).toEqual(discord.account);
+    expect(revokeFailures).toHaveLength(1);
+  });
+
+  test('refuses a link that is cancelled in another browser', async () => {
+    discord.consent = 'deny';
+    expect(await refusal(await aReturn({ ...PENDING, state: 'other' }))).toBe('state');
+  });
+});
+
+describe('a refused link', () => {
+  test('refuses a state of another browser before Discord is asked', async () => {
+    const query = await aReturn({ ...PENDING, state: 'other' });
+    discord.requests = [];
+    expect(await refusal(query)).toBe('state');
+    expect(await refusal(query.replace('&state=other', '').replace('state=other&', ''))).toBe('state');
+    expect(discord.requests).toBeEmpty();
+  });
+
+  test('refuses a code that was obtained with another PKCE verifier (code injection)', async () => {
+    const query = await aReturn({ ...PENDING, codeVerifier: 'of-the-attacker-0123456789-0123456789-01234' });
+    expect(await refusal(query)).toBe('code');
+  });
+
+  test('refuses repeated and unprintable parameters', async () => {
+    const query = await aReturn();
+    for (const extra of ['&code=x', `&state=${PENDING.state}`, '&iss=%00', '&error_uri=%0A']) {
+      expect([extra, await refusal(query + extra)]).toEqual([extra, 'callback']);
+    }
+    expect(await refusal(`${query}&iss=${'x'.repeat(5_000)}`)).toBe('callback');
+    expect(await refusal(`state=${PENDING.state}`)).toBe('callback');
+    expect(await refusal(`state=${PENDING.state}&error=server_error&code=x`)).toBe('callback');
+  });
+
+  test('refuses a token with a wider scope than asked for, and revokes it', async () => {
+    discord.conduct = 'widens the scope';
+    expect(await refusal(await aReturn())).toBe('code');
+    expect(discord.liveTokens.size).toBe(0);
+  });
+
+  test('refuses a response that is not an account', async () => {
+    const query = await aReturn();
+    discord.account = { ...discord.account, id: '1 OR 1=1' };
+    expect(await refusal(query)).toBe('account');
+    expect(discord.liveTokens.size).toBe(0);
+    const another = await aReturn();
+    discord.conduct = 'answers in HTML';
+    expect(await refusal(another)).toBe('account');
+  });
+});
+
+test('a Discord that fails or does not respond is unavailable, not a refusal', async () => {
+  for (const conduct of ['fails', 'never answers'] as const) {
+    const query = await aReturn();
+    discord.conduct = conduct;
+    await expect(fetchDiscordAccount(client, query, PENDING)).rejects.toBeInstanceOf(Unavailable);
+    discord.conduct = 'honest';
+  }
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
-import { staffNotes } from '../../../../src/db/schema/accounts.ts';
+import { auditLog, staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
@@ -14,7 +14,7 @@ const { en } = PAGE_TEXTS;
 
 const steamApi = startSteamApi();
 afterAll(() => steamApi.stop());
-const { db, site, signedIn } = await openMemberSite({
+const { db, site, startSite, signedIn } = await openMemberSite({
   steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
   panels: [
     { source: 'simpleadmin', table: 'sa_mutes', address: 'https://panel.example/?id={id}&of={steamid64}' },
@@ -242,6 +242,40 @@ describe('the list of penalties', () => {
       expect(text).toContain(question);
       for (const link of links) expect(text).toContain(`?${link}&amp;status=ACTIVE"`);
     }
+  });
+});
+
+describe('pages of moderation with a TIME_ZONE', () => {
+  const timeZone = 'Europe/Warsaw';
+  const inWarsaw = startSite({ settings: { timeZone } });
+  const open = async (path: string) => {
+    inWarsaw.clock.now = null;
+    const browser = await signedIn(901, { at: inWarsaw });
+    inWarsaw.clock.now = NOW;
+    return (await browser.get(path)).text;
+  };
+
+  test('the list of penalties finds a day of TIME_ZONE, also one that has 23 hours', async () => {
+    await insertPenalties(db, [
+      { reason: 'first', createdAt: new Date('2026-03-28T23:00:00Z') },
+      { reason: 'last', createdAt: new Date('2026-03-29T21:59:59Z') },
+      { reason: 'after', createdAt: new Date('2026-03-29T22:00:00Z') },
+    ]);
+    const text = await open(`${MODERATION}/penalties?created_from=2026-03-29&created_to=2026-03-29`);
+    expect(rowsOf(text)).toEqual([expect.stringContaining('last'), expect.stringContaining('first')]);
+    expect(text).toContain(timeZone);
+    expect(text).toContain('title="29 Mar 2026, 00:00 CET"');
+    expect(text).toContain('title="29 Mar 2026, 23:59 CEST"');
+  });
+
+  test('the audit log finds a day of TIME_ZONE', async () => {
+    const entry = { action: 'server.added', subject: 'mirage' };
+    await db.insert(auditLog).values([
+      { ...entry, at: new Date('2026-11-18T22:59:59Z') },
+      { ...entry, at: new Date('2026-11-18T23:00:00Z') },
+    ]);
+    const text = await open(`${MODERATION}/audit?action=server.added&day=2026-11-19`);
+    expect(rowsOf(text)).toEqual([expect.stringContaining('19 Nov 2026, 00:00 CET')]);
   });
 });
 

@@ -8,7 +8,7 @@ import { insertServerWithHistory } from '../../../support/database/server-histor
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
-import { cardOf, textOf } from '../../../support/web/page-text.ts';
+import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
 const { en, pl } = PAGE_TEXTS;
 
@@ -118,6 +118,23 @@ test('the average of a chart is that of its table: nobody plays while a server i
   // Nine hours of the one day and one of the other: 0.9 × 6 + 0.1 × 16.
   const rows = [...((await readChart('week', 'en')) ?? '').matchAll(/<\/th><td>(.*?)<\/td>/g)];
   expect(rows.map(([, average]) => average)).toEqual(['16', '6']);
+});
+
+test('the page of a server has days and times of TIME_ZONE', async () => {
+  const inWarsaw = await startTestService({ databaseUrl: url, env: { TIME_ZONE: 'Europe/Warsaw' } });
+  const { id } = await insertServerWithHistory(db, { now: NOW, days: 0, slug: 'five' });
+  await db.insert(serverSamples).values([
+    // Half past eleven and half past midnight in Warsaw: the two sides of one hour in UTC.
+    { ...EMPTY, serverId: id, sampledAt: new Date('2026-11-18T22:30:00Z'), onlineShare: 0 },
+    { ...EMPTY, serverId: id, sampledAt: new Date('2026-11-18T23:30:00Z'), playersAverage: 9 },
+  ]);
+  const read = () => openBrowser(inWarsaw.origin).get('/servers/five');
+  await waitFor(async () => (await read()).status === 200);
+  const { text } = await read();
+  expect(text).toContain(`<title>${en.server.uptimeOn('18 Nov', '0%')}</title>`);
+  expect(text).toContain(`<title>${en.server.uptimeOn('19 Nov', '100%')}</title>`);
+  const week = /<figure class="chart" aria-labelledby="chart-week-caption">.*?<\/figure>/s.exec(text)?.[0];
+  expect(rowsOf(week ?? '')).toContain('19 Nov 2026, 00:00 CET 9 0 100%');
 });
 
 // This comes last, since it removes the servers above and moves the clock.
