@@ -99,14 +99,6 @@ test('a live status message is edited after a poll that changed something, never
   expect(edits()).toHaveLength(before);
 });
 
-test('a live status message shows all servers when pinned from the list', async () => {
-  const { posted, shows } = await pin(english, {});
-  const { allServers: title, live: text } = en.server;
-  expect(posted?.embeds[0]).toMatchObject({ title, footer: { text } });
-  await addPlayer();
-  await shows(`${players}/32`);
-});
-
 test('a live status message is edited when the system clock ran an hour ahead and was set back', async () => {
   const { showsLastPlayer } = await pin();
   try {
@@ -117,14 +109,6 @@ test('a live status message is edited when the system clock ran an hour ahead an
     setSystemTime();
   }
   await addPlayer();
-  await showsLastPlayer();
-});
-
-test('a live status message survives a restart of the bot', async () => {
-  const { showsLastPlayer } = await pin();
-  await harness.bot.stop();
-  await addPlayer();
-  await restart();
   await showsLastPlayer();
 });
 
@@ -317,9 +301,11 @@ test('a bot that stops while Discord slows it down leaves its edits of live stat
   expect(linesAbout('editing a live status message failed')).toEqual([]);
 });
 
-test('a live list is not edited when only scores have changed, which it does not show', async () => {
+test('a live list shows all servers, and is not edited when only scores have changed, which it does not show', async () => {
   await restart({ timings: { liveIntervalMs: 50 } });
-  const [list, card] = [await pin(moderator, {}), await pin()];
+  const [list, card] = [await pin(english, {}), await pin()];
+  const { allServers: title, live: text } = en.server;
+  expect(list.posted?.embeds[0]).toMatchObject({ title, footer: { text } });
   const score = async (playersCount: number, points: number) => {
     await poll(serverId, { playersCount, players: [{ name: 'P1', score: points }] });
     await card.shows(`  ${points}`);
