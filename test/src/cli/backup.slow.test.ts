@@ -2,18 +2,15 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTables } from '../../../src/backup/tables.ts';
-import { connect } from '../../../src/db/client.ts';
-import { fillEveryTable } from '../../support/database/every-table.ts';
+import { type Connection, connect } from '../../../src/db/client.ts';
+import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
+import { checkPenaltyTallies } from '../../../src/queries/penalties/recount.ts';
+import { createLogger } from '../../../src/runtime/log.ts';
+import { anAudio, sine, toWav } from '../../support/audio/audio.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { fillEveryTable, readEveryTable } from '../../support/database/every-table.ts';
 import { SYSTEM_VERSIONS, startSystemPostgres } from '../../support/database/system-postgres.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
-import {
-  expectSame,
-  fillPlace,
-  openPlace,
-  PLAYER,
-  readPlace,
-  readPublished,
-} from '../../support/service/backup-places.ts';
 import { openSoundsIn } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -21,18 +18,19 @@ import { waitFor } from '../../support/wait.ts';
 // The tests create embedded databases and render sounds, on a machine that may be busy.
 setDefaultTimeout(240_000);
 
+const PLAYER = aSteamId(5);
 const folder = createTestFolder();
 const hasSystemPostgres = SYSTEM_VERSIONS.length > 0 || process.env.CI === 'true';
 await Bun.$`chmod 755 ${folder.path}`;
 afterAll(folder.remove);
 
-const embedded = openPlace(folder.path, 'embedded');
+const embedded = openPlace('embedded');
 const backup = join(folder.path, 'embedded.tar.gz');
 let token = '';
 
 describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the system’s', async () => {
   const system = await startSystemPostgres();
-  const external = openPlace(folder.path, 'external', system.url);
+  const external = openPlace('external', system.url);
 
   test('backup writes one file that only its owner reads, and says what it holds', async () => {
     token = await fillPlace(embedded);
@@ -153,7 +151,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
   test('an older schema is restored, and migrated afterwards', async () => {
     const older = join(folder.path, 'older.tar.gz');
     await writeOlderBackup(older);
-    const target = openPlace(folder.path, 'newer');
+    const target = openPlace('newer');
     expect(await target.cli('restore', older)).toMatchObject({ code: 0 });
     const { rows } = await readPlace(target);
     expect(rows.users?.length).toBe(2);
@@ -194,7 +192,7 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
     ],
     ['missing', async () => '/nowhere/x.tar.gz', 'There is no file "/nowhere/x.tar.gz"\n'],
   ])('restoring a file that is %s changes nothing', async (name, prepare, reason) => {
-    const target = openPlace(folder.path, `refusing-${name}`);
+    const target = openPlace(`refusing-${name}`);
     const refused = await target.cli('restore', await prepare());
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toEndWith(reason);
@@ -207,7 +205,7 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
   });
 
   test('a command that makes a database says where, and an empty one is not backed up', async () => {
-    const place = openPlace(folder.path, 'unused');
+    const place = openPlace('unused');
     expect(await place.cli('tokens', 'revoke', '1')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`Creating a new database in ${place.env.DATA_DIR}\n`),
@@ -235,3 +233,91 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
     );
   });
 });
+
+/** A database with its folders, and the operator's tool on them. */
+type Place = ReturnType<typeof openPlace>;
+
+function openPlace(name: string, databaseUrl?: string) {
+  const env: Record<string, string> = {
+    DATA_DIR: join(folder.path, name),
+    STORAGE_DIR: join(folder.path, `${name}-storage`),
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+  };
+  return {
+    env,
+    published: join(folder.path, `${name}-storage/roundsound`),
+    cli: async (...args: string[]) => {
+      const program = startProgram('src/cli.ts', env, args);
+      const code = await program.exited;
+      return { code, stdout: program.stdout(), stderr: program.stderr() };
+    },
+    /** Whatever PostgreSQL it is on; for as long as the work takes. */
+    withDatabase: async <T>(work: (connection: Connection, url: string) => Promise<T>): Promise<T> => {
+      const log = createLogger('silent');
+      const embedded = databaseUrl
+        ? undefined
+        : await startEmbeddedPostgres({ dataDir: env.DATA_DIR ?? '', log });
+      const url = databaseUrl ?? embedded?.url ?? '';
+      const connection = connect(url, { max: 1 });
+      try {
+        return await work(connection, url);
+      } finally {
+        await connection.end();
+        await embedded?.stop();
+      }
+    },
+  };
+}
+
+/**
+ * Everything that people leave behind, by the service's own commands and straight into every table.
+ * @returns the API token that was made.
+ */
+async function fillPlace(place: Place): Promise<string> {
+  const sound = join(place.env.DATA_DIR ?? '', '../fanfare.wav');
+  await Bun.write(sound, toWav(anAudio({ seconds: 1, shape: sine(440, 0.05) }), 's16'));
+  const made = await place.cli('tokens', 'create', '--steamid64', PLAYER, '--name', 'website', '--json');
+  expect(made).toMatchObject({ code: 0 });
+  const token = /[A-Za-z0-9_-]{30,}/.exec(made.stdout)?.[0] ?? '';
+  expect(await place.cli('sounds', 'add', '--steamid64', PLAYER, sound)).toMatchObject({ code: 0 });
+  await place.withDatabase(async (connection) => {
+    const tables = await loadTables();
+    await connection`delete from audit_log`;
+    await fillEveryTable(connection, tables);
+    const rows = await readEveryTable(connection, tables);
+    expect(Object.entries(rows).filter(([, lines]) => lines.length === 0)).toEqual([]);
+  });
+  return token;
+}
+
+/** All that a database holds. */
+async function readPlace(place: Place) {
+  return place.withDatabase(async (connection, url) => {
+    const tables = await loadTables();
+    const rows = await readEveryTable(connection, tables);
+    const sequences = await connection`select sequencename, last_value from pg_sequences order by 1`;
+    return { tables, rows, sequences: [...sequences], tallies: await checkPenaltyTallies(url) };
+  });
+}
+
+/** Every row but the epoch of events, which is another one after a restore. */
+function withoutEpoch(rows: Record<string, string[]>) {
+  const { penalty_event_state: state = [], ...others } = rows;
+  return { ...others, state: state.map((line) => line.replace(/"epoch":"[^"]*"/, '')) };
+}
+
+/** The published files, as name and hash. */
+async function readPublished({ published }: Place) {
+  const names = (await readdir(published)).filter((name) => name.endsWith('.mp3')).sort();
+  return Promise.all(names.map(async (name) => [name, Bun.hash(await readFile(join(published, name)))]));
+}
+
+/** Expects that a backup of the one was restored into the other. */
+async function expectSame(from: Place, to: Place): Promise<void> {
+  const [before, after] = [await readPlace(from), await readPlace(to)];
+  expect(withoutEpoch(after.rows)).toEqual(withoutEpoch(before.rows));
+  expect(after.rows.penalty_event_state).not.toEqual(before.rows.penalty_event_state);
+  expect(after.sequences).toEqual(before.sequences);
+  expect(after.tallies).toEqual({ tallies: before.tallies.tallies, wrong: 0 });
+  expect(await readPublished(to)).toEqual(await readPublished(from));
+}

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import type { PenaltyStatus } from '../../../src/domain/penalty.ts';
-import type { ImportDeps } from '../../../src/import/import-run.ts';
 import { importNdjson } from '../../../src/import/ndjson/ndjson.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 import { importDeps, LINE, openImports, toNdjson } from '../../support/import/penalty-rows.ts';
@@ -103,46 +102,31 @@ describe('ids that mean another penalty', () => {
   });
 });
 
-describe.each([...Object.keys(SYSTEMS), 'lines of JSON'])('the clock of an import from %s', (source) => {
-  /** When the rows end, in minutes from now: in the future, less than an hour ago, and longer ago. */
+describe('the clock of an import', () => {
+  /** When the lines end, in minutes from now: in the future, less than an hour ago, and longer ago. */
   const ENDS = [30, -30, -90];
   /** The status that each is stored with; reads correct the second. */
   const STORED: PenaltyStatus[] = ['ACTIVE', 'ACTIVE', 'EXPIRED'];
 
-  /** Prepares an import of these rows, whose times are by the database's clock. */
-  async function prepare(): Promise<(deps: ImportDeps) => Promise<unknown>> {
+  /** Imports lines whose times are by the database's clock, which is hours behind that of the import. */
+  async function importAhead(hours: number): Promise<PenaltyStatus[]> {
     const [clock] = await connection`select extract(epoch from now())::bigint as now`;
-    const now = Number(clock?.now);
-    const created = now - 3000 * 60;
-    const rows = ENDS.map((minutes, index) => ({ id: index + 1, created, ends: now + minutes * 60 }));
-    const system = Object.entries(SYSTEMS).find(([name]) => name === source)?.[1];
-    if (system) {
-      const url = createFile([system.schema, ...rows.map((row) => system.add('ban', row))].join(';'));
-      return (deps) => system.run(deps, { url });
-    }
-    const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
-    const lines = rows.map((row) => ({
-      ...{ ...LINE, source_id: row.id, created: iso(row.created), ends: iso(row.ends) },
+    const iso = (minutes: number) => new Date((Number(clock?.now) + minutes * 60) * 1000).toISOString();
+    const lines = ENDS.map((minutes, index) => ({
+      ...{ ...LINE, source_id: index, created: iso(-3000), ends: iso(minutes) },
     }));
-    return (deps) => importNdjson(deps, { chunks: toNdjson(lines) });
+    const ahead = importDeps(imports, new Date(Date.now() + hours * 3_600_000).toISOString());
+    await importNdjson(ahead, { chunks: toNdjson(lines) });
+    return (await stored()).map(({ status }) => status);
   }
 
-  const statuses = async () => (await stored()).map(({ status }) => status);
-  const depsAhead = (hours: number) =>
-    importDeps(imports, new Date(Date.now() + hours * 3_600_000).toISOString());
-
   test("an import whose clock is two days ahead of the database's expires no penalty that runs", async () => {
-    const run = await prepare();
-    await run(depsAhead(48));
-    expect(await statuses()).toEqual(STORED);
+    expect(await importAhead(48)).toEqual(STORED);
   });
 
   test('expires what ended an hour ago; a later import with a slow clock expires nothing more', async () => {
-    const run = await prepare();
-    await run(depsAhead(0));
-    expect(await statuses()).toEqual(STORED);
+    expect(await importAhead(0)).toEqual(STORED);
     await connection`truncate penalties`;
-    await run(depsAhead(-2));
-    expect(await statuses()).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE']);
+    expect(await importAhead(-2)).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE']);
   });
 });
