@@ -179,12 +179,6 @@ describe("a user's tokens", () => {
     ]);
   });
 
-  test('the account page lists live tokens only', async () => {
-    const page = await (await as(70)).get('/account');
-    expect(page.text.length).toBeLessThan(20_000);
-    expect(namesOn(page)).toEqual(['Live 3', 'Live 2', 'Live 1']);
-  });
-
   function namesOn({ text }: Page): string[] {
     return [...text.matchAll(/<th scope="row" class="list-title list-words">([^<]*)</g)].map(
       ([, name]) => name ?? '',

@@ -1,34 +1,40 @@
-import { describe, expect, test } from 'bun:test';
-import { randomBytes, randomInt } from 'node:crypto';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomInt } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
-import { createCookies } from '../../../../api/web/request/cookies.ts';
-import { createSigner, hashOf } from '../../../../api/web/request/signing.ts';
-import { createSession } from '../../../../src/queries/users/sessions.ts';
-import { saveUser } from '../../../../src/queries/users/user-changes.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { findTestRedis } from '../../../support/database/redis.ts';
-import { startTestService } from '../../../support/service/service.ts';
+import { findFreePort } from '../../../support/machine/free-port.ts';
+import { startSteamOpenIdProvider } from '../../../support/providers/steam-openid-provider.ts';
+import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { openBrowser, signIn } from '../../../support/web/browser.ts';
 
 /** An IPv6 network that no limit has counted yet. */
 const aNetwork = () => `${randomInt(65_536).toString(16)}:${randomInt(65_536).toString(16)}`;
 
-const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 const redisUrl = await findTestRedis();
 const database = await createTestDatabase();
-const { db } = database;
+const steam = startSteamOpenIdProvider();
+afterAll(() => steam.stop());
+steam.now = () => NOW;
+const port = findFreePort();
 
 describe.skipIf(redisUrl === undefined)('two processes with one Redis', async () => {
-  const env = { REDIS_URL: redisUrl ?? '', TRUSTED_PROXIES: '127.0.0.1', SESSION_SECRET: SECRET };
+  const env = {
+    REDIS_URL: redisUrl ?? '',
+    TRUSTED_PROXIES: '127.0.0.1',
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    STEAM_OPENID_URL: steam.url,
+  };
   /** How often a process has logged that Redis is unreachable, and whether it still is. */
   const outages = [0, 0];
   const isAway = [false, false];
   const startProcess = (index: 0 | 1) =>
     startTestService({
       databaseUrl: database.url,
-      env,
+      env: { ...env, PORT: String(index === 0 ? port : 0) },
       log: pino(
         { level: 'info' },
         {
@@ -85,25 +91,16 @@ describe.skipIf(redisUrl === undefined)('two processes with one Redis', async ()
 
   test("two processes share a user's limit of forms", async () => {
     // Redis may remember user 1 of another run.
-    await db.execute(
+    await database.db.execute(
       sql`select setval(pg_get_serial_sequence('users', 'id'), ${randomInt(1_000_000, 2_000_000_000)})`,
     );
     let number = 0;
     const counted = await countShared(async () => {
       number += 1;
-      const { id: userId } = await saveUser(db, aSteamId(number), { actor: 'operator' });
-      const id = randomBytes(32).toString('base64url');
-      await createSession(db, {
-        idHash: hashOf(id),
-        userId,
-        expiresAt: new Date(Date.now() + 3_600_000),
-        now: new Date(),
-        browser: null,
-        system: null,
-      });
-      const signature = createSigner(SECRET).sign('session', id);
-      const line = createCookies('https://play.example.org').write('session', `${id}.${signature}`, 60);
-      const form = { method: 'POST', headers: { Cookie: line.slice(0, line.indexOf(';')) } };
+      steam.steamId = aSteamId(number);
+      const browser = openBrowser(processes[0].origin);
+      await signIn(browser);
+      const form = { method: 'POST', headers: { Cookie: browser.cookieLine() } };
       // Without the CSRF token a form is refused, and counts.
       return countStatuses(100, '/account/sign-out', form);
     });
