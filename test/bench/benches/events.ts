@@ -3,7 +3,7 @@ import type { Db } from '../../../src/db/client.ts';
 import { createWebhook, removeWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, limitFigure, median, percentile, type Row, repeat } from '../bench.ts';
-import { startChild, support } from '../support/child.ts';
+import { startChild, toCommand } from '../support/child.ts';
 import { open } from '../support/database-time.ts';
 import { createTokenHeaders, startService } from '../support/service.ts';
 
@@ -40,9 +40,9 @@ export const events: Bench = {
     await Bun.write(tokensFile, JSON.stringify(tokens));
     const rounds = await repeat(ROUNDS, async (round) => {
       say(`round ${round + 1} of ${ROUNDS}`);
-      const clients = support('event-clients.ts', service.origin, tokensFile, String(STREAMS));
+      const clients = toCommand('event-clients.ts', service.origin, tokensFile, String(STREAMS));
       await using streams = await startChild([...WHEN_IDLE, ...clients]);
-      await using endpoint = await startChild([...WHEN_IDLE, ...support('webhook-endpoint.ts')]);
+      await using endpoint = await startChild([...WHEN_IDLE, ...toCommand('webhook-endpoint.ts')]);
       const webhooks = await repeat(WEBHOOKS, (number) =>
         createWebhook(db, {
           url: `${endpoint.origin}/${number}`,

@@ -1,5 +1,5 @@
 import { alternate, type Bench, compare, medians, type Row, requireTool } from '../bench.ts';
-import { type Child, startChild, support } from '../support/child.ts';
+import { type Child, startChild, toCommand } from '../support/child.ts';
 import { startGameServers } from '../support/game-servers.ts';
 import { PLAYER, startService } from '../support/service.ts';
 import { loadServer, runWrk } from '../support/wrk.ts';
@@ -18,7 +18,7 @@ export const http: Bench = {
     using games = await startGameServers(20);
     await using ours = await startService('http', { ...games, env: { ROLES: 'api,poller' } });
     const startBare = (mode: string, argument: string) =>
-      startChild(support('bare-server.ts', mode, argument));
+      startChild(toCommand('bare-server.ts', mode, argument));
     const response = await readResponse(ours.origin + SERVERS_PATH);
     await using bare = await startBare('answer', JSON.stringify(response));
     await using byHand = await startBare('penalties', ours.databaseUrl);

@@ -42,6 +42,6 @@ function readPort(stdout: ReadableStream<Uint8Array>): Promise<string | undefine
 }
 
 /** A program of this folder, as a command. */
-export function support(file: string, ...parameters: string[]): string[] {
+export function toCommand(file: string, ...parameters: string[]): string[] {
   return [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...parameters];
 }

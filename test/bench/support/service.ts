@@ -57,7 +57,7 @@ export async function startService(
   await fillDatabase(database.db, addresses);
   const headers = await createTokenHeaders(database.db);
   const child = stack.use(await startChild(START_COMMAND, { ...serviceEnv(databaseUrl, folder), ...env }));
-  return { ...child, headers, databaseUrl, folder, ...disposing(stack.move()) };
+  return { ...child, headers, databaseUrl, folder, ...toDisposable(stack.move()) };
 }
 
 /** Starts the service on the generated penalties. `postmaster` is the process id of PostgreSQL. */
@@ -73,10 +73,10 @@ export async function startDatasetService(
   const [settings] = await database.connection`select current_setting('data_directory') as folder`;
   const postmaster = Number.parseInt(await readFile(`${settings?.folder}/postmaster.pid`, 'utf8'), 10);
   const child = stack.use(await startChild(START_COMMAND, { ...serviceEnv(databaseUrl, folder), ...env }));
-  return { ...child, headers, databaseUrl, folder, postmaster, ...disposing(stack.move()) };
+  return { ...child, headers, databaseUrl, folder, postmaster, ...toDisposable(stack.move()) };
 }
 
-function disposing(stack: AsyncDisposableStack): AsyncDisposable {
+function toDisposable(stack: AsyncDisposableStack): AsyncDisposable {
   return { [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
