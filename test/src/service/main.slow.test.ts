@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '../../../src/db/client.ts';
 import { createTestFolder, type Program, serviceEnv, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -37,6 +36,10 @@ describe('bun start', () => {
   beforeAll(async () => {
     first = await startService();
   });
+  const countServers = async () => {
+    const list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as { meta: { total: number } };
+    return list.meta.total;
+  };
   afterAll(async () => {
     for (const program of started) program.kill('SIGKILL');
     await Promise.all(started.map((program) => program.exited));
@@ -56,22 +59,7 @@ describe('bun start', () => {
       code: 0,
       stdout: expect.stringContaining('Added lodz-1 (127.0.0.1:27999)\n'),
     });
-    const deadline = Date.now() + 1000;
-    let list: { meta: { total: number } };
-    do list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as typeof list;
-    while (list.meta.total === 0 && Date.now() < deadline && (await Bun.sleep(50)) === undefined);
-    expect(list.meta.total).toBe(1);
-  });
-
-  test('two copies share the embedded data safely; the one that stays keeps its database', async () => {
-    const second = await startService();
-    const added = await cli('servers', 'add', '--name', 'Two', '--address', '127.0.0.1:27998');
-    expect(added.code).toBe(0);
-    second.program.kill('SIGTERM');
-    expect(await second.program.exited).toBe(0);
-    const ready = await fetch(`${first.url}/readyz`);
-    expect(ready.status).toBe(200);
-    expect(findPostmaster()).toBeDefined();
+    await waitFor(async () => (await countServers()) === 1, { limitMs: 1000 });
   });
 
   test('a killed process restarts cleanly on the same data', async () => {
@@ -79,27 +67,7 @@ describe('bun start', () => {
     await first.program.exited;
     expect(findPostmaster()).toBeDefined();
     first = await startService();
-    const list = (await (await fetch(`${first.url}/api/v1/servers`)).json()) as { meta: { total: number } };
-    expect(list.meta.total).toBe(2);
-  });
-
-  test('an embedded server that is killed is restarted, and requests succeed again', async () => {
-    const token = (await cli('tokens', 'create', '--steamid64', '[U:1:5]', '--name', 'test')).stdout.trim();
-    const pid = findPostmaster();
-    expect(pid).toBeDefined();
-    process.kill(pid ?? 0, 'SIGKILL');
-    const headers = { authorization: `Bearer ${token}` };
-    let status = 0;
-    const statuses = new Set<number>();
-    const deadline = Date.now() + 15_000;
-    while (Date.now() < deadline && !(status === 200 && findPostmaster() !== pid)) {
-      expect((await fetch(`${first.url}/api/v1/servers`)).status).toBeOneOf([200, 429]);
-      status = (await fetch(`${first.url}/api/v1/bans`, { headers })).status;
-      statuses.add(status);
-      await Bun.sleep(100);
-    }
-    expect(status).toBe(200);
-    expect([...statuses].filter((one) => ![200, 503, 429].includes(one))).toEqual([]);
+    expect(await countServers()).toBe(1);
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
@@ -120,20 +88,6 @@ describe('bun start', () => {
       expect(findPostmaster() === undefined).toBe(signal === 'SIGINT');
     },
   );
-
-  test('the lease of a service that stopped is gone: nothing holds the database', async () => {
-    expect(findPostmaster()).toBeUndefined();
-    const third = await startService();
-    const password = readFileSync(join(folder.path, 'postgres.password'), 'utf8').trim();
-    const port = readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[3];
-    const connection = connect(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, { max: 1 });
-    const [row] =
-      await connection`select count(*)::int as leases from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted`;
-    await connection.end();
-    expect(row?.leases).toBe(1);
-    third.program.kill('SIGINT');
-    expect(await third.program.exited).toBe(0);
-  });
 
   test.skipIf(process.platform === 'win32')(
     'closing its terminal ends it in order, the embedded database too',

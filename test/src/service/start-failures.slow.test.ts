@@ -200,41 +200,33 @@ describe('a folder that cannot be used ends the start with one line', () => {
   const embedded = { DATABASE_URL: '' };
   const list = ['servers', 'list'];
   const add = ['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'];
+  const start = (env: Record<string, string>) => failure('src/main.ts', env);
+  const unusable = (setting: string, path: string, why: string) =>
+    `${setting}="${path}" cannot be used: ${why}`;
   /** The output of the operator's tool: what it is about to do, and why it cannot. */
   const notCreated = (dir: string, text: string) => line(`Creating a new database in ${dir}\n${text}`);
 
   test('DATA_DIR is a file', async () => {
-    const expected = line(`DATA_DIR="${file}" cannot be used: it is a file, not a folder`);
-    expect(await failure('src/main.ts', { DATA_DIR: file })).toEqual(expected);
-    expect(await failure('src/main.ts', { DATA_DIR: file, ...embedded })).toEqual(expected);
+    const expected = line(unusable('DATA_DIR', file, 'it is a file, not a folder'));
+    expect(await start({ DATA_DIR: file })).toEqual(expected);
+    expect(await start({ DATA_DIR: file, ...embedded })).toEqual(expected);
     expect(await failure('src/cli.ts', { DATA_DIR: file, ...embedded }, list)).toEqual(expected);
     const below = join(file, 'demo');
-    const lower = line(`DATA_DIR="${below}" cannot be used: it lies below a file`);
-    expect(await failure('src/main.ts', { DATA_DIR: below })).toEqual(lower);
+    const lower = line(unusable('DATA_DIR', below, 'it lies below a file'));
+    expect(await start({ DATA_DIR: below })).toEqual(lower);
     expect(await failure('src/demo/main.ts', { DATA_DIR: file })).toEqual(lower);
   });
 
-  test('STORAGE_DIR is a file, or holds one where a folder belongs', async () => {
-    expect(await failure('src/main.ts', { STORAGE_DIR: file })).toEqual(
-      line(`STORAGE_DIR="${file}" cannot be used: it is a file, not a folder`),
-    );
-    expect(await failure('src/main.ts', { STORAGE_DIR: sound })).toEqual(
-      line(`STORAGE_DIR="${sound}" cannot be used: ${join(sound, 'roundsound')} is a file, not a folder`),
-    );
-  });
-
-  test('ends the start in one line when a folder cannot be created, for whatever reason', async () => {
-    const long = join(folder.path, 'x'.repeat(300));
-    for (const setting of ['DATA_DIR', 'STORAGE_DIR']) {
-      for (const [path, code] of [
-        ['/proc/x', 'ENOENT'],
-        [long, 'ENAMETOOLONG'],
-      ] as const) {
-        expect(await failure('src/main.ts', { [setting]: path })).toEqual(
-          line(`${setting}="${path}" cannot be used: it cannot be created (${code})`),
-        );
-      }
-    }
+  const long = join(folder.path, 'x'.repeat(300));
+  test.each([
+    ['STORAGE_DIR', 'is a file', file, 'it is a file, not a folder'],
+    ['STORAGE_DIR', 'holds a file', sound, `${join(sound, 'roundsound')} is a file, not a folder`],
+    ['STORAGE_DIR', 'cannot be created', '/proc/x', 'it cannot be created (ENOENT)'],
+    ['STORAGE_DIR', 'has too long a name', long, 'it cannot be created (ENAMETOOLONG)'],
+    ['DATA_DIR', 'cannot be created', '/proc/x', 'it cannot be created (ENOENT)'],
+    ['DATA_DIR', 'has too long a name', long, 'it cannot be created (ENAMETOOLONG)'],
+  ])('%s that %s ends the start in one line', async (setting, _, path, why) => {
+    expect(await start({ [setting]: path })).toEqual(line(unusable(setting, path, why)));
   });
 
   test('DATA_DIR has characters that a shell would interpret', async () => {
@@ -254,15 +246,13 @@ describe('a folder that cannot be used ends the start with one line', () => {
   test.skipIf(!readOnly.isMounted)('ends the start in one line when a folder cannot be written', async () => {
     const { path } = readOnly;
     const because = 'it is on a file system that is read-only';
-    const ofData = `DATA_DIR="${path}" cannot be used: ${because}`;
-    expect(await failure('src/main.ts', { DATA_DIR: path })).toEqual(line(ofData));
-    expect(await failure('src/main.ts', { DATA_DIR: path, ...embedded })).toEqual(line(ofData));
+    const ofData = unusable('DATA_DIR', path, because);
+    expect(await start({ DATA_DIR: path })).toEqual(line(ofData));
+    expect(await start({ DATA_DIR: path, ...embedded })).toEqual(line(ofData));
     expect(await failure('src/cli.ts', { DATA_DIR: path, ...embedded }, add)).toEqual(
       notCreated(path, ofData),
     );
-    expect(await failure('src/main.ts', { STORAGE_DIR: path })).toEqual(
-      line(`STORAGE_DIR="${path}" cannot be used: ${because}`),
-    );
+    expect(await start({ STORAGE_DIR: path })).toEqual(line(unusable('STORAGE_DIR', path, because)));
   });
 
   test('ends the start in one line when a folder is not writable by this user', async () => {
@@ -272,14 +262,14 @@ describe('a folder that cannot be used ends the start with one line', () => {
     const isRoot = process.getuid?.() === 0;
     const through = isRoot ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
     expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
-      line(`DATA_DIR="${locked}" cannot be used: it is not writable by this user`),
+      line(unusable('DATA_DIR', locked, 'it is not writable by this user')),
     );
     const foreign = join(folder.path, 'foreign');
     const database = join(foreign, 'postgres');
     await mkdir(database, { recursive: true });
     await chmod(database, 0o000);
     expect(await failure('src/cli.ts', { DATA_DIR: foreign, ...embedded }, list, { through })).toEqual(
-      line(`DATA_DIR="${foreign}" cannot be used: ${database} is not writable by this user`),
+      line(unusable('DATA_DIR', foreign, `${database} is not writable by this user`)),
     );
   });
 
@@ -310,7 +300,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
       await Bun.write(join(full.path, 'other'), new Uint8Array(bavail * bsize));
       const password = join(env.DATA_DIR, 'postgres.password');
       expect(await failure('src/cli.ts', env, add)).toEqual(
-        notCreated(env.DATA_DIR, `DATA_DIR="${env.DATA_DIR}" cannot be used: it is on a disk that is full`),
+        notCreated(env.DATA_DIR, unusable('DATA_DIR', env.DATA_DIR, 'it is on a disk that is full')),
       );
       // There is room for the first files, but not for all that initdb creates.
       full.resize(8 * 1024 * 1024);
