@@ -4,7 +4,7 @@ import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
 import { createVanityNames } from '../../../src/steam/vanity-names.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { insertMany } from '../../support/bot/feeds.ts';
+import { insertMany, lasting } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
@@ -38,50 +38,32 @@ const unlinked = anActor();
 const server = await insertServer(db, { name: 'Only *Mirage*' });
 await insertUser(db, 1, { nickname: 'Rzeźnik_1', discordId: member.user.id });
 await insertUser(db, 2, { nickname: 'Clean', discordId: cleanMember.user.id });
-/** Of player 1: a ban and a gag that are active, an expired ban, a lifted mute and 8 expired warnings. */
+const time = (text: string) => new Date(`2026-${text}Z`);
+const permanent = { durationMinutes: 0, createdAt: time('10-01T10:00') };
+const lifted = { status: 'UNBANNED', liftedAt: time('11-10T12:00'), liftedByName: 'Ola' } as const;
+const warning = { ...lasting(60, time('11-15T10:00')), type: 'warn', status: 'EXPIRED' } as const;
+/** Of player 1: an expired ban, a ban that is active, a lifted mute, a gag that is active, and 8 expired warnings. */
 await insertPenalties(db, [
+  { ...lasting(90, time('11-20T10:00')), reason: 'Old expired' },
   {
-    type: 'ban',
-    reason: 'Old expired',
-    durationMinutes: 90,
-    createdAt: new Date('2026-11-20T10:00:00Z'),
-    endsAt: new Date('2026-11-20T11:30:00Z'),
-  },
-  {
-    type: 'ban',
+    ...permanent,
     reason: '`wall` @everyone\n# [hack](https://x.y)',
-    createdAt: new Date('2026-10-01T10:00:00Z'),
     serverId: server.id,
     adminName: 'Ala_*',
   },
   {
+    ...lasting(1440, time('11-10T10:00')),
+    ...lifted,
     type: 'mute',
-    status: 'UNBANNED',
     reason: 'Spam',
-    durationMinutes: 1440,
-    createdAt: new Date('2026-11-10T10:00:00Z'),
-    endsAt: new Date('2026-11-11T10:00:00Z'),
-    liftedAt: new Date('2026-11-10T12:00:00Z'),
-    liftedByName: 'Ola',
     liftReason: 'Appeal_1',
     serverId: 0,
   },
-  {
-    type: 'gag',
-    reason: '',
-    durationMinutes: 120,
-    createdAt: new Date('2026-11-21T11:00:00Z'),
-    endsAt: new Date('2026-11-21T13:00:00Z'),
-    adminName: '',
-    serverId: 4242,
-  },
+  { ...lasting(120, time('11-21T11:00')), type: 'gag', reason: '', adminName: '', serverId: 4242 },
   ...Array.from({ length: 8 }, (_, number) => ({
-    type: 'warn' as const,
-    status: 'EXPIRED' as const,
+    ...warning,
     reason: `warning ${number}`,
-    durationMinutes: 60,
-    createdAt: new Date(Date.parse('2026-11-15T10:00:00Z') + number * 60_000),
-    endsAt: new Date('2026-11-15T12:00:00Z'),
+    createdAt: time(`11-15T10:0${number}`),
   })),
 ]);
 await connect();
@@ -141,9 +123,9 @@ describe('/ban-check of oneself', () => {
       `-# #N · 2 hours · ${en.record.unnamedAdmin} · \\#4242 · ${at('2026-11-21T11:00:00Z', 'R')}`,
       `⚪ Ban: Old expired – expired ${at('2026-11-20T11:30:00Z', 'R')}`,
       `-# #N · 1 hour, 30 minutes · Ala · Only \\*Mirage\\* · ${at('2026-11-20T10:00:00Z', 'R')}`,
-      `⚪ Warning: warning 7 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
+      `⚪ Warning: warning 7 – expired ${at('2026-11-15T11:00:00Z', 'R')}`,
       `-# #N · 1 hour · Ala · Only \\*Mirage\\* · ${at('2026-11-15T10:07:00Z', 'R')}`,
-      `⚪ Warning: warning 6 – expired ${at('2026-11-15T12:00:00Z', 'R')}`,
+      `⚪ Warning: warning 6 – expired ${at('2026-11-15T11:00:00Z', 'R')}`,
       `-# #N · 1 hour · Ala · Only \\*Mirage\\* · ${at('2026-11-15T10:06:00Z', 'R')}`,
       '',
       `\`${aSteamId(1)}\` · **On record:** 2 bans · 1 mute · 1 gag · 8 warnings`,

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { renderDiscordPage } from '../../pictures/discord-page.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
-import { changePenalty, createFeedStarter, type StartedFeed, settleFeeds } from '../../support/bot/feeds.ts';
+import { changePenalty, lasting, type StartedFeed, startFeedBot } from '../../support/bot/feeds.ts';
 import { insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { messageOf } from '../../support/discord/exchange.ts';
 import type { FakeMessage } from '../../support/discord/messages.ts';
@@ -14,9 +13,7 @@ import { CHROMIUM_PATH, launchChromium } from '../../support/web/chromium.ts';
 const isPossible = CHROMIUM_PATH !== undefined || process.env.CI === 'true';
 if (!isPossible) console.warn('SKIPPED: pictures of feeds, since there is no Chromium here');
 
-const harness = await startTestBot({ bot: { timings: { feedIntervalMs: 50 } } });
-const { fake, db, bot } = harness;
-const startFeed = createFeedStarter(harness);
+const { fake, db, bot, poll, startFeed, settle } = await startFeedBot();
 const role = { role: { id: '950000000000000001', name: 'Players', mentionable: true } };
 
 describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s', (guildLocale) => {
@@ -26,7 +23,6 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
   let serverIds: number[];
   beforeAll(async () => {
     browser = await launchChromium();
-    await harness.connect();
     const names = ['Only Mirage #1', 'Retake', 'Arena'].map((name) => `${name} ${guildLocale}`);
     serverIds = [];
     for (const name of names) serverIds.push((await insertServer(db, { name })).id);
@@ -38,7 +34,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
   afterAll(() => browser.close());
 
   async function pollAll(count: number | 'missed', ids = serverIds): Promise<void> {
-    await harness.poll(ids, count === 'missed' ? undefined : { playersCount: count });
+    await poll(ids, count === 'missed' ? undefined : { playersCount: count });
     await bot.wakeFeeds();
   }
 
@@ -55,20 +51,17 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
 
   test('penalties: new, lifted, expired, removed, and a summary', async () => {
     const createdAt = new Date(Math.floor(Date.now() / 1000) * 1000 - 60_000);
-    const endsAt = new Date(createdAt.getTime() + 86_400_000);
     const rows = await insertPenalties(
       db,
       (['ban', 'mute', 'gag', 'silence', 'warn'] as const).map((type) => ({
         type,
         reason: 'Wallhack on de_mirage',
-        durationMinutes: 1440,
-        createdAt,
-        endsAt,
+        ...lasting(1440, createdAt),
         serverId: serverIds[0] ?? 0,
       })),
     );
     const [, lifted, expired, removed] = rows;
-    await settleFeeds(harness);
+    await settle();
     await changePenalty(db, lifted, {
       status: 'UNBANNED',
       liftedAt: new Date(),
@@ -84,7 +77,7 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
         type: number % 5 === 0 ? ('gag' as const) : ('ban' as const),
       })),
     );
-    await settleFeeds(harness);
+    await settle();
     const messages = penaltyFeed.messages();
     expect(messages).toHaveLength(6);
     const names = ['new', 'lifted', 'expired', 'removed', 'warning', 'summary'];

@@ -2,27 +2,23 @@ import { expect, test } from 'bun:test';
 import { localizationOf } from '../../../bot/locales/localization.ts';
 import { drawPlayerChart } from '../../../src/charts/player-chart.tsx';
 import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
-import { createFeedStarter, settleFeeds } from '../../support/bot/feeds.ts';
+import { startFeedBot } from '../../support/bot/feeds.ts';
 import { SAMPLE_HISTORY as points, SAMPLE_RANGE as range } from '../../support/bot/history.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import type { Exchange } from '../../support/discord/exchange.ts';
-import type { FakeComponent } from '../../support/discord/message-form.ts';
-import type { FakeMessage } from '../../support/discord/messages.ts';
+import { componentsOf, type FakeMessage } from '../../support/discord/messages.ts';
 import { addPseudoLanguage, PSEUDO_LOCALE } from '../../support/languages/pseudo-language.ts';
 
 /** A picture with English words and the labels of {@link PSEUDO_LOCALE}. */
 const picture = await drawChart();
 addPseudoLanguage();
-const harness = await startTestBot({
-  bot: { appealUrl: 'https://appeal.example.org', timings: { feedIntervalMs: 50 } },
+const { fake, db, poll, startFeed, settle } = await startFeedBot({
+  appealUrl: 'https://appeal.example.org',
 });
-const { fake, db, poll } = harness;
 const locales = { locale: PSEUDO_LOCALE, guildLocale: PSEUDO_LOCALE };
 /** What others wrote: without a Latin letter. */
 const NAME = 'Ωμέγα';
-await harness.connect();
 
 function drawChart() {
   const { texts } = localizationOf(PSEUDO_LOCALE);
@@ -44,14 +40,10 @@ function findForeignWords(value: unknown, key = ''): string[] {
   });
 }
 
-function listControls(message: FakeMessage | undefined): FakeComponent[] {
-  return message?.components.flatMap((row) => row.components ?? []) ?? [];
-}
-
 /** What people read of a message. */
 function proseOf(message: FakeMessage): unknown {
   const { content, embeds, attachments } = message;
-  const controls = listControls(message).map(({ label, placeholder, options }) => ({
+  const controls = componentsOf(message).map(({ label, placeholder, options }) => ({
     label,
     placeholder,
     choices: options?.map(({ label, description }) => ({ label, description })),
@@ -135,10 +127,10 @@ test('no message of the bot shows a word of another language', async () => {
   ];
   for (const [name, options, actor] of commands) {
     const { message } = see(await fake.command(name, options, actor));
-    for (const { custom_id: id = '', options: choices } of listControls(message)) {
+    for (const { custom_id: id = '', options: choices } of componentsOf(message)) {
       for (const choice of choices ?? [undefined]) {
         // Another control may have changed the message.
-        const isThere = listControls(message).some(
+        const isThere = componentsOf(message).some(
           (control) => control.custom_id === id && !control.disabled,
         );
         if (!message || !isThere) continue;
@@ -148,10 +140,9 @@ test('no message of the bot shows a word of another language', async () => {
       }
     }
   }
-  const startFeed = createFeedStarter(harness);
   const feed = await startFeed({ what: 'penalties' }, { guildLocale: PSEUDO_LOCALE });
   await insertPenalties(db, [{ ...penalty, endsAt: new Date(Date.now() + 3_600_000), serverId: online.id }]);
-  await settleFeeds(harness);
+  await settle();
   seen.push(...feed.messages().map(proseOf));
 
   expect(seen.length).toBeGreaterThan(40);

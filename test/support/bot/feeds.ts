@@ -71,6 +71,11 @@ export function titleOfBan(id: number | undefined, status: PenaltyStatus | 'REMO
   return `${sign} ${entry({ type: 'ban', id: id ?? 0 })} · ${statusOf('ban', status)}`;
 }
 
+/** The times of a penalty that ends so long after its beginning. */
+export function lasting(durationMinutes: number, createdAt: Date) {
+  return { durationMinutes, createdAt, endsAt: new Date(createdAt.getTime() + durationMinutes * 60_000) };
+}
+
 /** Inserts penalties of one kind. */
 export function insertMany(
   db: TestBot['db'],
