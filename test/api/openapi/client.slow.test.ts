@@ -11,20 +11,14 @@ const { service, token } = await serveDocumentedApi();
 const folder = 'test/artifacts/api-client';
 const program = await Bun.file('test/support/api-client/program.ts').text();
 
-/** Runs a command; if it fails, so does the test, with everything it printed. */
+/** What a command prints. @throws with everything it printed when it fails. */
 async function run(command: string[], env: Record<string, string> = {}): Promise<string> {
-  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' });
-  const [stdout, stderr] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  expect([command.join(' '), await child.exited, stderr, stdout]).toEqual([
-    command.join(' '),
-    0,
-    expect.any(String),
-    expect.any(String),
-  ]);
-  return stdout;
+  const { exitCode, stdout, stderr } = await Bun.$`${command}`
+    .env({ ...process.env, ...env })
+    .nothrow()
+    .quiet();
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}: ${stderr}${stdout}`);
+  return String(stdout);
 }
 
 test('the client of a release type-checks with every route, and works', async () => {
