@@ -56,10 +56,8 @@ test('/readyz names a proxy that is not trusted until the restart', async () => 
 
 test('/metrics gives Prometheus text, with the version and the process', async () => {
   const { status, text, headers } = await service.ask('/metrics');
-  expect([status, headers.get('content-type')]).toEqual([
-    200,
-    expect.stringMatching(/^text\/plain; version=0\.0\.4/),
-  ]);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
   for (const line of [
     /^community_api_servers_online 0$/m,
     /^community_api_build_info\{version="[0-9.]+"\} 1$/m,
@@ -139,9 +137,7 @@ test('a request to /metrics with another method is 405 with Allow', async () => 
 test('/robots.txt and /.well-known/security.txt say which paths not to crawl, and where to report vulnerabilities', async () => {
   const robots = await service.ask('/robots.txt');
   expect([robots.status, robots.text]).toEqual([200, expect.stringContaining('\nDisallow: /account\n')]);
-  const security = await service.ask('/.well-known/security.txt');
-  expect([security.status, security.text]).toEqual([
-    200,
-    expect.stringMatching(/^Contact: mailto:security@play\.example\nExpires: 20\S+Z\nCanonical: http\S+\n$/),
-  ]);
+  const { status, text } = await service.ask('/.well-known/security.txt');
+  expect(status).toBe(200);
+  expect(text).toMatch(/^Contact: mailto:security@play\.example\nExpires: 20\S+Z\nCanonical: http\S+\n$/);
 });

@@ -22,6 +22,8 @@ const { db } = database;
 const service = await startTestService({ databaseUrl: database.url });
 const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
 const REQUIRED = { success: false, message: 'An API token is required' };
+/** The header that shows a token, with this value. */
+const authorization = (value: string) => ({ headers: { Authorization: value } });
 const INVALID = { success: false, message: 'The API token is invalid' };
 
 let { id, token } = await aToken(db, 1);
@@ -61,18 +63,15 @@ describe('a protected request', () => {
 
   test('takes the scheme in any letter case, and spaces around', async () => {
     for (const value of [`bearer ${token}`, `BEARER ${token}`, `Bearer   ${token}`, `  Bearer ${token}  `]) {
-      expect([value, (await service.get('/bans', { headers: { Authorization: value } })).status]).toEqual([
-        value,
-        200,
-      ]);
+      expect([value, (await service.get('/bans', authorization(value))).status]).toEqual([value, 200]);
     }
   });
 
   test('treats another scheme, an empty header and an empty parameter as no token', async () => {
     for (const value of ['', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', token, `Token ${token}`]) {
-      const { body } = await service.get('/bans?api_token=', { headers: { Authorization: value } });
+      const { body } = await service.get('/bans?api_token=', authorization(value));
       expect([value, body]).toEqual([value, REQUIRED]);
-      const inQuery = await service.get(`/bans?api_token=${token}`, { headers: { Authorization: value } });
+      const inQuery = await service.get(`/bans?api_token=${token}`, authorization(value));
       expect([value, inQuery.status]).toEqual([value, 200]);
     }
   });

@@ -15,18 +15,12 @@ describe('If-None-Match', () => {
       },
     );
 
-    test.each([
-      '"b"',
-      'a',
-      '',
-      '"a',
-      '"aa"',
-      '"b", *',
-      'w/"a"',
-      ...['"b"', 'x'].map((tag) => `${tag}, ${tag}`),
-    ])(`%p does not match ${etag}`, (list) => {
-      expect(isUnchanged(new Headers({ 'if-none-match': list }), { etag })).toBe(false);
-    });
+    test.each(['"b"', 'a', '', '"a', '"aa"', '"b", *', 'w/"a"', '"b", "b"', 'x, x'])(
+      `%p does not match ${etag}`,
+      (list) => {
+        expect(isUnchanged(new Headers({ 'if-none-match': list }), { etag })).toBe(false);
+      },
+    );
   }
 
   test('ignores an If-None-Match beyond 8192 characters, unless it is the tag itself', () => {

@@ -12,10 +12,9 @@ const { token } = await aToken(db, 1);
 const local = { PUBLIC_URL: '', METRICS_ALLOW: '' };
 const service = await startTestService({ databaseUrl: database.url, env: local });
 
-const MALFORMED =
-  'The Host header is malformed: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
-const MISSING =
-  'The Host header is missing: give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
+const USE = 'give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
+const MALFORMED = `The Host header is malformed: ${USE}`;
+const MISSING = `The Host header is missing: ${USE}`;
 
 const BAD_HOSTS = [
   ...'user@h a/b a?b a#b a\\b a"b a{b <script> :80 a:99999 a:x a:1:2 % [::zz] [::1 ż'.split(' '),

@@ -87,15 +87,12 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     // Bun sends 256 requests at a time, and the service's own are among them.
     const players = Array.from({ length: 220 }, (_, index) => aSteamId(1 + index));
     const responses = await Promise.all([...players, ...players.slice(0, 20)].map(ask));
-    expect(new Set(responses.map(({ text }) => text))).toEqual(
-      new Set([JSON.stringify({ success: true, data: CLEAN })]),
-    );
+    for (const { body } of responses) expect(body).toStrictEqual({ success: true, data: CLEAN });
     expect(steam.banCalls.flat().toSorted()).toEqual(players.toSorted());
     expect(Math.max(...steam.banCalls.map(({ length }) => length))).toBeLessThanOrEqual(100);
     expect(steam.banCalls.length).toBeLessThan(players.length / 2);
-    expect(await db.select({ calls: steamCalls.calls }).from(steamCalls)).toEqual([
-      { calls: steam.banCalls.length },
-    ]);
+    const counted = await db.select({ calls: steamCalls.calls }).from(steamCalls);
+    expect(counted).toEqual([{ calls: steam.banCalls.length }]);
   });
 
   test('requests that arrive while Steam is being asked wait for the same call', async () => {

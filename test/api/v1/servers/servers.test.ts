@@ -234,24 +234,16 @@ describe('GET /servers/{slug}/history', () => {
   });
 
   test('weighs each five minutes alike, however many polls are kept of them', async () => {
-    const start = Date.parse('2026-11-20T10:00:00Z');
     const sample = { serverId: twin.id, maxPlayers: 64 };
-    const thinned = Array.from({ length: 6 }, (_, index) => ({
-      ...sample,
-      sampledAt: new Date(start + index * 300_000),
-      periodSeconds: 300,
-      playersAverage: 0,
-      playersMaximum: 1,
-      onlineShare: 0,
-    }));
-    const polls = Array.from({ length: 120 }, (_, index) => ({
-      ...sample,
-      sampledAt: new Date(start + 1_800_000 + index * 15_000),
-      playersAverage: 60,
-      playersMaximum: 60,
-      onlineShare: 1,
-    }));
-    await db.insert(serverSamples).values([...thinned, ...polls]);
+    const thinned = { ...sample, periodSeconds: 300, playersAverage: 0, playersMaximum: 1, onlineShare: 0 };
+    const polled = { ...sample, playersAverage: 60, playersMaximum: 60, onlineShare: 1 };
+    const after = (ms: number) => new Date(Date.parse('2026-11-20T10:00:00Z') + ms);
+    await db
+      .insert(serverSamples)
+      .values([
+        ...Array.from({ length: 6 }, (_, n) => ({ ...thinned, sampledAt: after(n * 300_000) })),
+        ...Array.from({ length: 120 }, (_, n) => ({ ...polled, sampledAt: after(1_800_000 + n * 15_000) })),
+      ]);
     const { body } = await service.get('/servers/only-mirage-1-2/history?hours=168');
     const { data } = body as { data: Record<string, unknown>[] };
     expect(data.find(({ at }) => at === '2026-11-20T10:00:00+00:00')).toEqual({
