@@ -112,11 +112,8 @@ const internal = imports.filter((one) => one.isInternal);
 const isRoot = (file: string) => COMPOSITION.some((place) => file.startsWith(place));
 const show = ({ file, target }: Import) => `${file} imports ${target}`;
 
-test('there are imports to judge', () => {
-  expect(imports.length).toBeGreaterThan(100);
-});
-
 test('every folder imports only what it may', () => {
+  expect(imports.length).toBeGreaterThan(100);
   const wrong = internal.filter(({ file, target }) => {
     if (isRoot(file)) return false;
     const rule = ALLOWED.find(([folder]) => file.startsWith(folder));
@@ -300,7 +297,7 @@ test('names of tests stand alone: each begins with its subject or with what the 
       if (FRAGMENT.test(name)) fragments.push(`${file}: ${name}`);
     }
   }
-  expect(count).toBeGreaterThan(2000);
+  expect(count).toBeGreaterThan(1000);
   expect(fragments).toEqual([]);
 });
 

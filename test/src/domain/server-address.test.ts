@@ -16,15 +16,12 @@ test.each([
 });
 
 test.each([
-  '',
-  'play.example.org',
-  'play.example.org:0',
-  'play.example.org:65536',
-  '2001:db8::1:27015',
-  'a b:27015',
-  'a\r\nb:27015',
-  ':27015',
-])('%j is refused', (address) => {
-  expect(tryParseServerAddress(address)).toBeUndefined();
-  expect(() => parseServerAddress(address)).toThrow(InvalidInput);
+  ['has no port', ['', 'play.example.org', '2001:db8::1:27015']],
+  ['has no port of UDP', ['play.example.org:0', 'play.example.org:65536']],
+  ['has no host', ['a b:27015', 'a\r\nb:27015', ':27015']],
+])('refuses an address that %s: %j', (_, addresses) => {
+  for (const address of addresses) {
+    expect([address, tryParseServerAddress(address)]).toEqual([address, undefined]);
+    expect(() => parseServerAddress(address)).toThrow(InvalidInput);
+  }
 });
