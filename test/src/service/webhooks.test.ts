@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test';
+import { afterAll, afterEach, expect, test } from 'bun:test';
 import { eq, inArray } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltyEventState, penaltySources } from '../../../src/db/schema/penalties.ts';
@@ -31,8 +31,9 @@ const OLD = {
 const receivers: Receiver[] = [];
 afterEach(async () => {
   await db.delete(webhooks);
-  for (const { stop } of receivers.splice(0)) await stop();
 });
+// Not before: a message that is under way then would count as failed.
+afterAll(() => Promise.all(receivers.map(({ stop }) => stop())));
 
 function aReceiver(): Receiver {
   const receiver = startReceiver();
