@@ -41,14 +41,12 @@ test('a rare text is found without reading the recent players, once there are st
 test('the latest of several names of one second is that of the penalty with the highest id', async () => {
   await connection`truncate penalties`;
   const names = ['Ala 1', 'Ala 2', 'Ala 3', 'Ala 4', 'Ola', 'Ela'];
-  for (const [player, order] of [
-    [1, names],
-    [2, names.toReversed()],
-  ] as const) {
-    const borne = { playerSteamId: aSteamId(player), createdAt: new Date(NOW.getTime() + player * 1000) };
+  for (const [index, order] of [names, names.toReversed()].entries()) {
+    const createdAt = new Date(NOW.getTime() + index * 1000);
+    const ofPlayer = { playerSteamId: aSteamId(index + 1), createdAt };
     await insertPenalties(
       db,
-      order.map((playerName) => ({ ...borne, playerName })),
+      order.map((playerName) => ({ ...ofPlayer, playerName })),
     );
   }
   const find = (text: string) => searchPlayers(db, text, { limit: 25, now: NOW });
@@ -56,7 +54,6 @@ test('the latest of several names of one second is that of the penalty with the 
     { steamId64: aSteamId(2), name: 'Ala 1', matchedName: 'Ala 1' },
     { steamId64: aSteamId(1), name: 'Ela', matchedName: 'Ala 4' },
   ]);
-  const signedInAt = new Date(NOW.getTime() + 1000);
-  await saveUser(db, aSteamId(1), { changes: { nickname: 'Iza', signedInAt }, actor: 'operator' });
+  await saveUser(db, aSteamId(1), { changes: { nickname: 'Iza', signedInAt: NOW }, actor: 'operator' });
   expect(await find('ala 3')).toMatchObject([{}, { steamId64: aSteamId(1), name: 'Ela' }]);
 });

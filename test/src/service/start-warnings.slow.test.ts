@@ -19,6 +19,11 @@ async function startService(env: Record<string, string>) {
   return { log: program.stdout(), showSignIn };
 }
 
+/** The first line of a log with this text, parsed. */
+function findLine(log: string, text: string) {
+  return JSON.parse(log.split('\n').find((line) => line.includes(text)) ?? '{}');
+}
+
 test.each([
   ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'],
   ['DISCORD_CLIENT_SECRET', 'DISCORD_CLIENT_ID'],
@@ -26,7 +31,7 @@ test.each([
   const warning = 'Discord accounts cannot be linked';
   const env = { HOST: '127.0.0.1', [set]: '4242' };
   const { log } = await startService(env);
-  expect(JSON.parse(log.split('\n').find((line) => line.includes(warning)) ?? '{}')).toMatchObject({
+  expect(findLine(log, warning)).toMatchObject({
     level: 'warn',
     msg: `${warning}: set both DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET`,
   });
@@ -35,12 +40,11 @@ test.each([
 
 test('a misspelled setting is a warning at the start, which never shows its value', async () => {
   const { log } = await startService({ HOST: '127.0.0.1', OWNER_STEAMID: 'hunter2' });
-  const [line, ...others] = log.split('\n').filter((text) => text.includes('did you mean'));
-  expect(JSON.parse(line ?? '{}')).toMatchObject({
+  expect(findLine(log, 'did you mean')).toMatchObject({
     level: 'warn',
     msg: 'OWNER_STEAMID is not a setting and is ignored: did you mean OWNER_STEAMIDS?',
   });
-  expect(others).toEqual([]);
+  expect(log.match(/did you mean/g)).toHaveLength(1);
   expect(log).not.toContain('hunter2');
 });
 
@@ -48,8 +52,7 @@ const NOT_SET = 'PUBLIC_URL is not set';
 
 test('a service that others can reach without PUBLIC_URL warns at its start, and on the page they come to', async () => {
   const { log, showSignIn } = await startService({ HOST: '0.0.0.0' });
-  const warning = log.split('\n').find((line) => line.includes(NOT_SET));
-  expect(JSON.parse(warning ?? '{}')).toMatchObject({
+  expect(findLine(log, NOT_SET)).toMatchObject({
     level: 'warn',
     msg: 'PUBLIC_URL is not set: sign-in returns to http://localhost:0, which works on this machine only; set it to the address that people open',
   });
@@ -73,11 +76,6 @@ test.each([
   expect(await showSignIn(host)).not.toContain('PUBLIC_URL');
 });
 
-test('a host name in another script is sent as punycode and shown as it is written', async () => {
-  const { showSignIn } = await startService({ HOST: '127.0.0.1', PUBLIC_URL: 'HTTPS://Łódź.example/' });
-  expect(await showSignIn('xn--d-uga0v4h.example')).toContain('· łódź.example</title>');
-});
-
 /** Starts a service on a storage folder until it listens, and stops it. @returns what it logged. */
 async function runOnce(databaseUrl: string, storage: string): Promise<string> {
   const program = start({ DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder.path, storage) });
@@ -95,9 +93,7 @@ test('two processes on one database notice that their STORAGE_DIR differ', async
   expect(together.join()).not.toContain(MISMATCH);
   const elsewhere = await runOnce(url, 'of-its-own');
   expect(elsewhere).toContain(MISMATCH);
-  const { expected, file } = JSON.parse(
-    elsewhere.split('\n').find((line) => line.includes(MISMATCH)) ?? '{}',
-  );
+  const { expected, file } = findLine(elsewhere, MISMATCH);
   await Bun.write(file, expected);
   expect(await runOnce(url, 'of-its-own')).not.toContain(MISMATCH);
 });
