@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
-import { serverAliases } from '../../../src/db/schema/penalties.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { InvalidInput } from '../../../src/domain/errors.ts';
 import { readSource } from '../../../src/import/source/open-source.ts';
 import { insertServer } from '../../support/database/builders.ts';
-import { tallyDifferences } from '../../support/database/tallies.ts';
 import { importIks, importSimpleAdmin, importSourcebans } from '../../support/import/importers.ts';
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { openImports, storedPenalty } from '../../support/import/penalty-rows.ts';
@@ -127,55 +124,6 @@ describe.if(hasMariaDb)('CS2-SimpleAdmin on MariaDB', () => {
       },
       { createdAt: new Date('2026-10-20T10:00:00Z'), endsAt: new Date('2026-10-27T11:00:00Z') },
     ]);
-  });
-
-  test('a row that is gone at the source is marked and kept, and unmarked when it is back', async () => {
-    const mute = insertInto('sa_mutes', aRow({ type: 'GAG' }));
-    const { url, run } = await createSource(insertInto('sa_bans', aRow(), aRow()), mute);
-    await importSimpleAdmin(deps, { url });
-    await run('create table kept as select * from sa_bans where id = 1', 'delete from sa_bans where id = 1');
-    const done = await announceAndImport((options) => importSimpleAdmin(deps, { url, ...options }));
-    expect(done).toMatchObject({ gone: 1, changed: 0, unchanged: 2 });
-    const [first] = await stored();
-    expect(first).toMatchObject({ goneAt: new Date('2026-11-21T12:00:00Z'), status: 'ACTIVE' });
-    const unchanged = { gone: 0, changed: 0, unchanged: 2 };
-    expect(await importSimpleAdmin(deps, { url })).toMatchObject(unchanged);
-    await run('insert into sa_bans select * from kept');
-    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ ...unchanged, changed: 1 });
-    expect(await storedPenalty(db, 'sa_bans', 1)).toMatchObject({ goneAt: null });
-    expect(await tallyDifferences(connection)).toEqual([]);
-  });
-
-  test('servers are matched by address, several ids of the source may mean one of ours', async () => {
-    const ours = await insertServer(db, { address: 'Play.Example.org:27015' });
-    const { url } = await createSource(
-      insertInto(
-        'sa_servers',
-        { hostname: 'Ours', address: 'play.example.org:27015' },
-        { hostname: 'Moved', address: '10.0.0.9:27016' },
-        { hostname: 'Moved', address: '10.0.0.9:27017' },
-        { hostname: 'Nonsense', address: 'somewhere else' },
-      ),
-      insertInto('sa_bans', ...[1, 2, 3, 4, 99].map((id) => aRow({ server_id: id }))),
-    );
-    const summary = await importSimpleAdmin(deps, { url });
-    expect(summary).toMatchObject({ added: 5, warnings: 2, serversAdded: ['Moved', 'Moved'] });
-    expect(summary.warnedRows.map(({ table, id }) => [table, id])).toEqual([
-      ['sa_servers', '4'],
-      ['sa_bans', '5'],
-    ]);
-    const moved = await db.select().from(servers).where(eq(servers.name, 'Moved'));
-    expect(moved).toMatchObject([
-      { slug: 'moved', isHidden: true },
-      { slug: 'moved-2', isHidden: true },
-    ]);
-    const serverIds = (await stored()).map((row) => row.serverId);
-    expect(serverIds).toEqual([ours.id, moved[0]?.id ?? -1, moved[1]?.id ?? -1, 0, 0]);
-
-    // An operator maps id 3 to the server of id 2, which is kept from then on.
-    await db.update(serverAliases).set({ serverId: ours.id }).where(eq(serverAliases.sourceServerId, '3'));
-    expect(await importSimpleAdmin(deps, { url })).toMatchObject({ changed: 1, serversAdded: [] });
-    expect((await storedPenalty(db, 'sa_bans', 3))?.serverId).toBe(ours.id);
   });
 
   test('zero dates, old Latin-1 tables and double encoding as MariaDB tells them', async () => {

@@ -38,6 +38,23 @@ describe('rows that the source deletes', () => {
     },
   );
 
+  test('a row that is gone at the source is marked and kept, and unmarked when it is back', async () => {
+    const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
+    const ban = add('ban', { id: 1 });
+    const url = createFile([schema, ban, add('ban', { id: 2 }), add('mute', { id: 1 })].join(';'));
+    await run(deps, { url });
+    editSource(url, `delete from ${tables.ban} where id = 1`);
+    const done = await announceAndImport((options) => run(deps, { url, ...options }));
+    expect(done).toMatchObject({ gone: 1, changed: 0, unchanged: 2 });
+    const kept = { sourceId: '1', status: 'ACTIVE' };
+    expect((await stored())[0]).toMatchObject({ ...kept, goneAt: new Date(NOW * 1000) });
+    expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 0, unchanged: 2 });
+    editSource(url, ban);
+    expect(await run(deps, { url })).toMatchObject({ gone: 0, changed: 1, unchanged: 2 });
+    expect((await stored())[0]).toMatchObject({ ...kept, goneAt: null });
+    expect(await tallyDifferences(connection)).toEqual([]);
+  });
+
   test('a later line of JSON that names no admin leaves the name', async () => {
     const run = (fields: object) => importLines([{ ...LINE, source_id: '1', ...fields }]);
     await run({ admin_name: 'Basia', admin_steamid: BASIA.steamId });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { serverAliases } from '../../../src/db/schema/penalties.ts';
 import { removedServers, servers } from '../../../src/db/schema/servers.ts';
 import { addServer, removeServer } from '../../../src/queries/servers/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
@@ -53,6 +55,22 @@ test('a server of a source matches either address of ours', async () => {
   const summary = await iks.run(deps, { url: createSource(iks, { 1: ADDRESS }) });
   expect(summary).toMatchObject({ added: 1, serversAdded: [] });
   expect(await listServerIds()).toEqual([id]);
+});
+
+test('servers of one name are added apart, and one that an operator maps to another stays so', async () => {
+  const ours = await insertServer(db, { address: ADDRESS });
+  const url = createSource(simpleAdmin, { 1: ADDRESS, 2: '10.0.0.9:27016', 3: '10.0.0.9:27017' });
+  const summary = await simpleAdmin.run(deps, { url });
+  expect(summary).toMatchObject({ added: 3, serversAdded: ['Mirage', 'Mirage'] });
+  const [, second, third] = await db.select().from(servers).orderBy(servers.id);
+  expect([second, third]).toMatchObject([
+    { slug: 'mirage', isHidden: true },
+    { slug: 'mirage-2', isHidden: true },
+  ]);
+  expect(await listServerIds()).toEqual([ours.id, second?.id ?? -1, third?.id ?? -1]);
+  await db.update(serverAliases).set({ serverId: ours.id }).where(eq(serverAliases.sourceServerId, '3'));
+  expect(await simpleAdmin.run(deps, { url })).toMatchObject({ changed: 1, serversAdded: [] });
+  expect(await listServerIds()).toEqual([ours.id, second?.id ?? -1, ours.id]);
 });
 
 test('a server whose name has 128 characters of two UTF-16 units each is added', async () => {
