@@ -23,7 +23,7 @@ const source = await openSoundsOf(dirs('from'));
 const file = join(root.path, 'backup.tar.gz');
 afterAll(root.remove);
 
-test('a backup of a sound', async () => {
+beforeAll(async () => {
   await insertSoundFile(from.db, source.folders, 1, 'a sound');
   await writeBackup(file, { databaseUrl: from.url, ...source });
   // As before a replacement.
@@ -38,24 +38,13 @@ test.each(['cut', 'cut-before-response'] as const)(
     const { folders: target, ...files } = await openSoundsOf(dirs(how));
     await writeFile(join(target.published, FILE), 'an earlier sound');
     const proxy = await startDatabaseProxy(to.url);
-    const restoring = restoreBackup(
-      file,
-      { databaseUrl: proxy.url, ...files },
-      {
-        ...REPLACING,
-        onStep: (step) => step === 'restoring' && proxy.failAt('commit\0', how),
-      },
-    );
-    await expect(restoring).rejects.toThrow('CONNECTION');
+    const onStep = (step: string) => step === 'restoring' && proxy.failAt('commit\0', how);
+    const place = { databaseUrl: proxy.url, ...files };
+    await expect(restoreBackup(file, place, { ...REPLACING, onStep })).rejects.toThrow('CONNECTION');
     await proxy.stop();
 
-    const env = {
-      DATABASE_URL: to.url,
-      DATA_DIR: dataDir,
-      STORAGE_DIR: storageDir,
-      HOST: '127.0.0.1',
-      PORT: '0',
-    };
+    const folders = { DATA_DIR: dataDir, STORAGE_DIR: storageDir };
+    const env = { DATABASE_URL: to.url, ...folders, HOST: '127.0.0.1', PORT: '0' };
     const mark = join(storageDir, '.restoring');
     const refusal = `A restore is running, or was interrupted (${mark}): run restore again\n`;
     const runs: [string, string[]][] = [
@@ -92,13 +81,17 @@ describe('a restore of many rows', () => {
     await writeBackup(many, { databaseUrl: from.url, ...source });
   });
 
-  const openPlace = (name: string) => {
+  function openPlace(name: string) {
     const { dataDir, storageDir } = dirs(name);
-    const mark = join(storageDir, '.restoring');
-    return { env: { DATA_DIR: dataDir, STORAGE_DIR: storageDir }, dataDir, storageDir, mark };
-  };
-  const isRunning = ({ dataDir }: { dataDir: string }) =>
-    existsSync(join(dataDir, 'postgres/postmaster.pid'));
+    const env = { DATA_DIR: dataDir, STORAGE_DIR: storageDir };
+    return {
+      env,
+      isMarked: () => existsSync(join(storageDir, '.restoring')),
+      isRunning: () => existsSync(join(dataDir, 'postgres/postmaster.pid')),
+      listSounds: () => readdir(join(storageDir, 'roundsound')),
+      restore: () => startProgram('src/cli.ts', env, ['restore', many]),
+    };
+  }
 
   test.each([
     ['SIGHUP', 129],
@@ -108,36 +101,34 @@ describe('a restore of many rows', () => {
     'a restore ended by %s leaves neither its mark, sounds nor a database server',
     async (signal, code) => {
       const place = openPlace(signal);
-      const program = startProgram('src/cli.ts', place.env, ['restore', many]);
-      await waitFor(() => existsSync(place.mark));
+      const program = place.restore();
+      await waitFor(place.isMarked);
       program.kill(signal);
       // A shell and its terminal each send a hangup.
       if (signal === 'SIGHUP') program.kill(signal);
       expect(await program.exited).toBe(code);
-      expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
-      expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([]);
+      expect([place.isMarked(), place.isRunning(), await place.listSounds()]).toEqual([false, false, []]);
     },
   );
 
   test.skipIf(!hasTerminal)('a restore whose terminal is closed leaves nothing', async () => {
     const place = openPlace('closed');
     const program = startAtTerminal(`bun src/cli.ts restore ${many}`, place.env);
-    await waitFor(() => existsSync(place.mark));
+    await waitFor(place.isMarked);
     program.hangUp();
-    await waitFor(() => !existsSync(place.mark) && !isRunning(place));
+    await waitFor(() => !place.isMarked() && !place.isRunning());
   });
 
   test('a restore that was killed is finished by running it again', async () => {
     const place = openPlace('killed');
-    const killed = startProgram('src/cli.ts', place.env, ['restore', many]);
-    await waitFor(() => existsSync(place.mark));
+    const killed = place.restore();
+    await waitFor(place.isMarked);
     killed.kill('SIGKILL');
     await killed.exited;
-    expect(existsSync(place.mark)).toBe(true);
-    const again = startProgram('src/cli.ts', place.env, ['restore', many]);
+    expect(place.isMarked()).toBe(true);
+    const again = place.restore();
     expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
-    expect(await readdir(join(place.storageDir, 'roundsound'))).toEqual([FILE]);
-    expect([existsSync(place.mark), isRunning(place)]).toEqual([false, false]);
+    expect([place.isMarked(), place.isRunning(), await place.listSounds()]).toEqual([false, false, [FILE]]);
   });
 });
 

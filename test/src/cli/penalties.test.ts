@@ -97,7 +97,7 @@ test.each([
 });
 
 test('an import names the servers it added, and how they are listed', async () => {
-  const url = createSource(`${schema}; ${addServer({ id: 1, address: '203.0.113.9:27015' })}`);
+  const url = createSource(schema, addServer({ id: 1, address: '203.0.113.9:27015' }));
   const { stdout } = await cli(`penalties import simpleadmin --url ${url} --source servers`);
   expect(stdout).toEndWith(
     'Added servers, hidden for now: Mirage\nList one with `servers unhide SLUG`; `servers list` shows the slugs\n',
@@ -105,7 +105,7 @@ test('an import names the servers it added, and how they are listed', async () =
 });
 
 test('penalties import says how many unreadable rows an earlier import could read', async () => {
-  const url = createSource([schema, add('ban', { id: 1 }), add('ban', { id: 2 })].join(';'));
+  const url = createSource(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
   await cli(`penalties import simpleadmin --url ${url}`);
   editSource(url, `update ${tables.ban} set duration = -1 where id = 1`);
   const outdated = await cli(`penalties import simpleadmin --url ${url}`);
@@ -117,7 +117,7 @@ test('penalties import says how many unreadable rows an earlier import could rea
 
 test('penalties import fails when it holds removals back, and mirrors accept when nothing is held', async () => {
   const bans = Array.from({ length: 21 }, (_, index) => add('ban', { id: index + 1 }));
-  const url = createSource([schema, ...bans].join(';'));
+  const url = createSource(schema, ...bans);
   const importing = `penalties import simpleadmin --url ${url}`;
   await cli(importing);
   editSource(url, `delete from ${tables.ban}`);

@@ -46,7 +46,7 @@ const list = () =>
 type Source<Summary> = { write: (...bans: Penalty[]) => void; read: () => Promise<Summary> };
 
 const SIMPLE_ADMIN = SYSTEMS['CS2-SimpleAdmin'];
-const createSimpleAdmin = () => createFile(`${SIMPLE_ADMIN.schema}; ${SIMPLE_ADMIN.addAdmin(PERSON)}`);
+const createSimpleAdmin = () => createFile(SIMPLE_ADMIN.schema, SIMPLE_ADMIN.addAdmin(PERSON));
 
 /** Two rounds of a mirror, which is then stopped. */
 async function readMirror(url: string): Promise<void> {

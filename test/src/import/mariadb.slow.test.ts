@@ -317,7 +317,6 @@ describe.if(hasMariaDb)('SourceBans++ on MariaDB', () => {
         'sb_bans',
         { length: -5 },
         { authid: 'STEAM_ID_PENDING' },
-        { authid: 'BOT' },
         { created: 0 },
         { RemoveType: 'X' },
         {},
@@ -326,16 +325,14 @@ describe.if(hasMariaDb)('SourceBans++ on MariaDB', () => {
       rows('sb_comms', { type: 1, authid: 'BOT' }, { type: 2, authid: 'BOT' }),
     );
     const summary = await importSourcebans(deps, { url });
-    expect(summary).toMatchObject({ read: 11, added: 2, setAside: 9 });
+    expect(summary).toMatchObject({ read: 10, added: 2, setAside: 8 });
     expect(await storedPenalty(db, 'comms', 3)).toMatchObject({ type: 'silence', status: 'ACTIVE' });
-    expect(
-      summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`).toSorted(),
-    ).toEqual([
+    const reports = summary.rowsSetAside.map(({ table, id, reason }) => `${table} ${id} ${reason}`);
+    expect(reports.toSorted()).toEqual([
       'bans 1 the duration -5 is negative',
       'bans 2 the player\'s SteamID "STEAM_ID_PENDING" is not a SteamID',
-      'bans 3 the player\'s SteamID "BOT" is not a SteamID',
-      'bans 4 it has no date of creation',
-      'bans 5 the RemoveType "X" is not known',
+      'bans 3 it has no date of creation',
+      'bans 4 the RemoveType "X" is not known',
       'comms 1 the type "4" is not known: 1 mute, 2 gag, 3 silence',
       'comms 2 the duration -2 is negative',
       'comms 4 the player\'s SteamID "BOT" is not a SteamID',

@@ -337,7 +337,7 @@ test('mirrors SourceBans++: new, lifted and split penalties, and halves that bec
 test('mirrors several systems at once, each with separate health and metrics', async () => {
   const { schema, add, lift } = SYSTEMS['IKS Admin'];
   const bans = [1, 2].map((id) => add('ban', { id, created: NOW - 60 }));
-  const iks = createSource([schema, ...bans].join(';'));
+  const iks = createSource(schema, ...bans);
   const first = await openMirror(createFile(`insert into sa_bans ${BAN}`).url);
   const second = await openMirror(iks, { system: IKS, source: 'iks' });
   const system = sourcebansSystem({});

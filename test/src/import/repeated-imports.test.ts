@@ -20,7 +20,7 @@ describe('rows that the source deletes', () => {
     async ({ system: { schema, addAdmin, add, lift, run }, table }) => {
       const bans = [1, 2].map((id) => add('ban', { id, admin: BASIA }));
       const lifted = lift('ban', 2, { by: BASIA, at: NOW, reason: 'Appeal' });
-      const url = createFile([schema, addAdmin(BASIA), ...bans, lifted].join(';'));
+      const url = createFile(schema, addAdmin(BASIA), ...bans, lifted);
       await run(deps, { url });
       const before = await stored();
       const admin = { adminName: 'Basia', adminSteamId: BASIA.steamId };
@@ -41,7 +41,7 @@ describe('rows that the source deletes', () => {
   test('a row that is gone at the source is marked and kept, and unmarked when it is back', async () => {
     const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
     const ban = add('ban', { id: 1 });
-    const url = createFile([schema, ban, add('ban', { id: 2 }), add('mute', { id: 1 })].join(';'));
+    const url = createFile(schema, ban, add('ban', { id: 2 }), add('mute', { id: 1 }));
     await run(deps, { url });
     editSource(url, `delete from ${tables.ban} where id = 1`);
     const done = await announceAndImport((options) => run(deps, { url, ...options }));
@@ -66,7 +66,7 @@ describe('rows that the source deletes', () => {
 describe('ids that mean another penalty', () => {
   const { schema, add, tables, run } = SYSTEMS['CS2-SimpleAdmin'];
   const OTHER = '76561198000000002';
-  const createBans = () => createFile([schema, add('ban', { id: 1 }), add('ban', { id: 2 })].join(';'));
+  const createBans = () => createFile(schema, add('ban', { id: 1 }), add('ban', { id: 2 }));
   const list = async () =>
     (await stored()).map((row) => [row.sourceId, row.playerSteamId, row.goneAt !== null]);
 

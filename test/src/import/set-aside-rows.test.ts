@@ -13,7 +13,7 @@ function prepare(source: string, ...bans: SourceRow[]): () => Promise<ImportSumm
   const system = Object.entries(SYSTEMS).find(([name]) => name === source)?.[1];
   if (!system) return () => importLines(bans.map((columns) => ({ ...LINE, ...columns })));
   const rows = bans.map((columns, index) => system.add('ban', { id: index + 1 }, columns));
-  const url = createFile([system.schema, ...rows].join(';'));
+  const url = createFile(system.schema, ...rows);
   return () => system.run(deps, { url });
 }
 
@@ -95,7 +95,7 @@ test('mutes and gags without a creation are one silence only if they end togethe
   const { schema, add } = SYSTEMS['SourceBans++'];
   const row = (id: number, type: number, ends: number) =>
     add('mute', { id }, { type, created: 0, length: 3600, ends });
-  const url = createFile([schema, row(1, 1, ENDS), row(2, 2, ENDS + 60), row(3, 2, ENDS)].join(';'));
+  const url = createFile(schema, row(1, 1, ENDS), row(2, 2, ENDS + 60), row(3, 2, ENDS));
   await importSourcebans(deps, { url });
   const types = (await stored()).map(({ sourceId, type }) => `${sourceId} ${type}`);
   expect(types.sort()).toEqual(['1 silence', '2 gag']);
@@ -123,7 +123,7 @@ test.each(Object.entries(SYSTEMS))(
   '%s: a row that can no longer be read is lifted all the same, or reported as out of date',
   async (name, { schema, addAdmin, add, lift, tables, run }) => {
     const mutes = [add('mute', { id: 1 }), add('mute', { id: 2, player: OTHER })];
-    const url = createFile([schema, addAdmin(BASIA), ...mutes].join(';'));
+    const url = createFile(schema, addAdmin(BASIA), ...mutes);
     await run(deps, { url });
     expect(await stored()).toMatchObject([{ status: 'ACTIVE' }, { status: 'ACTIVE' }]);
     editSource(url, `update ${tables.mute} set ${SPOILED[name]}`);
@@ -154,7 +154,7 @@ test.each(Object.entries(SYSTEMS))(
   async (_, { schema, addAdmin, add, lift, run }) => {
     const liftAt = (id: number, at: number) => lift('ban', id, { by: BASIA, at, reason: 'Appeal' });
     const bans = [add('ban', { id: 1 }), add('ban', { id: 2 }), liftAt(1, -1), liftAt(2, 86_400)];
-    const url = createFile([schema, addAdmin(BASIA), ...bans].join(';'));
+    const url = createFile(schema, addAdmin(BASIA), ...bans);
     expect(await run(deps, { url })).toMatchObject({ added: 2, setAside: 0 });
     const lifted = { status: 'UNBANNED', liftedAt: null, liftedByName: 'Basia', liftReason: 'Appeal' };
     expect(await stored()).toMatchObject([lifted, lifted]);

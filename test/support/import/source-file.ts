@@ -6,16 +6,16 @@ import { createTestFolder } from '../service/program.ts';
 /**
  * Makes SQLite files of a source's tables and rows, which every importer of a database reads. They are deleted when the
  * file's tests are done.
- * @returns what makes one of statements and returns its address.
+ * @returns what makes one of statements, as {@link editSource} takes them, and returns its address.
  */
-export function createSourceFiles(): (statements: string) => string {
+export function createSourceFiles(): (...statements: string[]) => string {
   const folder = createTestFolder();
   afterAll(folder.remove);
   let files = 0;
-  return (statements) => {
+  return (...statements) => {
     files += 1;
     const url = `sqlite:${join(folder.path, `${files}.sqlite`)}`;
-    editSource(url, statements);
+    editSource(url, ...statements);
     return url;
   };
 }

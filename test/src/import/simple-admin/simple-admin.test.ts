@@ -15,7 +15,7 @@ import { BASIA, insertInto, type SourceRow, SYSTEMS } from '../../../support/imp
 
 const { db, connection, deps, createFile, stored, importTwice } = await openImports();
 const { addAdmin, schema } = SYSTEMS['CS2-SimpleAdmin'];
-const createSource = (...statements: string[]) => createFile([schema, ...statements].join(';'));
+const createSource = (...statements: string[]) => createFile(schema, ...statements);
 
 const ZERO = '0000-00-00 00:00:00';
 const PASSED = { created: '2026-11-20 11:30:00', ends: '2026-11-20 12:30:00' };
@@ -147,14 +147,12 @@ test.each([5, 11, 15] as const)(
   'reads a file stuck at migration %d, in UTC, with every digit of the ids',
   async (migration) => {
     const url = createFile(
-      [
-        simpleAdminSqliteSchema({ migration }),
-        "insert into sa_unbans (ban_id, admin_id, reason, date) values (2, 0, 'Mistake', '2026-11-21 11:50:00')",
-        insertInto('sa_bans', aRow({ player_steamid: '76561198000000003' })),
-        insertInto('sa_bans', aRow({ status: 'UNBANNED', unban_id: 1 })),
-        insertInto('sa_mutes', aRow({ type: 'SILENCE' })),
-        migration >= 11 ? insertInto('sa_warns', aRow()) : '',
-      ].join(';'),
+      simpleAdminSqliteSchema({ migration }),
+      "insert into sa_unbans (ban_id, admin_id, reason, date) values (2, 0, 'Mistake', '2026-11-21 11:50:00')",
+      insertInto('sa_bans', aRow({ player_steamid: '76561198000000003' })),
+      insertInto('sa_bans', aRow({ status: 'UNBANNED', unban_id: 1 })),
+      insertInto('sa_mutes', aRow({ type: 'SILENCE' })),
+      migration >= 11 ? insertInto('sa_warns', aRow()) : '',
     );
     const rows = migration >= 11 ? 4 : 3;
     const summary = await importTwice(() => importSimpleAdmin(deps, { url, timezone: 'Europe/Warsaw' }));

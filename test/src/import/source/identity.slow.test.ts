@@ -21,7 +21,7 @@ const { schema, addServer, add } = SYSTEMS['CS2-SimpleAdmin'];
 /** A file of CS2-SimpleAdmin with one permanent ban. @returns its address and its path. */
 function createSimpleAdmin(reason: string, address = '10.0.0.1:27015') {
   const ban = add('ban', { id: 1, reason, serverId: 1 });
-  const url = createFile([schema, addServer({ id: 1, address }), ban].join(';'));
+  const url = createFile(schema, addServer({ id: 1, address }), ban);
   return { url, path: url.replace('sqlite:', '') };
 }
 
@@ -81,7 +81,7 @@ test('a source name without penalties is free: a first attempt with a wrong data
   await expect(importSimpleAdmin(deps, { url: wrong })).rejects.toThrow(
     'the source has no tables of CS2-SimpleAdmin',
   );
-  const empty = createFile(`${schema}; ${addServer({ id: 1, address: '10.9.9.9:27015' })}`);
+  const empty = createFile(schema, addServer({ id: 1, address: '10.9.9.9:27015' }));
   await importSimpleAdmin(deps, { url: empty });
   const { url } = createSimpleAdmin('right', '10.0.0.7:27015');
   expect(await importSimpleAdmin(deps, { url })).toMatchObject({ added: 1 });
@@ -101,7 +101,7 @@ test('penalties from before sources were remembered belong to the first database
 test('the prefix is a part of what SourceBans++ is; another system under the name is refused as well', async () => {
   const sourcebans = SYSTEMS['SourceBans++'];
   const tables = sourcebans.schema + sourcebans.add('ban', { id: 1, reason: 'sb_' });
-  const url = createFile(`${tables}; ${tables.replaceAll('sb_', 'old_')}`);
+  const url = createFile(tables, tables.replaceAll('sb_', 'old_'));
   const path = url.replace('sqlite:', '');
   await importSourcebans(deps, { url, prefix: 'sb' });
   expect(await importSourcebans(deps, { url, prefix: 'sb_' })).toMatchObject({ unchanged: 1 });

@@ -37,11 +37,9 @@ test('RemoveType, RemovedBy and RemovedOn decide whether a penalty is lifted or 
     { ...TO_COME, type: 2, authid: 'STEAM_0:0:9' },
   ];
   const url = createFile(
-    [
-      ...[schema, addAdmin(BASIA)],
-      ...BANS.map(([columns], index) => add('ban', { id: index + 1 }, columns)),
-      ...comms.map((columns, index) => add('mute', { id: index + 1 }, columns)),
-    ].join(';'),
+    ...[schema, addAdmin(BASIA)],
+    ...BANS.map(([columns], index) => add('ban', { id: index + 1 }, columns)),
+    ...comms.map((columns, index) => add('mute', { id: index + 1 }, columns)),
   );
   const summary = await run(deps, { url });
   const rows = (await stored()).map(({ sourceTable, sourceId, type, status, liftedAt, ...row }) => {
