@@ -14,6 +14,8 @@ import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { textOf } from '../../../support/web/page-text.ts';
 
+type PenaltyValues = Partial<typeof penalties.$inferInsert>;
+
 const { db, site, startSite, signedIn } = await openMemberSite({ settings: { appeals: { againDays: 30 } } });
 const { appeals: t, notices, errors } = PAGE_TEXTS.en;
 const { origin } = site;
@@ -35,7 +37,7 @@ beforeAll(async () => {
 });
 
 /** A signed-in player with an active ban. */
-async function aBannedPlayer(values: Partial<typeof penalties.$inferInsert> = {}) {
+async function aBannedPlayer(values: PenaltyValues = {}) {
   lastPlayer += 1;
   const number = lastPlayer;
   const steamId64 = aSteamId(number);
@@ -321,7 +323,7 @@ test('appeals open only to those who may, for every address and form', async () 
 });
 
 describe('a penalty that changes', () => {
-  const change = (id: number, values: Partial<typeof penalties.$inferInsert>) =>
+  const change = (id: number, values: PenaltyValues) =>
     db.update(penalties).set(values).where(eq(penalties.id, id));
 
   test('closes an undecided appeal when it ends, is lifted, removed or no longer stored', async () => {
@@ -375,33 +377,25 @@ describe('a penalty that changes', () => {
     expect([(await stateOf(id))?.state, (await stateOf(newId))?.state]).toEqual(['closed', 'undecided']);
   });
 
-  test('marks an accepted appeal as carried out when it is lifted or removed, not when it ends', async () => {
-    const players = [await aBannedPlayer(), await aBannedPlayer(), await aBannedPlayer()];
-    const ids = await Promise.all(players.map(openedBy));
-    for (const id of ids) await decide(moderator, id, 'accepted');
-    await change(players[0]?.penaltyId ?? 0, { status: 'UNBANNED' });
-    await change(players[1]?.penaltyId ?? 0, { goneAt: NOW });
-    await change(players[2]?.penaltyId ?? 0, { status: 'EXPIRED' });
-    await settleAppeals(db, new Date());
-    const carriedOut = await Promise.all(ids.map(async (id) => (await stateOf(id))?.carriedOutAt));
-    expect(carriedOut).toEqual([expect.any(Date), expect.any(Date), null]);
-    expect((await eventsOf(ids[0] ?? 0)).at(-1)).toMatchObject({ is_carried_out: true } as never);
-    const page = textOf((await moderator.get(`${QUEUE}/${ids[0]}`)).text);
-    expect(page).toContain(`${t.states.accepted}, ${t.carriedOut}`);
-  });
-
-  test('an accepted appeal against a warning is carried out when the warning expires before its end', async () => {
-    const endsAt = new Date(NOW.getTime() + DAY_MS);
-    const warn = { type: 'warn', createdAt: NOW, durationMinutes: 1440, endsAt } as const;
-    const lifted = await aBannedPlayer(warn);
-    const ended = await aBannedPlayer(warn);
-    const ids = [await openedBy(lifted), await openedBy(ended)];
-    for (const id of ids) await decide(moderator, id, 'accepted');
-    await change(lifted.penaltyId, { status: 'EXPIRED' });
-    await settleAppeals(db, new Date());
-    await settleAppeals(db, new Date(endsAt.getTime() + 1));
-    const carriedOut = await Promise.all(ids.map(async (id) => (await stateOf(id))?.carriedOutAt));
-    expect(carriedOut).toEqual([expect.any(Date), null]);
+  const tomorrow = new Date(NOW.getTime() + DAY_MS);
+  const ban = {};
+  const warning = { type: 'warn', createdAt: NOW, durationMinutes: 1440, endsAt: tomorrow } as const;
+  test.each<[what: string, isCarriedOut: boolean, penalty: PenaltyValues, changes: PenaltyValues]>([
+    ['the ban is lifted', true, ban, { status: 'UNBANNED' }],
+    ['the ban is removed', true, ban, { goneAt: NOW }],
+    ['the ban ends', false, ban, { status: 'EXPIRED' }],
+    ['the warning expires before its end', true, warning, { status: 'EXPIRED' }],
+    ['the warning ends', false, warning, { endsAt: tomorrow }],
+  ])('an accepted appeal counts as carried out when %s: %p', async (_, isCarriedOut, penalty, changes) => {
+    const player = await aBannedPlayer(penalty);
+    const id = await openedBy(player);
+    await decide(moderator, id, 'accepted');
+    await change(player.penaltyId, changes);
+    for (const at of [new Date(), new Date(tomorrow.getTime() + 1)]) await settleAppeals(db, at);
+    expect((await stateOf(id))?.carriedOutAt).toEqual(isCarriedOut ? expect.any(Date) : null);
+    expect((await eventsOf(id)).at(-1)).toMatchObject({ is_carried_out: isCarriedOut } as never);
+    const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
+    expect(page.includes(`${t.states.accepted}, ${t.carriedOut}`)).toBe(isCarriedOut);
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
-import { auditLog, sessions, users } from '../../../../src/db/schema/accounts.ts';
+import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
@@ -29,14 +29,6 @@ describe('signing in', () => {
     expect(await db.select().from(sessions).where(eq(sessions.userId, user.id))).toHaveLength(1);
     const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
     expect(entries.map(({ action }) => action)).toEqual(['user.created', 'user.signed-in']);
-  });
-
-  test('keeps the row and the known nickname the next time', async () => {
-    await signIn(openBrowser(site.origin));
-    await db.update(users).set({ nickname: 'Known' }).where(eq(users.steamId64, player.steamId));
-    const page = await signIn(openBrowser(site.origin));
-    expect(page.text).toContain('Known');
-    expect(await db.select().from(users).where(eq(users.steamId64, player.steamId))).toHaveLength(1);
   });
 
   test('makes owners of OWNER_STEAMIDS owners and admins', async () => {
