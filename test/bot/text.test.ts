@@ -44,21 +44,19 @@ describe('names from game servers', () => {
   });
 });
 
-describe('joined lines', () => {
-  const more = (amount: number) => `and ${amount} more`;
+const more = (amount: number) => `and ${amount} more`;
 
-  test('joined lines are whole when all fit', () => {
-    expect(joinLines(['a', 'b'], { max: 3, more })).toBe('a\nb');
-    expect(joinLines(['a'], { max: 100, more, hidden: 2 })).toBe('a\nand 2 more');
-  });
+test('joined lines are whole when all fit', () => {
+  expect(joinLines(['a', 'b'], { max: 3, more })).toBe('a\nb');
+  expect(joinLines(['a'], { max: 100, more, hidden: 2 })).toBe('a\nand 2 more');
+});
 
-  test('joined lines never exceed the maximum, and count the lines that are left out', () => {
-    const lines = Array.from({ length: 100 }, (_, number) => `line ${number}`);
-    for (const max of [20, 50, 200, 700]) {
-      const joined = joinLines(lines, { max, more, hidden: 5 });
-      expect(joined.length).toBeLessThanOrEqual(max);
-      const shown = joined.split('\n').length - 1;
-      expect(joined).toEndWith(`and ${105 - shown} more`);
-    }
-  });
+test('joined lines never exceed the maximum, and count the lines that are left out', () => {
+  const lines = Array.from({ length: 100 }, (_, number) => `line ${number}`);
+  for (const max of [20, 50, 200, 700]) {
+    const joined = joinLines(lines, { max, more, hidden: 5 });
+    expect(joined.length).toBeLessThanOrEqual(max);
+    const shown = joined.split('\n').length - 1;
+    expect(joined).toEndWith(`and ${105 - shown} more`);
+  }
 });

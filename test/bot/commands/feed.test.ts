@@ -282,28 +282,26 @@ describe('/feed test', () => {
   });
 });
 
-describe('/feed list', () => {
-  test("names the guild's feeds and who started them, and what the bot lacks here", async () => {
-    const guild = { guildId: '900000000000000009' };
-    const manager = aManager(guild);
-    expect(await run(manager, 'list')).toContain(en.feed.none(fake.mention('feed start')));
-    await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
-    await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
-    const said = await run({ ...manager, appPermissions: bits(ViewChannel) }, 'list');
-    const [here, startedBy] = [`<#${manager.channelId}>`, en.feed.startedBy(`<@${manager.user.id}>`)];
-    expect(said).toBe(
-      [
-        `📣 ${en.feed.listTitle}`,
-        `${here} **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${startedBy}`,
-        `${here} **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${startedBy}`,
-        '',
-        `⚠️ ${en.feed.lacksHere(bold(can.sendMessages, can.embedLinks))}`,
-      ].join('\n'),
-    );
-    expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('⚠️');
-    expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain(pl.feed.playersAtLeast(12));
-    expect(await run(anActor(guild), 'list')).toContain(en.feed.manageGuildRequired);
-  });
+test("/feed list names the guild's feeds and who started them, and what the bot lacks here", async () => {
+  const guild = { guildId: '900000000000000009' };
+  const manager = aManager(guild);
+  expect(await run(manager, 'list')).toContain(en.feed.none(fake.mention('feed start')));
+  await run(manager, 'start', { what: 'penalties', types: 'ban', server: 'mirage' });
+  await run(manager, 'start', { what: 'servers', players: 12, role: { role } });
+  const said = await run({ ...manager, appPermissions: bits(ViewChannel) }, 'list');
+  const [here, startedBy] = [`<#${manager.channelId}>`, en.feed.startedBy(`<@${manager.user.id}>`)];
+  expect(said).toBe(
+    [
+      `📣 ${en.feed.listTitle}`,
+      `${here} **${subjects.penalties}**: ${en.record.types.ban} · Mirage \\*24/7\\* · ${startedBy}`,
+      `${here} **${subjects.servers}**: ${en.record.allServers} · ${en.feed.downAfter(3)} · ${en.feed.playersAtLeast(12)} · <@&${role.id}> · ${startedBy}`,
+      '',
+      `⚠️ ${en.feed.lacksHere(bold(can.sendMessages, can.embedLinks))}`,
+    ].join('\n'),
+  );
+  expect(await run(aManager({ ...guild, appPermissions: '0' }), 'list')).not.toContain('⚠️');
+  expect(await run({ ...manager, locale: 'pl' }, 'list')).toContain(pl.feed.playersAtLeast(12));
+  expect(await run(anActor(guild), 'list')).toContain(en.feed.manageGuildRequired);
 });
 
 test('/feed list names live status messages, and its menu removes one', async () => {
@@ -356,51 +354,47 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   );
 });
 
-describe('/feed stop', () => {
-  test('stops only the feed of this channel', async () => {
-    const [here, there] = [aManager(), aManager()];
-    for (const manager of [here, there]) {
-      await run(manager, 'start', { what: 'penalties' });
-      await run(manager, 'start', { what: 'servers' });
-    }
-    expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
-      en.feed.manageGuildRequired,
-    );
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.stopped('penalties'));
-    expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
-    expect(await rowsIn(there)).toHaveLength(2);
-    expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.noSuchFeed('penalties'));
-  });
+test('/feed stop stops only the feed of this channel', async () => {
+  const [here, there] = [aManager(), aManager()];
+  for (const manager of [here, there]) {
+    await run(manager, 'start', { what: 'penalties' });
+    await run(manager, 'start', { what: 'servers' });
+  }
+  expect(await run(anActor({ channelId: here.channelId }), 'stop', { what: 'servers' })).toContain(
+    en.feed.manageGuildRequired,
+  );
+  expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.stopped('penalties'));
+  expect(await rowsIn(here)).toMatchObject([{ subject: 'servers' }]);
+  expect(await rowsIn(there)).toHaveLength(2);
+  expect(await run(here, 'stop', { what: 'penalties' })).toContain(en.feed.noSuchFeed('penalties'));
 });
 
-describe('the audit log', () => {
-  const entriesOf = async ({ channelId }: Actor) =>
-    (await listAuditEntries(db))
-      .filter(({ subject }) => subject === `#${channelId}`)
-      .map(({ action, details, actor }) => ({ action, details, actor }))
-      .reverse();
+const entriesOf = async ({ channelId }: Actor) =>
+  (await listAuditEntries(db))
+    .filter(({ subject }) => subject === `#${channelId}`)
+    .map(({ action, details, actor }) => ({ action, details, actor }))
+    .reverse();
 
-  test('names the Discord account that starts, changes and stops a feed', async () => {
-    const manager = aManager();
-    await run(manager, 'start', { what: 'penalties' });
-    await run(manager, 'start', { what: 'penalties', types: 'gag' });
-    await run(manager, 'stop', { what: 'penalties' });
-    await run(manager, 'stop', { what: 'penalties' });
-    const actor = 'discord-member';
-    const details = { feed: 'penalties', discordId: manager.user.id };
-    expect(await entriesOf(manager)).toEqual([
-      { action: 'feed.started', details, actor },
-      { action: 'feed.changed', details, actor },
-      { action: 'feed.stopped', details, actor },
-    ]);
-  });
+test('the audit log names the Discord account that starts, changes and stops a feed', async () => {
+  const manager = aManager();
+  await run(manager, 'start', { what: 'penalties' });
+  await run(manager, 'start', { what: 'penalties', types: 'gag' });
+  await run(manager, 'stop', { what: 'penalties' });
+  await run(manager, 'stop', { what: 'penalties' });
+  const actor = 'discord-member';
+  const details = { feed: 'penalties', discordId: manager.user.id };
+  expect(await entriesOf(manager)).toEqual([
+    { action: 'feed.started', details, actor },
+    { action: 'feed.changed', details, actor },
+    { action: 'feed.stopped', details, actor },
+  ]);
+});
 
-  test('names the user whom that account is linked to', async () => {
-    const manager = aManager();
-    const { steamId64, nickname } = await insertUser(db, 61, { discordId: manager.user.id });
-    await run(manager, 'start', { what: 'servers' });
-    expect(await entriesOf(manager)).toEqual([
-      { action: 'feed.started', details: { feed: 'servers' }, actor: { steamId64, nickname } },
-    ]);
-  });
+test('the audit log names the user whom that account is linked to', async () => {
+  const manager = aManager();
+  const { steamId64, nickname } = await insertUser(db, 61, { discordId: manager.user.id });
+  await run(manager, 'start', { what: 'servers' });
+  expect(await entriesOf(manager)).toEqual([
+    { action: 'feed.started', details: { feed: 'servers' }, actor: { steamId64, nickname } },
+  ]);
 });

@@ -223,45 +223,43 @@ describe('a message is edited', () => {
   });
 });
 
-describe('many at once', () => {
-  test('20 are shown one by one, 500 become one summary, whose penalties are edited nowhere', async () => {
-    const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
-    await insertMany(db, 20);
-    await settle();
-    expect(feed.messages()).toHaveLength(20);
-    const types = Array.from({ length: 500 }, (_, number) => (number < 480 ? 'ban' : 'gag'));
-    const rows = await insertPenalties(
-      db,
-      types.map((type) => ({ type })),
-    );
-    await settle();
-    expect(feed.messages()).toHaveLength(21);
-    const summary = /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/;
-    expect(feed.messages().at(-1)).toMatchObject({
-      content: '🔴 500 nowych kar',
-      embeds: [{ description: expect.stringMatching(summary) }],
-    });
-    for (const row of rows.slice(0, 50)) await changePenalty(db, row, { reason: 'x' });
-    await settle();
-    expect(feed.requests('PATCH')).toEqual([]);
+test('a feed shows 20 penalties one by one; 500 become one summary, whose penalties are edited nowhere', async () => {
+  const feed = await startFeed({ what: 'penalties' }, { guildLocale: 'pl' });
+  await insertMany(db, 20);
+  await settle();
+  expect(feed.messages()).toHaveLength(20);
+  const types = Array.from({ length: 500 }, (_, number) => (number < 480 ? 'ban' : 'gag'));
+  const rows = await insertPenalties(
+    db,
+    types.map((type) => ({ type })),
+  );
+  await settle();
+  expect(feed.messages()).toHaveLength(21);
+  const summary = /^480 banów · 20 blokad czatu\nPierwsza: <t:\d+:R>\. Tylu kar naraz/;
+  expect(feed.messages().at(-1)).toMatchObject({
+    content: '🔴 500 nowych kar',
+    embeds: [{ description: expect.stringMatching(summary) }],
   });
+  for (const row of rows.slice(0, 50)) await changePenalty(db, row, { reason: 'x' });
+  await settle();
+  expect(feed.requests('PATCH')).toEqual([]);
+});
 
-  test('penalties that wait while Discord slows the channel down become a summary, and each is posted once', async () => {
-    const feed = await startFeed({ what: 'penalties' });
-    const other = await startFeed({ what: 'penalties' });
-    feed.fail('POST', slowDown(2));
-    await insertPenalties(db, [{}]);
-    await waitFor(() => feed.requests('POST').length > 0);
-    await insertMany(db, 30);
-    bot.wakeFeeds();
-    // The other channel is not slowed down.
-    await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);
-    await settle();
-    expect(feed.titles()).toEqual([
-      expect.stringContaining(`${en.record.types.ban} #`),
-      `🔴 ${en.feed.summaryTitle(30)}`,
-    ]);
-  });
+test('penalties that wait while Discord slows the channel down become a summary, and each is posted once', async () => {
+  const feed = await startFeed({ what: 'penalties' });
+  const other = await startFeed({ what: 'penalties' });
+  feed.fail('POST', slowDown(2));
+  await insertPenalties(db, [{}]);
+  await waitFor(() => feed.requests('POST').length > 0);
+  await insertMany(db, 30);
+  bot.wakeFeeds();
+  // The other channel is not slowed down.
+  await waitFor(() => other.messages().length === 2 && feed.messages().length === 0);
+  await settle();
+  expect(feed.titles()).toEqual([
+    expect.stringContaining(`${en.record.types.ban} #`),
+    `🔴 ${en.feed.summaryTitle(30)}`,
+  ]);
 });
 
 test('a message about somebody who is erased no longer names them, while their penalty is in force', async () => {

@@ -39,32 +39,30 @@ async function aBot(options: Parameters<typeof startFakeDiscord>[0] = {}, timing
   };
 }
 
-describe('a connection that breaks', () => {
-  test.each([
-    ['op 7', ({ gateway }: FakeDiscord) => gateway.askToReconnect()],
-    ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
-    ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
-    ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
-  ])('resumes a connection after %s, and what was missed is replayed', async (_, breakIt) => {
-    const { fake, connect, connected } = await aBot({}, { resumeWithinMs: 8000 });
-    await connect();
-    breakIt(fake);
-    await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes > 0);
-    const missed = fake.command('server');
-    await connected();
-    expect((await missed).callback).toBe(4);
-    expect(fake.gateway.resumes).toBe(1);
-    expect(fake.gateway.identifies).toBe(1);
-  });
+test.each([
+  ['op 7', ({ gateway }: FakeDiscord) => gateway.askToReconnect()],
+  ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
+  ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
+  ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
+])('resumes a connection after %s, and what was missed is replayed', async (_, breakIt) => {
+  const { fake, connect, connected } = await aBot({}, { resumeWithinMs: 8000 });
+  await connect();
+  breakIt(fake);
+  await waitFor(() => !fake.gateway.isReady || fake.gateway.resumes > 0);
+  const missed = fake.command('server');
+  await connected();
+  expect((await missed).callback).toBe(4);
+  expect(fake.gateway.resumes).toBe(1);
+  expect(fake.gateway.identifies).toBe(1);
+});
 
-  test('op 9 that may be resumed resumes on the same connection', async () => {
-    const { fake, connect, connected } = await aBot();
-    await connect();
-    fake.gateway.invalidateSessions({ isResumable: true });
-    await waitFor(() => fake.gateway.resumes === 1);
-    await connected();
-    expect(fake.gateway.identifies).toBe(1);
-  });
+test('op 9 that may be resumed resumes on the same connection', async () => {
+  const { fake, connect, connected } = await aBot();
+  await connect();
+  fake.gateway.invalidateSessions({ isResumable: true });
+  await waitFor(() => fake.gateway.resumes === 1);
+  await connected();
+  expect(fake.gateway.identifies).toBe(1);
 });
 
 describe('a session that is lost', () => {
@@ -198,25 +196,23 @@ describe('the bot reconnects, with growing pauses, after', () => {
   });
 });
 
-describe('stopping', () => {
-  test('a stop between Identify and READY ends, and nothing connects afterwards', async () => {
-    const { fake, bot } = await aBot();
-    fake.gateway.holdsReady = true;
-    bot.start();
-    await waitFor(() => fake.gateway.identifies === 1);
-    await bot.stop();
-    expect(bot.health().state).toBe('stopped');
-    await Bun.sleep(90);
-    expect(fake.gateway.connections).toBe(1);
-  });
+test('a stop between Identify and READY ends, and nothing connects afterwards', async () => {
+  const { fake, bot } = await aBot();
+  fake.gateway.holdsReady = true;
+  bot.start();
+  await waitFor(() => fake.gateway.identifies === 1);
+  await bot.stop();
+  expect(bot.health().state).toBe('stopped');
+  await Bun.sleep(90);
+  expect(fake.gateway.connections).toBe(1);
+});
 
-  test('a stop during a pause ends', async () => {
-    const { fake, bot } = await aBot({}, { firstBackoffMs: 60_000, maxBackoffMs: 60_000 });
-    await fake.stop();
-    bot.start();
-    await waitFor(() => bot.health().state === 'waiting');
-    await bot.stop();
-  });
+test('a stop during a pause ends', async () => {
+  const { fake, bot } = await aBot({}, { firstBackoffMs: 60_000, maxBackoffMs: 60_000 });
+  await fake.stop();
+  bot.start();
+  await waitFor(() => bot.health().state === 'waiting');
+  await bot.stop();
 });
 
 /** View Channel, Send Messages, Embed Links and Send Messages in Threads. */

@@ -165,73 +165,67 @@ describe('a response that Discord does not accept', () => {
   });
 });
 
-describe('in spite of delays', () => {
-  test('a command is acknowledged, although Discord has not said who is a moderator', async () => {
-    fake.fail({ matches: /^GET \/(oauth2\/)?applications\/@me/, times: 100, response: 'hang' });
-    const acknowledged = Promise.withResolvers<void>();
-    await restart({
-      readHistory: async (serverId, hours) => {
-        await acknowledged.promise;
-        return deps.readHistory(serverId, hours);
-      },
-    });
-    const exchange = await fake.command('server', { name: 'one' });
-    fake.clearFaults();
-    acknowledged.resolve();
-    expect(exchange.callback).toBe(5);
-    await waitFor(() => embedOf(exchange).title === 'One');
+test('a command is acknowledged, although Discord has not said who is a moderator', async () => {
+  fake.fail({ matches: /^GET \/(oauth2\/)?applications\/@me/, times: 100, response: 'hang' });
+  const acknowledged = Promise.withResolvers<void>();
+  await restart({
+    readHistory: async (serverId, hours) => {
+      await acknowledged.promise;
+      return deps.readHistory(serverId, hours);
+    },
   });
-
-  test('suggestions are given up in time', async () => {
-    await waitFor(() => harness.bot.health().moderators === undefined);
-    await db.transaction(async (tx) => {
-      await tx.execute('lock table users, penalties in access exclusive mode');
-      const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
-      expect(exchange.choices).toEqual([]);
-    });
-    await waitFor(() => outcomes.at(-1) === 'failed');
-  });
+  const exchange = await fake.command('server', { name: 'one' });
+  fake.clearFaults();
+  acknowledged.resolve();
+  expect(exchange.callback).toBe(5);
+  await waitFor(() => embedOf(exchange).title === 'One');
 });
 
-describe('many at once', () => {
-  test('acknowledges 500 interactions at once, each of them once', async () => {
-    await restart();
-    // Nothing is refused for being late, since the machine may be slow.
-    fake.state.acknowledgeWithinMs = PATIENCE_MS;
-    const exchanges = await sendMany();
-    fake.state.acknowledgeWithinMs = 3000;
-    expect(exchanges.flatMap(({ refusals }) => refusals)).toEqual([]);
-    expect(exchanges.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)).toEqual([]);
+test('suggestions are given up in time', async () => {
+  await waitFor(() => harness.bot.health().moderators === undefined);
+  await db.transaction(async (tx) => {
+    await tx.execute('lock table users, penalties in access exclusive mode');
+    const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
+    expect(exchange.choices).toEqual([]);
   });
-
-  test('a user who asks too often is told when to go on, and others are not slowed down', async () => {
-    await restart({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
-    const actor = anActor({ locale: 'pl' });
-    const titleFor = async (asking: Actor) => embedOf(await fake.command('server', {}, asking)).title;
-    for (let turn = 0; turn < 3; turn++) expect(await titleFor(actor)).toBe(en.server.allServers);
-    const refused = await fake.command('server', {}, actor);
-    expect(isEphemeral(refused.message)).toBe(true);
-    const said = textOf(refused);
-    expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
-    expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
-    expect(await titleFor(anActor())).toBe(en.server.allServers);
-  });
+  await waitFor(() => outcomes.at(-1) === 'failed');
 });
 
-describe('custom ids', () => {
-  test('custom ids carry a name and arguments, and never exceed 100 characters', () => {
-    expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
-      name: 'record.page',
-      args: ['next', '123', '2'],
-    });
-    expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
-  });
+test('the bot acknowledges 500 interactions at once, each of them once', async () => {
+  await restart();
+  // Nothing is refused for being late, since the machine may be slow.
+  fake.state.acknowledgeWithinMs = PATIENCE_MS;
+  const exchanges = await sendMany();
+  fake.state.acknowledgeWithinMs = 3000;
+  expect(exchanges.flatMap(({ refusals }) => refusals)).toEqual([]);
+  expect(exchanges.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)).toEqual([]);
+});
 
-  test('a number in them is accepted only if it looks like one', () => {
-    expect(tryParsePositive('12')).toBe(12);
-    for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
-      expect(tryParsePositive(arg)).toBeUndefined();
+test('a user who asks too often is told when to go on, and others are not slowed down', async () => {
+  await restart({ cooldown: createCooldown({ burst: 3, refillMs: 60_000 }) });
+  const actor = anActor({ locale: 'pl' });
+  const titleFor = async (asking: Actor) => embedOf(await fake.command('server', {}, asking)).title;
+  for (let turn = 0; turn < 3; turn++) expect(await titleFor(actor)).toBe(en.server.allServers);
+  const refused = await fake.command('server', {}, actor);
+  expect(isEphemeral(refused.message)).toBe(true);
+  const said = textOf(refused);
+  expect(said).toBe(pl.refusals.tooFast(/<t:\d+:R>/.exec(said)?.[0] ?? 'a time'));
+  expect((await fake.autocomplete('server', 'name', 'o', actor)).choices).toHaveLength(1);
+  expect(await titleFor(anActor())).toBe(en.server.allServers);
+});
+
+test('custom ids carry a name and arguments, and never exceed 100 characters', () => {
+  expect(parseCustomId(toCustomId('record.page', 'next', '123', 2))).toEqual({
+    name: 'record.page',
+    args: ['next', '123', '2'],
   });
+  expect(() => toCustomId('x', 'y'.repeat(100))).toThrow('longer than 100');
+});
+
+test('a number in a custom id is accepted only if it looks like one', () => {
+  expect(tryParsePositive('12')).toBe(12);
+  for (const arg of [undefined, '', '0', '-1', '1e3', ' 1', '01', '9999999999', 'x'])
+    expect(tryParsePositive(arg)).toBeUndefined();
 });
 
 /** 500 interactions at once. @returns them when all are acknowledged. */

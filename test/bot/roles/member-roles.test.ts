@@ -317,31 +317,29 @@ test('a member for whom Discord keeps failing postpones only themselves, also wh
   expect(linesAbout(FAILED)).toEqual([]);
 });
 
-describe('a member who is given a role', () => {
-  test.each([
-    ['403', refuse(403, 50013), '403 (50013)'],
-    ['400', refuse(400, 50035), '400 (50035)'],
-    ['200 {}', json(200, {}), 'no usable response'],
-    ['500', refuse(500), '500'],
-  ] as const)(
-    'gets it later when Discord sends %s, and others get theirs at once',
-    async (_, response, why) => {
-      const refused = await aMember([], { isLinked: false });
-      failFor('PUT', refused, response);
-      await db.update(users).set({ discordId: refused.discordId }).where(eq(users.id, refused.user.id));
-      const problem = `giving the role ${LINKED}: ${why}`;
-      await waitFor(() => health()?.problems?.[problem] === 1);
-      const other = await aMember();
-      await hasRoles(other.discordId, LINKED);
-      expect(guild.rolesOf(refused.discordId)).toEqual([]);
-      expect(linesAbout("members' Discord roles failed")).toMatchObject([{ problems: { [problem]: 1 } }]);
-      fake.clearFaults();
-      clock.aheadMs += 3_600_001;
-      await hasRoles(refused.discordId, LINKED);
-      await waitFor(() => health()?.problems === undefined);
-    },
-  );
-});
+test.each([
+  ['403', refuse(403, 50013), '403 (50013)'],
+  ['400', refuse(400, 50035), '400 (50035)'],
+  ['200 {}', json(200, {}), 'no usable response'],
+  ['500', refuse(500), '500'],
+] as const)(
+  'a member gets a role later when Discord sends %s, and others get theirs at once',
+  async (_, response, why) => {
+    const refused = await aMember([], { isLinked: false });
+    failFor('PUT', refused, response);
+    await db.update(users).set({ discordId: refused.discordId }).where(eq(users.id, refused.user.id));
+    const problem = `giving the role ${LINKED}: ${why}`;
+    await waitFor(() => health()?.problems?.[problem] === 1);
+    const other = await aMember();
+    await hasRoles(other.discordId, LINKED);
+    expect(guild.rolesOf(refused.discordId)).toEqual([]);
+    expect(linesAbout("members' Discord roles failed")).toMatchObject([{ problems: { [problem]: 1 } }]);
+    fake.clearFaults();
+    clock.aheadMs += 3_600_001;
+    await hasRoles(refused.discordId, LINKED);
+    await waitFor(() => health()?.problems === undefined);
+  },
+);
 
 describe('Discord', () => {
   test.each([
