@@ -215,7 +215,7 @@ test('a forged button and an unknown server are refused', async () => {
   await setPlayers(3);
   await received(person);
   const [message] = sentTo(person);
-  const pressed = await fake.press(messageOf({ message }), 'notify.off:x', person, { forged: true });
+  const pressed = await fake.press(messageOf({ message }), 'notify.off:x', person);
   expect(textOf(pressed)).toBe(BOT_TEXTS.en.refusals.outdated);
   // Another person's press ends nothing of theirs.
   await fake.click(message, buttons.notifyOff, anActor());

@@ -7,7 +7,7 @@ import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany, lasting } from '../../support/bot/feeds.ts';
 import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
-import { type Exchange, embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
+import { type Exchange, embedOf, textOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { componentsOf, findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
 import { startSteamApi } from '../../support/providers/steam-api.ts';
@@ -80,7 +80,7 @@ const entriesOf = (exchange: Exchange) =>
 const at = (text: string, style: string) => `<t:${Date.parse(text) / 1000}:${style}>`;
 const press = (exchange: Exchange, label: string) => fake.click(exchange.message, label, member);
 const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor = member) =>
-  fake.select(messageOf(exchange), findComponent(exchange.message, name)?.custom_id ?? '', [value], actor);
+  fake.choose(exchange.message, name, value, actor);
 
 /** Ways to name player 1. */
 const account = BigInt(aSteamId(1)) - 76561197960265728n;

@@ -326,7 +326,7 @@ test('/feed list names live status messages, and its menu removes one', async ()
     { label: `1. ${record.allServers}`, value: all?.id },
     { label: '2. Mirage *24/7*', value: mirage?.id },
   ]);
-  const remove = (actor: Actor, id = '') => fake.select(message, 'feed.unpin', [id], actor, { forged: true });
+  const remove = (actor: Actor, id = '') => fake.select(message, 'feed.unpin', [id], actor);
   // Somebody who was in the guild's team, and the manager of another guild.
   await remove(moderator, all?.id);
   await remove(aManager(), all?.id);

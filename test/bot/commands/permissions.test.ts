@@ -7,7 +7,7 @@ import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { type Exchange, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
-import { findButton, findComponent, isEphemeral } from '../../support/discord/messages.ts';
+import { findButton, isEphemeral } from '../../support/discord/messages.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { en } = BOT_TEXTS;
@@ -49,14 +49,12 @@ describe('a member without permissions', () => {
 
   test('learns nothing from the buttons and menus of a record that a moderator made public', async () => {
     const shown = await fake.command('ban-check', { steamid: aSteamId(1), show: true }, moderator);
-    const next = findButton(shown.message, en.buttons.next)?.custom_id ?? '';
-    const menu = findComponent(shown.message, /^record\.type/)?.custom_id ?? '';
     const before = JSON.stringify(shown.message?.embeds);
     for (const exchange of [
-      await fake.press(messageOf(shown), next, member),
-      await fake.select(messageOf(shown), menu, ['ban'], member),
+      await fake.click(shown.message, en.buttons.next, member),
+      await fake.choose(shown.message, /^record\.type/, 'ban', member),
       // Another moderator is not its invoker either.
-      await fake.press(messageOf(shown), next, anActor({ isModerator: true })),
+      await fake.click(shown.message, en.buttons.next, anActor({ isModerator: true })),
     ]) {
       expect(exchange.callback).toBe(4);
       expect(isEphemeral(exchange.message)).toBe(true);
@@ -78,14 +76,14 @@ describe('a member without permissions', () => {
       'record.page:next:0:1:-:-',
       `record.page:::::::`,
     ]) {
-      const exchange = await fake.press(messageOf(own), id, member, { forged: true });
+      const exchange = await fake.press(messageOf(own), id, member);
       expect(exchange.callback).toBe(4);
       expect(isEphemeral(exchange.message)).toBe(true);
       expect(seen(exchange)).not.toContain(SECRET);
       expect(seen(exchange)).not.toContain('Banned one');
     }
     for (const id of [`record.type:${victim}:-:-`, `record.status:${victim}:-:-`, 'record.type']) {
-      const exchange = await fake.select(messageOf(own), id, ['ban'], member, { forged: true });
+      const exchange = await fake.select(messageOf(own), id, ['ban'], member);
       expect(seen(exchange)).not.toContain(SECRET);
     }
   });
@@ -96,12 +94,7 @@ describe('a member without permissions', () => {
     const demoted = { ...moderator, permissions: member.permissions };
     const exchanges = [
       await fake.click(old.message, en.buttons.next, demoted),
-      await fake.select(
-        messageOf(old),
-        findComponent(old.message, /^record\.status/)?.custom_id ?? '',
-        ['ACTIVE'],
-        demoted,
-      ),
+      await fake.choose(old.message, /^record\.status/, 'ACTIVE', demoted),
       await fake.click(lookup.message, en.buttons.record, demoted),
     ];
     for (const exchange of exchanges) {
@@ -123,9 +116,7 @@ describe('a member without permissions', () => {
   test("a member without permissions cannot use a record's buttons to see another person's", async () => {
     const own = await fake.command('ban-check', {}, target);
     expect(seen(own)).toContain(SECRET);
-    const borrowed = await fake.press(messageOf(own), `record.page:next:${aSteamId(9)}:1:-:-`, member, {
-      forged: true,
-    });
+    const borrowed = await fake.press(messageOf(own), `record.page:next:${aSteamId(9)}:1:-:-`, member);
     // The message belongs to somebody else.
     expect(textOf(borrowed)).toContain(en.refusals.notYours);
   });
@@ -133,7 +124,7 @@ describe('a member without permissions', () => {
   test('a member without permissions may not pin the live status, not even by a forged custom id', async () => {
     const list = await fake.command('server', {}, member);
     expect(findButton(list.message, en.buttons.pin)).toBeUndefined();
-    const exchange = await fake.press(messageOf(list), 'server.pin:all', member, { forged: true });
+    const exchange = await fake.press(messageOf(list), 'server.pin:all', member);
     expect(textOf(exchange)).toBe(en.refusals.pinRequiresModerateMembers);
     expect(fake.requests.some(({ path }) => path.startsWith('/channels/'))).toBe(false);
   });

@@ -124,13 +124,12 @@ describe('/server without an option', () => {
 
   test('opens a server in the message of its invoker, and in a new one for others', async () => {
     const invoker = anActor();
-    const message = messageOf(await fake.command('server', {}, invoker));
-    const menu = findComponent(message, /^server\.open/)?.custom_id ?? '';
-    const other = await fake.select(message, menu, [String(retake.id)], anActor(polish));
+    const { message } = await fake.command('server', {}, invoker);
+    const other = await fake.choose(message, /^server\.open/, `${retake.id}`, anActor(polish));
     expect(other.callback).toBe(4);
     expect(isEphemeral(other.message)).toBe(true);
     expect(embedOf(other).fields?.[0]).toMatchObject({ name: pl.server.map, value: 'de\\_inferno' });
-    const own = await fake.select(message, menu, [String(mirage.id)], invoker);
+    const own = await fake.choose(message, /^server\.open/, `${mirage.id}`, invoker);
     expect(own.callback).toBe(7);
     expect(embedOf(own).title).toBe('Mirage \\*24/7\\*');
     const list = await fake.click(own.message, en.buttons.allServers, invoker);
@@ -268,7 +267,7 @@ describe('buttons of the card', () => {
       'constructor',
       '',
     ]) {
-      const exchange = await fake.press(message, id, anActor(), { forged: true });
+      const exchange = await fake.press(message, id, anActor());
       expect(exchange.callback).toBe(4);
       expect(isEphemeral(exchange.message)).toBe(true);
       expect(exchange.message?.embeds).toHaveLength(1);

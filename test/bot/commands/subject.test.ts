@@ -5,7 +5,7 @@ import { blockUser } from '../../../src/queries/users/users.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
-import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
+import { embedOf, textOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
 import { findComponent, isEphemeral } from '../../support/discord/messages.ts';
 
@@ -96,8 +96,7 @@ describe.each(COMMANDS)('/%s player:', (command) => {
         [`Twin · ${aSteamId(3)}`, aSteamId(3)],
         [`twin · ${aSteamId(4)}`, aSteamId(4)],
       ]);
-      const choose = (actor: Actor) =>
-        fake.select(messageOf(refusal), menu?.custom_id ?? '', [aSteamId(4)], actor);
+      const choose = (actor: Actor) => fake.choose(refusal.message, /\.player:/, aSteamId(4), actor);
       const { moderateMembersRequired } = en.refusals;
       expect(textOf(await choose(member))).toContain(moderateMembersRequired(fake.mention('ban-check')));
       const chosen = await choose(moderator);

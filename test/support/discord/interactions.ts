@@ -9,7 +9,6 @@ import {
 import { type Actor, anActor, type FakeUser } from './actor.ts';
 import type { Exchange } from './exchange.ts';
 import type { FakeMember } from './guild.ts';
-import type { FakeComponent } from './message-form.ts';
 import { type FakeMessage, findButton, findComponent } from './messages.ts';
 import { nextSnowflake } from './snowflake.ts';
 
@@ -68,11 +67,17 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
     return promise;
   }
 
-  /** Presses a button of a message. @param forged the custom id need not be one of the message's. */
-  function press(message: FakeMessage, customId: string, actor: Actor, { forged = false } = {}) {
-    if (!forged) requireComponent(message, customId);
-    const data = { component_type: ComponentType.Button, custom_id: customId };
+  function pressComponent(message: FakeMessage, data: object, actor: Actor): Promise<Exchange> {
     return interact(InteractionType.MessageComponent, data, actor, message);
+  }
+  /** Presses a button, whose custom id may be forged. */
+  function press(message: FakeMessage, customId: string, actor: Actor): Promise<Exchange> {
+    return pressComponent(message, { component_type: ComponentType.Button, custom_id: customId }, actor);
+  }
+  /** Chooses in a menu; the custom id and the values may be forged. */
+  function select(message: FakeMessage, customId: string, values: string[], actor: Actor): Promise<Exchange> {
+    const data = { component_type: ComponentType.StringSelect, custom_id: customId, values };
+    return pressComponent(message, data, actor);
   }
 
   return {
@@ -101,27 +106,26 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
       return interact(InteractionType.ApplicationCommandAutocomplete, data, actor);
     },
     press,
-    /** Presses the button with a label. */
+    select,
+    /** Presses the button with a label. @throws when the message has none that is enabled. */
     click: async (message: FakeMessage | undefined, label: string, actor: Actor) => {
-      const id = findButton(message, label)?.custom_id;
-      if (!message || id === undefined) throw new Error(`there is no button ${label}`);
-      return press(message, id, actor);
+      const button = findButton(message, label);
+      if (!message || button?.custom_id === undefined || button.disabled)
+        throw new Error(`there is no button ${label}`);
+      return press(message, button.custom_id, actor);
     },
-    /** Chooses in a menu of a message. @param forged neither custom id nor values need be those of the message. */
-    select: (
-      message: FakeMessage,
-      customId: string,
-      values: string[],
+    /** Chooses an option of a menu. @throws when the message has no such menu or option. */
+    choose: async (
+      message: FakeMessage | undefined,
+      customId: string | RegExp,
+      value: string,
       actor: Actor,
-      { forged = false } = {},
     ) => {
-      if (!forged) {
-        const menu = requireComponent(message, customId);
-        const unknown = values.find((value) => !menu.options?.some((option) => option.value === value));
-        if (unknown !== undefined) throw new Error(`${customId} has no option ${unknown}`);
-      }
-      const data = { component_type: ComponentType.StringSelect, custom_id: customId, values };
-      return interact(InteractionType.MessageComponent, data, actor, message);
+      const menu = findComponent(message, customId);
+      const isOption = menu?.options?.some((option) => option.value === value);
+      if (!message || menu?.custom_id === undefined || !isOption)
+        throw new Error(`there is no option ${value} in ${customId}`);
+      return select(message, menu.custom_id, [value], actor);
     },
   };
 }
@@ -187,10 +191,4 @@ function nest(name: string, options: unknown[]): { name: string; options: unknow
   if (subcommand === undefined) return { name: command, options };
   const type = ApplicationCommandOptionType.Subcommand;
   return { name: command, options: [{ type, name: subcommand, options }] };
-}
-
-function requireComponent(message: FakeMessage, customId: string): FakeComponent {
-  const component = findComponent(message, customId);
-  if (!component || component.disabled) throw new Error(`the message has no enabled component ${customId}`);
-  return component;
 }
