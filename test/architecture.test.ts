@@ -155,8 +155,8 @@ test('each dependency has a home', () => {
   expect(Object.keys(packageJson.dependencies).filter((name) => !isAtHome(name))).toEqual([]);
 });
 
-/** Of Node and discord.js. */
-const FOREIGN_NAMES = ['monitorEventLoopDelay', 'escapeMarkdown'];
+/** Of Node, Bun and discord.js. */
+const FOREIGN_NAMES = ['monitorEventLoopDelay', 'maxRSS', 'escapeMarkdown'];
 
 test('comments name only what exists', () => {
   const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:'"`\w])\/\/.*$/gm;
