@@ -1,16 +1,16 @@
-/** How long a test waits for an expected event: longer than any busy machine takes, so only a defect reaches it. */
+/** How long a test waits for a process or a sound: longer than any busy machine takes, so only a defect reaches it. */
 export const PATIENCE_MS = 120_000;
 
-/** When a wait says what it waits for. */
-const SPEAKS_AFTER_MS = 10_000;
 /** The time that a condition has to hold on an idle machine. */
-const LOOKS_MS = 30_000;
+const LOOKS_MS = 10_000;
 
 /**
- * Waits until the condition holds, looking every `everyMs` (10 ms by default). After ten seconds it says what it waits for.
+ * Waits until the condition holds, looking every `everyMs` (10 ms by default).
+ * @param options.limitMs the time to wait instead: {@link PATIENCE_MS} for what a process that starts or an encoder has to
+ *   do; a shorter one is a promise that the test holds.
  * @returns what the condition gave.
- * @throws after as many looks as fit into 30 seconds: a busy machine, which looks less often, gets more time, up to
- *   {@link PATIENCE_MS}. With `limitMs`, after that time; a shorter limit is a promise that the test holds.
+ * @throws after as many looks as fit into ten seconds, so that a busy machine, which looks less often, gets more time; the
+ *   error says what the test waited for and what it saw last.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -18,18 +18,12 @@ export async function waitFor<T>(
 ): Promise<Truthy<T>> {
   const start = performance.now();
   const looks = limitMs === undefined ? LOOKS_MS / everyMs : Number.POSITIVE_INFINITY;
-  let speaksAtMs = SPEAKS_AFTER_MS;
   for (let look = 1; ; look++) {
     const value = await condition();
     if (value) return value as Truthy<T>;
-    const waitedMs = performance.now() - start;
-    const state = () => `${Math.round(waitedMs)} ms: ${what} (last: ${Bun.inspect(value)})`;
+    const waitedMs = Math.round(performance.now() - start);
     if (look >= looks || waitedMs > (limitMs ?? PATIENCE_MS))
-      throw new Error(`did not hold within ${state()}`);
-    if (waitedMs > speaksAtMs) {
-      console.warn(`waiting since ${state()}`);
-      speaksAtMs = Number.POSITIVE_INFINITY;
-    }
+      throw new Error(`did not hold within ${waitedMs} ms: ${what} (last: ${Bun.inspect(value)})`);
     await Bun.sleep(everyMs);
   }
 }
