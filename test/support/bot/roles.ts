@@ -87,7 +87,7 @@ export async function startRolesBot({ roles = ROLES }: { roles?: BotDeps['roles'
       const discordId = nextSnowflake();
       if (isHere) guild.setMember(discordId, roleIds, { boosts });
       const user = await insertUser(db, lastNumber, isLinked ? { discordId } : {});
-      return { discordId, user, number: lastNumber };
+      return { discordId, user };
     },
     /** Inserts a ban, of which the service tells the bot. */
     aBan: async ({ user }: TestMember) => {

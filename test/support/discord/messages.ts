@@ -1,22 +1,16 @@
-import { type APIEmbed, MessageFlags, MessageType } from 'discord.js';
+import { type APIAttachment, type APIMessage, MessageFlags, MessageType } from 'discord.js';
 import type { Actor, FakeUser } from './actor.ts';
 import type { FakeComponent, MessageForm, UploadedFile } from './message-form.ts';
 import { nextSnowflake } from './snowflake.ts';
 
-export type FakeMessage = {
-  id: string;
-  channel_id: string;
-  content: string;
-  embeds: APIEmbed[];
+export type FakeMessage = Pick<
+  APIMessage,
+  'id' | 'channel_id' | 'content' | 'embeds' | 'timestamp' | 'edited_timestamp' | 'mention_roles' | 'type'
+> & {
   components: FakeComponent[];
-  attachments: { id: string; filename: string; description?: string; url: string; size: number }[];
+  attachments: Pick<APIAttachment, 'id' | 'filename' | 'description' | 'url' | 'size'>[];
   flags: number;
   author: Record<string, unknown>;
-  timestamp: string;
-  edited_timestamp: string | null;
-  /** The roles that are notified. */
-  mention_roles: string[];
-  type: MessageType;
   interaction_metadata?: {
     id: string;
     type: number;
