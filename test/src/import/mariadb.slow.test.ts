@@ -7,8 +7,7 @@ import { importIks, importSimpleAdmin, importSourcebans } from '../../support/im
 import { createTestMariaDb, isMariaDbAtHand } from '../../support/import/mariadb.ts';
 import { openImports, storedPenalty } from '../../support/import/penalty-rows.ts';
 import { RIGHTS_TABLES, readRights } from '../../support/import/rights-tables.ts';
-import { ADMIN, aRow } from '../../support/import/simple-admin-rows.ts';
-import { simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
+import { ADMIN, aRow, simpleAdminMysqlSchema } from '../../support/import/simple-admin-schema.ts';
 import { sourcebansSchema } from '../../support/import/sourcebans-schema.ts';
 import { insertInto, NOW, PLAYER, type SourceRow } from '../../support/import/systems.ts';
 

@@ -60,3 +60,20 @@ export function simpleAdminSqliteSchema({ migration }: Version): string {
       ${migration >= 8 ? 'passed integer null,' : ''} ${common});
     ${migration >= 10 ? `create table sa_warns (id integer primary key autoincrement, ${common});` : ''}`;
 }
+
+export const ADMIN = '76561198900000001';
+
+/** A penalty of the plugin's tables; `values` replace and add columns. */
+export const aRow = (values: Record<string, string | number | null> = {}) => ({
+  player_name: 'Rzeźnik',
+  player_steamid: '76561198000000001',
+  admin_steamid: ADMIN,
+  admin_name: 'Ala',
+  reason: 'Wallhack',
+  duration: 60,
+  created: '2026-11-21 11:30:00',
+  ends: '2026-11-21 12:30:00',
+  server_id: null,
+  status: 'ACTIVE',
+  ...values,
+});

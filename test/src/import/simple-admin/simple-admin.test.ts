@@ -9,8 +9,7 @@ import type { ImportSummary } from '../../../../src/import/import-report.ts';
 import { tallyDifferences } from '../../../support/database/tallies.ts';
 import { importSimpleAdmin } from '../../../support/import/importers.ts';
 import { openImports, storedPenalty } from '../../../support/import/penalty-rows.ts';
-import { ADMIN, aRow } from '../../../support/import/simple-admin-rows.ts';
-import { simpleAdminSqliteSchema } from '../../../support/import/simple-admin-schema.ts';
+import { ADMIN, aRow, simpleAdminSqliteSchema } from '../../../support/import/simple-admin-schema.ts';
 import { BASIA, insertInto, type SourceRow, SYSTEMS } from '../../../support/import/systems.ts';
 
 const { db, connection, deps, createFile, stored, importTwice } = await openImports();
