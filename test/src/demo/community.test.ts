@@ -38,7 +38,8 @@ test('the demo has penalties of every type, status and age, some of which end so
       unlike: count(sql`(duration_minutes = 0) <> (ends_at is null)`),
     })
     .from(penalties);
-  expect(ages?.recent).toBeGreaterThan(50);
+  // Some 64, by chance between 40 and 90.
+  expect(ages?.recent).toBeGreaterThan(25);
   expect(ages?.old).toBeGreaterThan(50);
   expect(ages?.soon).toBeGreaterThanOrEqual(12);
   expect([ages?.later, ages?.unlike]).toEqual([0, 0]);
