@@ -108,7 +108,7 @@ test.each([
   [-18.3, -2, -18.3, -2, false],
   [-18.3, 0, -18.4, 0, true],
 ])(
-  'of two attempts the one below the peak ceiling, else the closer one, is better: %d LUFS, %d dBTP than %d, %d: %p',
+  'the attempt below the peak ceiling, else the closer one, is the better of two: %d LUFS, %d dBTP than %d, %d: %p',
   (lufs, dbtp, otherLufs, otherDbtp, isBetter) => {
     expect(isBetterLoudness(result(lufs, dbtp), result(otherLufs, otherDbtp), -18)).toBe(isBetter);
   },
