@@ -9,8 +9,9 @@ import {
   listReadySounds,
   listRoundSounds,
 } from '../../src/queries/round-sounds/round-sounds.ts';
+import { SILENT_LOG as log } from '../support/audio/ffmpeg-engines.ts';
 import { PLAYER, publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
-import { createSoundQueue, QUEUE_LOG as log, SILENCE, TONE } from '../support/audio/sound-queue.ts';
+import { createSoundQueue, SILENCE, TONE } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { waitFor } from '../support/wait.ts';
 

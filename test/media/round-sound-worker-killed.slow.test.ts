@@ -5,11 +5,11 @@ import { FfmpegError } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
+import { SILENT_LOG as log } from '../support/audio/ffmpeg-engines.ts';
 import { PLAYER, publishedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
-  QUEUE_LOG as log,
   OTHER_TONE,
   PUBLISHED_NAMES,
   SILENCE,

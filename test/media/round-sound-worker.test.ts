@@ -14,12 +14,11 @@ import {
   listRoundSounds,
   lockPlayer,
 } from '../../src/queries/round-sounds/round-sounds.ts';
-import { encode, openEngine, USUAL_ENGINE } from '../support/audio/ffmpeg-engines.ts';
+import { encode, SILENT_LOG as log, openEngine, USUAL_ENGINE } from '../support/audio/ffmpeg-engines.ts';
 import { PLAYER, publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
 import {
   createSoundQueue,
   hashOfFile,
-  QUEUE_LOG as log,
   OTHER_TONE,
   PUBLISHED_NAMES,
   SILENCE,

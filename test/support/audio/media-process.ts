@@ -62,9 +62,8 @@ if (task === 'upload') {
       await running;
     },
   };
-  const log = { ...SILENT_LOG, error: () => undefined };
   createRoundSoundWorker(
-    { db: database.db, ffmpeg, sounds, log },
+    { db: database.db, ffmpeg, sounds, log: SILENT_LOG },
     { maxSeconds: 10, targetLufs: -18, leaseMs: 1000, idleMs: 50 },
   ).start();
 }

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
-import type { Ffmpeg, FfmpegJob } from '../../../media/ffmpeg/ffmpeg.ts';
-import type { RoundSoundWorkerDeps } from '../../../media/process-upload.ts';
+import type { Ffmpeg, FfmpegJob, Log } from '../../../media/ffmpeg/ffmpeg.ts';
 import { createRoundSoundWorker, type RoundSoundWorker } from '../../../media/round-sound-worker.ts';
 import type { SoundStore } from '../../../media/sound-store.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
@@ -18,7 +17,6 @@ export const OTHER_TONE = toWav(anAudio({ seconds: 2, shape: sine(880, 0.1) }), 
 export const SILENCE = toWav(silence(1), 's16');
 /** What lies in the folder of published sounds once {@link PLAYER} has one. */
 export const PUBLISHED_NAMES = ['.published-sounds', `${PLAYER}.mp3`, `${PLAYER}.voice.mp3`];
-export const QUEUE_LOG: RoundSoundWorkerDeps['log'] = { ...SILENT_LOG, error: () => undefined };
 
 type WorkerOptions = {
   /** Called before each of ffmpeg's runs, which fails with what it throws. */
@@ -26,7 +24,7 @@ type WorkerOptions = {
   /** An ffmpeg that the worker closes when it stops; the queue's by default, which stays open. */
   engine?: Ffmpeg;
   leaseMs?: number;
-  log?: RoundSoundWorkerDeps['log'];
+  log?: Log;
   sounds?: SoundStore;
 };
 
@@ -67,7 +65,7 @@ export async function createSoundQueue() {
     beforeRun = () => undefined,
     engine,
     leaseMs = 10_000,
-    log = QUEUE_LOG,
+    log = SILENT_LOG,
     sounds: workerSounds = sounds,
   }: WorkerOptions = {}): RoundSoundWorker {
     const runner = engine ?? ffmpeg;
@@ -107,7 +105,6 @@ export async function createSoundQueue() {
   return {
     db,
     databaseUrl,
-    ffmpeg,
     root: root.path,
     /** The present test's folder of all others. */
     get home() {
