@@ -38,6 +38,8 @@ const LIST_BROKEN_WORDS = `[...document.querySelectorAll('.button, label, legend
 
 /** Ordinary names, by which words are judged, and the widest and longest that are allowed. */
 const [ORDINARY, WIDEST, ORNATE] = ['Żółw Ninja', 'W'.repeat(128), 'ﷺ'.repeat(64)];
+/** Sets a global variable wherever a page takes it for markup. */
+const HOSTILE = `"><svg onload=injected=1></textarea><img src=x onerror=injected=1>'onfocus='`;
 
 const LOOKS = [
   { width: 320, colorScheme: 'light' },
@@ -120,6 +122,18 @@ describeInChromium('pages in Chromium', () => {
       }
     },
   );
+
+  test('a hostile name runs on no page, also without the content security policy', async () => {
+    const { db } = await createTestDatabase({ max: 3 });
+    await seedEveryPage(db, HOSTILE);
+    for (const { name, page } of await openEveryPage(db, HOSTILE)) {
+      await show(page.text);
+      expect([name, await window.evaluate<boolean>(`'injected' in globalThis`)]).toEqual([name, false]);
+    }
+    // Control: as markup it does run here.
+    await window.evaluate(`document.body.insertAdjacentHTML('beforeend', ${JSON.stringify(HOSTILE)})`);
+    await window.waitForFunction(`'injected' in globalThis`);
+  });
 
   test('words a third longer fit every page at 320 px', async () => {
     using _ = speakPseudoLanguage();
