@@ -144,12 +144,6 @@ describe('linking Discord', () => {
     expect((await userOf()).discordId).toBeNull();
   });
 
-  test('a return is used once', async () => {
-    const back = await browser.follow(await browser.post('/account/discord/link'));
-    expect((await browser.follow(back)).status).toBe(303);
-    expect((await browser.follow(back)).status).toBe(400);
-  });
-
   test('a return of another session links nothing, in the same browser or in another', async () => {
     const back = await browser.follow(await browser.post('/account/discord/link'));
     steam.steamId = aSteamId(600 + lastPlayer);
@@ -159,11 +153,6 @@ describe('linking Discord', () => {
     expect(page.status).toBe(400);
     expect(page.text).toContain(en.errors['link-refused']);
     expect((await userOf(600 + lastPlayer)).discordId).toBeNull();
-  });
-
-  test('starts only with the CSRF token, and only for a POST', async () => {
-    expect((await browser.post('/account/discord/link', { csrf_token: 'x' })).status).toBe(403);
-    expect((await browser.get('/account/discord/link')).status).toBe(405);
   });
 
   test('reports that Discord is not responding', async () => {
