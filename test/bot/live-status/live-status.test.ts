@@ -179,7 +179,7 @@ test('a double click posts one live status message, and a click after it was del
 test('a live status message ends cleanly when it or its channel is gone', async () => {
   const first = await pin();
   const second = await pin({ ...moderator, channelId: '910000000000000009' });
-  fake.goneMessages.add(first.id);
+  fake.messages.delete(first.id);
   fake.goneChannels.add('910000000000000009');
   await addPlayer();
   await first.ends();

@@ -1,9 +1,29 @@
 import { ApplicationCommandType, ChannelType, RESTJSONErrorCodes } from 'discord.js';
-import { checkCommands, type FakeCommand, type FakeCommandOption } from './command-form.ts';
 import { checkMessage } from './message-form.ts';
 import type { MessageStore } from './messages.ts';
 import { json, type RestCall, restError } from './rest-call.ts';
 import { nextSnowflake } from './snowflake.ts';
+
+type Texts = {
+  name: string;
+  name_localizations?: Record<string, string> | null;
+  description?: string;
+  description_localizations?: Record<string, string> | null;
+};
+
+/** An option or a subcommand. */
+export type FakeCommandOption = Texts & {
+  type: number;
+  required?: boolean;
+  choices?: (Texts & { value: string | number })[];
+  options?: FakeCommandOption[];
+};
+
+type FakeCommand = Texts & {
+  options?: FakeCommandOption[];
+  default_member_permissions?: string | null;
+  contexts?: number[] | null;
+};
 
 type Options = {
   applicationId: string;
@@ -19,7 +39,6 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
   /** A command that is registered again under its name keeps its id. */
   const commandIds = new Map<string, string>();
   const goneChannels = new Set<string>();
-  const goneMessages = new Set<string>();
   const archivedThreads = new Set<string>();
   /** By user. */
   const directChannels = new Map<string, string>();
@@ -62,7 +81,6 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
     /** As messages mention a registered command, or its subcommand after a space. */
     mention: (command: string) => `</${command}:${commandId(command.split(' ')[0] ?? '')}>`,
     goneChannels,
-    goneMessages,
     archivedThreads,
     directChannels,
     openDirectChannel: ({ body }: RestCall): Response => {
@@ -77,10 +95,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
         return restError(403, RESTJSONErrorCodes.MissingAccess);
       const scope = guildId ?? 'global';
       if (call.method === 'PUT') {
-        const list: FakeCommand[] = Array.isArray(call.body) ? call.body : [];
-        const complaint = checkCommands(list, { isGuild: guildId !== undefined });
-        if (complaint) return json(400, complaint);
-        commands.set(scope, list);
+        commands.set(scope, Array.isArray(call.body) ? call.body : []);
       }
       const isWhole = call.method === 'PUT' || call.query.get('with_localizations') === 'true';
       const listed = commands.get(scope) ?? [];
@@ -97,7 +112,7 @@ export function createApplicationRoutes({ applicationId, guildIds, messages, sta
       if (goneChannels.has(channelId)) return restError(404, RESTJSONErrorCodes.UnknownChannel);
       if (call.method === 'POST') return postMessage(call, channelId);
       const message = messages.all.get(messageId ?? '');
-      if (!message || message.channel_id !== channelId || goneMessages.has(message.id))
+      if (!message || message.channel_id !== channelId)
         return restError(404, RESTJSONErrorCodes.UnknownMessage);
       if (call.method === 'DELETE') {
         messages.all.delete(message.id);

@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
 import { anActor } from './actor.ts';
-import { checkCommands } from './command-form.ts';
 import { startFakeDiscord } from './fake-discord.ts';
 import { checkMessage, type FakeComponent, type MessageForm } from './message-form.ts';
 
@@ -33,33 +32,9 @@ test.each<[string, MessageForm]>([
   expect(checkMessage(form, [])).toMatchObject({ code: 50035 });
 });
 
-test.each<[string, MessageForm]>([
-  ['texts', { embeds: [{ title: 'x'.repeat(256), fields: [{ name: 'x', value: 'x'.repeat(1024) }] }] }],
-  ['a button', { components: [aButton({ label: 'x'.repeat(80), custom_id: 'x'.repeat(100) })] }],
-  ['a link', { components: [aLink('https://example.org')] }],
-  ['a menu', { components: [aMenu('x')] }],
-])('a message with %s within the limits is accepted', (_, form) => {
-  expect(checkMessage(form, [])).toBeUndefined();
-});
-
 test('the fake refuses an empty message', () => {
   expect(checkMessage({}, [])).toMatchObject({ code: 50006 });
   expect(checkMessage({ content: 'x' }, [])).toBeUndefined();
-});
-
-const command = { name: 'a', description: 'b' };
-const choices = numbers(25).map((value) => ({ name: 'x'.repeat(90), value }));
-
-test.each<[string, Parameters<typeof checkCommands>[0]]>([
-  ['the same name twice', [command, command]],
-  ['contexts in a guild', [{ ...command, contexts: [0] }]],
-  [
-    'more than 8000 characters',
-    [{ ...command, options: numbers(25).map((name) => ({ type: 3, name, choices })) }],
-  ],
-])('commands are refused for %s', (_, commands) => {
-  expect(checkCommands([command], { isGuild: true })).toBeUndefined();
-  expect(checkCommands(commands, { isGuild: true })).toMatchObject({ code: 50035 });
 });
 
 /** An interaction, as a client receives it. */
@@ -84,11 +59,10 @@ async function respond({ id, token }: { id: string; token: string }, body: objec
   return [response.status, ...(text === '' ? [] : [JSON.parse(text).code])];
 }
 
-test('the fake takes one acknowledgement of the right kind, and knows no other token', async () => {
+test('the fake takes one acknowledgement, and knows no other token', async () => {
   const interaction = await receiveInteraction();
   const hello = { type: 4, data: { content: 'x' } };
   expect(await respond({ ...interaction, token: 'other' }, { type: 5 })).toEqual([404, 10062]);
-  expect(await respond(interaction, { ...hello, type: 7 })).toEqual([400, 50035]);
   expect(await respond(interaction, { type: 4, data: {} })).toEqual([400, 50006]);
   expect(await respond(interaction, hello)).toEqual([204]);
   expect(await respond(interaction, hello)).toEqual([400, 40060]);

@@ -1,13 +1,12 @@
+import assert from 'node:assert';
 import {
   InteractionResponseType,
-  InteractionType,
   MessageFlags,
   RESTJSONErrorCodes,
   SlashCommandAssertions,
 } from 'discord.js';
 import type { Exchange } from './exchange.ts';
-import { FormErrors } from './form-errors.ts';
-import { checkMessage, type MessageForm } from './message-form.ts';
+import { checkMessage, type MessageForm, refusalOf } from './message-form.ts';
 import type { MessageStore } from './messages.ts';
 import { errorBody, json, type RestCall, restError } from './rest-call.ts';
 
@@ -15,25 +14,8 @@ const {
   ApplicationCommandAutocompleteResult,
   ChannelMessageWithSource,
   DeferredChannelMessageWithSource,
-  DeferredMessageUpdate,
-  Modal,
   UpdateMessage,
 } = InteractionResponseType;
-
-const TOKEN_LIVES_MS = 15 * 60_000;
-
-/** The callbacks that each type of interaction takes. */
-const CALLBACKS: Record<number, readonly number[]> = {
-  [InteractionType.ApplicationCommand]: [ChannelMessageWithSource, DeferredChannelMessageWithSource, Modal],
-  [InteractionType.MessageComponent]: [
-    ChannelMessageWithSource,
-    DeferredChannelMessageWithSource,
-    Modal,
-    DeferredMessageUpdate,
-    UpdateMessage,
-  ],
-  [InteractionType.ApplicationCommandAutocomplete]: [ApplicationCommandAutocompleteResult],
-};
 
 type CallbackData = MessageForm & { choices?: { name: string; value: string }[] };
 
@@ -83,22 +65,18 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
     }
     const type = Number(call.body.type);
     const data: CallbackData = call.body.data ?? {};
-    const errors = new FormErrors();
-    const allowed = CALLBACKS[exchange.type] ?? [];
-    errors.require(allowed.includes(type), `The type must be one of ${allowed}`);
-    checkChoices(errors, data.choices ?? []);
     const isEdit = type === UpdateMessage;
     const hasMessage = isEdit || type === ChannelMessageWithSource;
-    const body = errors.body() ?? (hasMessage ? checkMessage(data, call.files, { isEdit }) : undefined);
+    const body = hasMessage
+      ? checkMessage(data, call.files, { isEdit })
+      : refusalOf(() => checkChoices(data.choices ?? []));
     return body && { status: 400, body };
   }
 
   /** The response and the follow-ups of an interaction. @param messageId `@original`: the response. */
   function useWebhook(call: RestCall, token: string, messageId: string | undefined): Response {
     const exchange = exchanges.get(token);
-    if (!exchange || Date.now() - exchange.sentAt > TOKEN_LIVES_MS)
-      return restError(401, RESTJSONErrorCodes.InvalidWebhookToken);
-    if (exchange.callback === undefined) return restError(404, RESTJSONErrorCodes.UnknownWebhook);
+    if (!exchange) return restError(401, RESTJSONErrorCodes.InvalidWebhookToken);
     if (call.method === 'POST') return followUp(call, exchange);
     const target =
       messageId === '@original'
@@ -132,8 +110,8 @@ export function createInteractionRoutes({ exchanges, messages, state, onAcknowle
   return { acknowledge, useWebhook };
 }
 
-function checkChoices(errors: FormErrors, choices: { name: string; value: string }[]): void {
-  errors.check(() => SlashCommandAssertions.validateChoicesLength(choices.length));
+function checkChoices(choices: { name: string; value: string }[]): void {
+  SlashCommandAssertions.validateChoicesLength(choices.length);
   for (const text of choices.flatMap(({ name, value }) => [name, value]))
-    errors.require(text.length >= 1 && text.length <= 100, '1 to 100 characters');
+    assert(text.length >= 1 && text.length <= 100, '1 to 100 characters');
 }
