@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
-import { aPenalty, aSteamId, insertPenalties } from '../../support/database/builders.ts';
+import { aPenalty, aSteamId, insertPenalties, insertPenalty } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { tallyDifferences } from '../../support/database/tallies.ts';
 
@@ -12,8 +12,7 @@ const FIRST = '1971-01-01T00:00:00+00';
 const LAST = '9999-12-31T23:59:59+00';
 
 test('nobody can write a time outside the years 1971 to 9999', async () => {
-  const [row] = await insertPenalties(db, [aPenalty()]);
-  const id = row?.id ?? 0;
+  const { id } = await insertPenalty(db);
   for (const column of ['created_at', 'ends_at', 'lifted_at']) {
     const set = (time: string) =>
       connection`update penalties set ${connection(column)} = ${time}::text::timestamptz where id = ${id}`;
@@ -33,11 +32,11 @@ test('nobody can write a time outside the years 1971 to 9999', async () => {
 test('times are stored in whole seconds, cut as lists show them, whatever writes them', async () => {
   const at = (milliseconds: number) => new Date(Date.UTC(2026, 10, 30, 23, 59, 59, milliseconds));
   const times = { createdAt: at(999), endsAt: at(500), liftedAt: at(1) };
-  const [row] = await insertPenalties(db, [{ serverId: 8, ...times }]);
-  expect([row?.createdAt, row?.endsAt, row?.liftedAt]).toEqual([at(0), at(0), at(0)]);
+  const row = await insertPenalty(db, { serverId: 8, ...times });
+  expect([row.createdAt, row.endsAt, row.liftedAt]).toEqual([at(0), at(0), at(0)]);
   const [updated] =
     await connection`update penalties set created_at = ${at(700).toISOString()}::text::timestamptz,
-    lifted_at = null where id = ${row?.id ?? 0} returning created_at::text, ends_at::text, lifted_at`;
+    lifted_at = null where id = ${row.id} returning created_at::text, ends_at::text, lifted_at`;
   expect(updated).toEqual({
     created_at: '2026-11-30 23:59:59+00',
     ends_at: '2026-11-30 23:59:59+00',

@@ -6,14 +6,11 @@ import { penalties, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
 import { createExpirySweep } from '../../../src/service/sync.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
 import { queueBehind } from '../../support/database/lock-waits.ts';
-import { aToken, bearer, startTestService } from '../../support/service/service.ts';
+import { openTestApi } from '../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const service = await startTestService({ databaseUrl: database.url });
-const { token } = await aToken(db);
+const database = await openTestApi();
+const { db, service, get } = database;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -48,7 +45,7 @@ async function createSweep(): Promise<() => Promise<void>> {
 }
 
 async function list(serverId: number, status: string): Promise<string[]> {
-  const { body } = await service.get(`/penalties?server_id=${serverId}&status=${status}`, bearer(token));
+  const { body } = await get(`/penalties?server_id=${serverId}&status=${status}`);
   const { data, meta } = body as { data: { reason: string }[]; meta: { total: number } };
   expect(meta.total).toBe(data.length);
   return data.map(({ reason }) => reason);

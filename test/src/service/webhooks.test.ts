@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltyEventState, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
@@ -8,7 +8,7 @@ import { type EventLog, readEventLog, recordEvent } from '../../../src/queries/p
 import { listDeliveries } from '../../../src/queries/webhooks/webhook-deliveries.ts';
 import { enableWebhook, loadWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';
-import { insertPenalties } from '../../support/database/builders.ts';
+import { insertPenalties, insertPenalty } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { type Receiver, startReceiver, verify } from '../../support/http/webhook-receiver.ts';
 import { aToken, bearer, startTestService } from '../../support/service/service.ts';
@@ -45,11 +45,7 @@ async function addWebhook(receiver: Receiver, types?: readonly StoredEventType[]
   return actions.add(db, { url: `${receiver.origin}/hook`, types, actor: 'operator' });
 }
 
-async function aBan(): Promise<number> {
-  const [row] = await insertPenalties(db, [{}]);
-  if (!row) throw new Error('no penalty');
-  return row.id;
-}
+const aBan = async () => (await insertPenalty(db)).id;
 
 test('a webhook is told of what happens from its creation on, signed, as /penalties/changes shows it', async () => {
   await aBan();
@@ -114,17 +110,12 @@ test('the end of a penalty is told once it passes, while its row stays as it is'
   await addWebhook(receiver, ['penalty.expired']);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(3) });
-  const [row] = await insertPenalties(db, [{ createdAt: minutesAgo(4), endsAt: minutesAgo(2) }]);
+  const { id } = await insertPenalty(db, { createdAt: minutesAgo(4), endsAt: minutesAgo(2) });
   // A process looks for passed ends when it starts, and then every few seconds.
   const another = await startTestService({ databaseUrl, env: { ROLES: 'sync' }, hasRealClock: true });
   await waitFor(() => receiver.received.length === 1);
-  expect(receiver.received[0]?.body.data).toMatchObject({ penalty: { id: row?.id, status: 'EXPIRED' } });
-  expect(
-    await db
-      .select()
-      .from(penalties)
-      .where(inArray(penalties.id, [row?.id ?? 0])),
-  ).toMatchObject([{ status: 'ACTIVE' }]);
+  expect(receiver.received[0]?.body.data).toMatchObject({ penalty: { id, status: 'EXPIRED' } });
+  expect(await db.select().from(penalties).where(eq(penalties.id, id))).toMatchObject([{ status: 'ACTIVE' }]);
   await another.stop();
 });
 

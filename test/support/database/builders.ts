@@ -36,12 +36,17 @@ export async function insertPenalties(db: Db, rows: Partial<PenaltyRow>[]) {
   return db.insert(penalties).values(rows.map(aPenalty)).returning();
 }
 
+/** Inserts one penalty; returns the row as stored. */
+export async function insertPenalty(db: Db, values: Partial<PenaltyRow> = {}) {
+  return only(await insertPenalties(db, [values]));
+}
+
 let lastServer = 0;
 
 /** Inserts a server, by default with a new slug and address. */
 export async function insertServer(db: Db, values: Partial<typeof servers.$inferInsert> = {}) {
   lastServer += 1;
-  const [row] = await db
+  const rows = await db
     .insert(servers)
     .values({
       slug: `server-${lastServer}`,
@@ -52,8 +57,7 @@ export async function insertServer(db: Db, values: Partial<typeof servers.$infer
       ...values,
     })
     .returning();
-  if (!row) throw new Error('the server was not inserted');
-  return row;
+  return only(rows);
 }
 
 /** Writes one poll of one server; without a state it was missed. */
@@ -67,11 +71,15 @@ export async function saveServerPoll(
 
 /** Inserts a user; the SteamID is {@link aSteamId} of `number`. */
 export async function insertUser(db: Db, number: number, values: Partial<typeof users.$inferInsert> = {}) {
-  const [row] = await db
+  const rows = await db
     .insert(users)
     .values({ steamId64: aSteamId(number), nickname: `Player ${number}`, ...values })
     .returning();
-  if (!row) throw new Error('the user was not inserted');
+  return only(rows);
+}
+
+function only<T>([row]: T[]): T {
+  if (!row) throw new Error('nothing was inserted');
   return row;
 }
 

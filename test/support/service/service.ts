@@ -11,6 +11,7 @@ import { saveUser } from '../../../src/queries/users/user-changes.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { runService, type Service } from '../../../src/service/service.ts';
 import { aSteamId } from '../database/builders.ts';
+import { createTestDatabase } from '../database/database.ts';
 
 /** What came over the wire; `body` is the parsed JSON, undefined where there is no body. */
 export type WireResponse = { status: number; headers: Headers; text: string; body: unknown };
@@ -97,6 +98,20 @@ export async function startTestService({
       return response;
     },
     stop: service.stop,
+  };
+}
+
+/** A service on a database of the test file's own, and requests with a live token of user 900. */
+export async function openTestApi(env: Record<string, string> = {}) {
+  const database = await createTestDatabase();
+  const service = await startTestService({ databaseUrl: database.url, env });
+  const { token } = await aToken(database.db, 900);
+  return {
+    ...database,
+    service,
+    token,
+    get: (path: string, headers = {}) =>
+      service.get(path, { headers: { ...bearer(token).headers, ...headers } }),
   };
 }
 

@@ -9,6 +9,7 @@ import { revokeApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import {
   aSteamId,
   insertPenalties,
+  insertPenalty,
   insertReadySound,
   insertServer,
   saveServerPoll,
@@ -19,10 +20,9 @@ import { readMetrics } from '../../../support/service/metrics.ts';
 import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
+const { db, connection, url: databaseUrl } = await createTestDatabase();
 const service = await startTestService({
-  databaseUrl: database.url,
+  databaseUrl,
   hasRealClock: true,
   env: { TRUSTED_PROXIES: '127.0.0.1/32,::1/128' },
 });
@@ -44,11 +44,8 @@ async function page(query = ''): Promise<Page> {
   return body as Page;
 }
 const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
-const insertOne = async (values: Partial<typeof penalties.$inferInsert> = {}) => {
-  const [row] = await insertPenalties(db, [{ createdAt: now(), ...values }]);
-  if (!row) throw new Error('nothing was inserted');
-  return row;
-};
+const insertOne = (values: Partial<typeof penalties.$inferInsert> = {}) =>
+  insertPenalty(db, { createdAt: now(), ...values });
 const insertMany = (count: number, reason: (n: number) => string) =>
   insertPenalties(
     db,

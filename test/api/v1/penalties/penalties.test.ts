@@ -2,13 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { BASES } from '../../../../api/app.ts';
 import { type SteamId64, UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { bearer, NOW, openTestApi } from '../../../support/service/service.ts';
 
 type Body = { data: Record<string, unknown>[]; meta: Record<string, unknown> };
 
-const database = await createTestDatabase();
-const { db } = database;
+const { db, service, token, get } = await openTestApi();
 
 const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);
 /** The last one has the largest SteamID there is: beyond 2^53, where numbers lose digits. */
@@ -44,10 +42,6 @@ const rows = await insertPenalties(db, [
 ]);
 const [expired, unbanned, lagging, mute, gag, silence, warn, console_] = rows.map(({ id }) => id);
 
-const service = await startTestService({ databaseUrl: database.url });
-const { token } = await aToken(db);
-const get = (path: string) => service.get(path, bearer(token));
-
 async function list(path: string): Promise<Body & { ids: unknown[] }> {
   const { status, body } = await get(path);
   expect([path, status]).toEqual([path, 200]);
@@ -58,7 +52,7 @@ async function list(path: string): Promise<Body & { ids: unknown[] }> {
 type Links = Partial<Record<'first' | 'prev' | 'next' | 'last', string>>;
 
 async function linksOf(path: string): Promise<Links> {
-  const { status, headers } = await service.get(path, bearer(token));
+  const { status, headers } = await get(path);
   expect([path, status]).toEqual([path, 200]);
   const links = headers.get('link')?.matchAll(/(?:^|, )<([^>]*)>; rel="([a-z]+)"(?=, |$)/g) ?? [];
   return Object.fromEntries([...links].map(([, address, rel]) => [rel, address]));

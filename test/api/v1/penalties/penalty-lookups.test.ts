@@ -2,14 +2,9 @@ import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { NOW, openTestApi } from '../../../support/service/service.ts';
 
-const { db, url } = await createTestDatabase();
-const service = await startTestService({ databaseUrl: url });
-const { token } = await aToken(db, 900);
-const get = (path: string, headers = {}) =>
-  service.get(path, { headers: { ...bearer(token).headers, ...headers } });
+const { db, service, get } = await openTestApi();
 const getOne = (id: unknown, headers = {}) => get(`/penalties/${id}`, headers);
 const getActive = (...players: string[]) => get(`/penalties/active?steamids=${players}`);
 const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);

@@ -1,13 +1,9 @@
 import { expect, test } from 'bun:test';
 import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
+import { bearer, openTestApi } from '../../../support/service/service.ts';
 
-const { db, url } = await createTestDatabase();
-const { token } = await aToken(db, 900);
+const { db, service, token, get: ask } = await openTestApi();
 await insertPenalties(db, [{ type: 'ban' }, { type: 'mute' }, { type: 'warn' }]);
-const service = await startTestService({ databaseUrl: url });
-const ask = (path: string) => service.get(path, bearer(token));
 const LISTS = ['/penalties', '/bans', '/mutes', '/warns'];
 /** Refused exports do not count among an owner's six an hour. */
 const EXPORT = '/penalties/export';

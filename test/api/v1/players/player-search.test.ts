@@ -1,23 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { eq, sql } from 'drizzle-orm';
+import { eq, ne, sql } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { saveSignIn, saveUser } from '../../../../src/queries/users/user-changes.ts';
-import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { aSteamId, insertPenalties, insertPenalty } from '../../../support/database/builders.ts';
+import { NOW, openTestApi } from '../../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db, connection } = database;
-const service = await startTestService({ databaseUrl: database.url });
-let token = '';
-
+const { db, connection, get } = await openTestApi();
 beforeEach(async () => {
-  await connection`truncate penalties, users cascade`;
-  ({ token } = await aToken(db, 900));
+  await connection`truncate penalties`;
+  await db.delete(users).where(ne(users.steamId64, aSteamId(900)));
 });
 
-const ask = (query: string) => service.get(`/players/search${query}`, bearer(token));
+const ask = (query: string) => get(`/players/search${query}`);
 const at = (day: number) => new Date(Date.UTC(2026, 9, day));
 
 type Found = { steamid64: string; name: string; matched_name: string };
@@ -209,9 +204,8 @@ describe('GET /players/search', () => {
 
 describe('the searched names follow every write', () => {
   test('renaming, giving to another player, deleting and truncating', async () => {
-    const [row] = await insertPenalties(db, [{ playerName: 'First Name' }]);
-    if (!row) throw new Error('nothing was inserted');
-    await db.update(penalties).set({ playerName: 'Second Name' }).where(eq(penalties.id, row.id));
+    const { id } = await insertPenalty(db, { playerName: 'First Name' });
+    await db.update(penalties).set({ playerName: 'Second Name' }).where(eq(penalties.id, id));
     expect([await namesFound('first'), await namesFound('second')]).toEqual([[], ['Second Name']]);
     await db.update(penalties).set({ playerSteamId: aSteamId(7) });
     expect(await search('second name')).toMatchObject([{ steamid64: aSteamId(7) }]);

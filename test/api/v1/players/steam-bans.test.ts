@@ -2,19 +2,16 @@ import { afterAll, beforeEach, describe, expect, mock, spyOn, test } from 'bun:t
 import { sql } from 'drizzle-orm';
 import { steamBans, steamCalls } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { bearer, NOW, openTestApi, startTestService } from '../../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const { token } = await aToken(db, 900);
 const steam = startSteamApi();
 afterAll(steam.stop);
-const env = { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key };
-const service = await startTestService({ databaseUrl: database.url, env });
-const path = (player: string) => `/api/v1/players/${player}/steam-bans`;
-const ask = (player: string) => service.ask(path(player), bearer(token));
+const { db, url, service, token, get } = await openTestApi({
+  STEAM_API_URL: steam.url,
+  STEAM_API_KEY: steam.key,
+});
+const ask = (player: string) => service.ask(`/api/v1/players/${player}/steam-bans`, bearer(token));
 const UNKNOWN = { success: true, data: { known: false } };
 const CLEAN = {
   known: true,
@@ -46,7 +43,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
       DaysSinceLastBan: 34,
     };
     for (const player of [aSteamId(1), 'STEAM_0:1:19867136', '%5BU%3A1%3A39734273%5D']) {
-      const { status, body, headers } = await service.get(`/players/${player}/steam-bans`, bearer(token));
+      const { status, body, headers } = await get(`/players/${player}/steam-bans`);
       const data = { ...CLEAN, vac_bans: 2, game_bans: 1, days_since_last_ban: 34, community_banned: true };
       expect([status, body]).toStrictEqual([200, { success: true, data }]);
       expect(headers.get('cache-control')).toBe('private, no-cache');
@@ -59,13 +56,12 @@ describe('GET /players/{steamid64}/steam-bans', () => {
     const checkedAt = new Date(Date.now() + 30 * 24 * HOUR_MS);
     const known = { vacBans: 0, gameBans: 0, daysSinceLastBan: 0, isCommunityBanned: false, checkedAt };
     await db.insert(steamBans).values({ steamId64: aSteamId(2), ...known });
-    const { body } = await service.get(`/players/${aSteamId(2)}/steam-bans`, bearer(token));
-    expect(body).toMatchObject({ data: { vac_bans: 1 } });
+    expect((await ask(aSteamId(2))).body).toMatchObject({ data: { vac_bans: 1 } });
   });
 
   test('steam-bans is 400 for a path that names nobody, after the token', async () => {
     for (const player of ['nobody', '0', '1', '%00', '76561197960265728', '%zz']) {
-      const { status, body } = await service.get(`/players/${player}/steam-bans`, bearer(token));
+      const { status, body } = await get(`/players/${player}/steam-bans`);
       const message = expect.stringMatching(/^steamid64 ".*" is not a SteamID/);
       expect([player, status, body]).toEqual([player, 400, { success: false, message }]);
     }
@@ -104,7 +100,7 @@ describe('GET /players/{steamid64}/steam-bans', () => {
   });
 
   test('steam-bans knows nothing without STEAM_API_KEY', async () => {
-    const keyless = await startTestService({ databaseUrl: database.url, env: { STEAM_API_URL: steam.url } });
+    const keyless = await startTestService({ databaseUrl: url, env: { STEAM_API_URL: steam.url } });
     await ask(aSteamId(1));
     expect((await keyless.get(`/players/${aSteamId(1)}/steam-bans`, bearer(token))).body).toEqual(UNKNOWN);
   });

@@ -2,12 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
-import { createTestDatabase } from '../../../support/database/database.ts';
-import { aToken, bearer, NOW, startTestService } from '../../../support/service/service.ts';
+import { NOW, openTestApi } from '../../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const { token } = await aToken(db, 900);
+const { db, service, get } = await openTestApi();
 const createdAt = new Date('2026-01-02T03:04:05.678Z');
 /** Beyond 2^53, where numbers lose digits. */
 const DISCORD_ID = '1152921504606846977';
@@ -32,8 +29,6 @@ await insertPenalties(db, [
   { type: 'ban', playerSteamId: aSteamId(1), ...ending(-1) },
   { type: 'ban', playerSteamId: aSteamId(2), ...ending(60) },
 ]);
-const service = await startTestService({ databaseUrl: database.url });
-const get = (path: string) => service.get(path, bearer(token));
 const lookUp = (query: string) => get(`/users/lookup?${query}`);
 const lookUpAll = (query: string) => get(`/users/lookup/batch?${query}`);
 const dataOf = (body: unknown) =>

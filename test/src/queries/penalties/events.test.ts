@@ -26,7 +26,7 @@ import {
 import { markExpiredPenalties } from '../../../../src/queries/penalties/expiry.ts';
 import { openPenaltyExport } from '../../../../src/queries/penalties/export.ts';
 import type { PenaltyFilter } from '../../../../src/queries/penalties/filter.ts';
-import { aSteamId, insertPenalties } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertPenalty } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -40,11 +40,8 @@ beforeEach(async () => {
   await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(5), prunedUpTo: 0 });
 });
 
-async function insertOne(values: Parameters<typeof insertPenalties>[1][number] = {}) {
-  const [row] = await insertPenalties(db, [{ createdAt: minutesAgo(10), ...values }]);
-  if (!row) throw new Error('nothing was inserted');
-  return row;
-}
+const insertOne = (values: Parameters<typeof insertPenalty>[1] = {}) =>
+  insertPenalty(db, { createdAt: minutesAgo(10), ...values });
 
 async function listEvents(): Promise<PenaltyEvent[]> {
   const rows = await db.select().from(penaltyEvents).orderBy(asc(penaltyEvents.id));

@@ -26,7 +26,7 @@ import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { linkDiscord, saveSignIn, unlinkDiscord } from '../../../../src/queries/users/user-changes.ts';
 import { erasePlayer } from '../../../../src/service/erase-player.ts';
 import { openSounds } from '../../../support/audio/sound-folders.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, insertPenalties, insertPenalty, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { countWaiting, queueBehind } from '../../../support/database/lock-waits.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
@@ -196,8 +196,8 @@ describe('work under way while somebody is erased', () => {
   });
 
   test('a change of a penalty is waited for, and what it wrote is taken out', async () => {
-    const [row] = await insertPenalties(db, [{ playerSteamId: id, playerName: name }]);
-    const changed = sql`update penalties set reason = 'x', lifted_by_name = ${name}, lifted_by_steamid = ${id} where id = ${row?.id}`;
+    const row = await insertPenalty(db, { playerSteamId: id, playerName: name });
+    const changed = sql`update penalties set reason = 'x', lifted_by_name = ${name}, lifted_by_steamid = ${id} where id = ${row.id}`;
     await queueBehind(db, (tx) => tx.execute(changed), [() => erase(true)]);
     expect(await traces()).toEqual([]);
   });
@@ -241,13 +241,13 @@ test('anonymises them in events of other subjects', async () => {
 describe('erasing penalties', () => {
   test('removes who lifted a penalty that has been deleted since', async () => {
     const lifted = { status: 'UNBANNED', liftedAt: now, liftedByName: name, liftedBySteamId: id } as const;
-    const [row] = await insertPenalties(db, [lifted]);
-    await db.delete(penalties).where(eq(penalties.id, row?.id ?? 0));
+    const row = await insertPenalty(db, lifted);
+    await db.delete(penalties).where(eq(penalties.id, row.id));
     const eventOf = () =>
       db
         .select({ name: penaltyEvents.liftedByName, id: penaltyEvents.liftedBySteamId })
         .from(penaltyEvents)
-        .where(eq(penaltyEvents.penaltyId, row?.id ?? 0));
+        .where(eq(penaltyEvents.penaltyId, row.id));
     expect(await eventOf()).toEqual(Array(2).fill({ name, id }));
     await erase(true);
     expect(await eventOf()).toEqual(Array(2).fill({ name: 'Former admin', id: '0' }));
