@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
+import { en } from '../../../api/web/locales/en.ts';
+import { pl } from '../../../api/web/locales/pl.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { insertServerWithHistory } from '../../support/database/server-history.ts';
@@ -8,8 +9,6 @@ import { startSteamOpenIdProvider } from '../../support/providers/steam-openid-p
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../support/web/browser.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);

@@ -1,6 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { loadAssets } from '../../../api/web/layout/assets.ts';
-import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
+import { en } from '../../../api/web/locales/en.ts';
+import { pl } from '../../../api/web/locales/pl.ts';
 import { createPublicResponse } from '../../../api/web/public-response.ts';
 import type { Visit } from '../../../api/web/request/visit.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
@@ -9,8 +10,6 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { openBrowser, signIn } from '../../support/web/browser.ts';
 import { openMemberSite } from '../../support/web/member-site.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const { db, site, startSite, signedIn } = await openMemberSite();
 

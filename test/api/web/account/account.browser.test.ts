@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
@@ -20,8 +20,6 @@ import {
 } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
 import { OWNER, seedEveryPage } from '../../../support/web/every-page.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { url, db } = await createTestDatabase();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { and, eq, sql } from 'drizzle-orm';
 import { createDownloads } from '../../../../api/web/account/downloads.ts';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { holdOffErasures } from '../../../../src/queries/personal-data/tombstones.ts';
@@ -10,8 +10,6 @@ import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { db, site, startSite, player, signedIn } = await openMemberSite();
 
@@ -27,7 +25,7 @@ describe('the download of own data', () => {
     await signIn(browser);
     const { status, headers, text } = await browser.get('/account/data');
     expect([status, headers.get('retry-after')]).toEqual([429, '9']);
-    expect(text).toContain(`<h1 id="error">${PAGE_TEXTS.en.errors.titles.tooMany}</h1>`);
+    expect(text).toContain(`<h1 id="error">${en.errors.titles.tooMany}</h1>`);
     expect(await countExports()).toBe(0);
   });
 

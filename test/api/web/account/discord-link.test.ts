@@ -6,7 +6,7 @@ import {
   fetchDiscordAccount,
   LinkRefused,
 } from '../../../../api/web/account/discord-oauth.ts';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
@@ -16,8 +16,6 @@ import { startDiscordOAuthProvider } from '../../../support/providers/discord-oa
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
-
-const { en } = PAGE_TEXTS;
 
 const discord = startDiscordOAuthProvider();
 /** The address of each attempt, and how many are allowed. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
@@ -13,7 +13,7 @@ import type { Browser } from '../../../support/web/browser.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
 
-const { notices } = PAGE_TEXTS.en;
+const { notices } = en;
 
 const { db, visit, insertReadySound, signedIn } = await openSoundSite();
 const PLAYER_PAGE = `/account/moderation/users/${PLAYER}`;

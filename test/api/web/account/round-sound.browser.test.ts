@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { anAudio, musicLike, sequence, silence, toWav } from '../../../support/audio/audio.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -16,8 +16,6 @@ import {
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { db, url, connection } = await createTestDatabase();
 

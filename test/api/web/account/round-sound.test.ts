@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, listRoundSounds } from '../../../../src/queries/round-sounds/round-sounds.ts';
@@ -15,8 +16,6 @@ import { openUpload } from '../../../support/http/open-upload.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
 import { openSoundSite, PLAYER } from '../../../support/web/sound-site.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const soundSite = await openSoundSite();
 const { db, folders, site, startSiteFor, visit, signedIn } = soundSite;

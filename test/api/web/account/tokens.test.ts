@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
@@ -14,8 +14,6 @@ import { aToken } from '../../../support/service/service.ts';
 import type { Browser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { db, site, startSite, signedIn, userOf } = await openMemberSite();
 

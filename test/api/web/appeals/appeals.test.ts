@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { users } from '../../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../../src/db/schema/appeals.ts';
 import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
@@ -17,7 +17,7 @@ import { textOf } from '../../../support/web/page-text.ts';
 type PenaltyValues = Partial<typeof penalties.$inferInsert>;
 
 const { db, site, startSite, signedIn } = await openMemberSite({ settings: { appeals: { againDays: 30 } } });
-const { appeals: t, notices, errors } = PAGE_TEXTS.en;
+const { appeals: t, notices, errors } = en;
 const { origin } = site;
 const QUEUE = '/account/moderation/appeals';
 const TEXT = 'I was not cheating: here is a demo of the round.';

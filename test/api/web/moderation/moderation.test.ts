@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { parseSteamId } from '../../../../src/domain/steam-id.ts';
 import {
@@ -12,7 +13,6 @@ import {
 import { openModeration } from '../../../support/web/moderation.ts';
 import { cardOf, noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
-const { en, pl } = PAGE_TEXTS;
 const { columns, inForce, permanently } = en.penalties;
 
 const { db, steamApi, as, admin, userOf } = await openModeration();

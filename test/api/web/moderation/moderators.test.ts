@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { auditLog, staffNotes } from '../../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../../src/db/schema/held-removals.ts';
@@ -9,8 +9,6 @@ import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../../support/web/page-text.ts';
-
-const { en } = PAGE_TEXTS;
 
 const steamApi = startSteamApi();
 afterAll(() => steamApi.stop());
@@ -333,7 +331,7 @@ describe("a player's record", () => {
     expect(told).toContain(`${en.records.steamAccount} 9 Nov 2004, 11:33 UTC (22 years ago)`);
     expect(told).toContain(`${bans.title} ${bans.vac(1)} · ${bans.community} (${bans.last('30 days ago')})`);
     expect(told).toContain(`${en.records.formerNames} Kowal dawny`);
-    const link = PAGE_TEXTS.en.records.penaltiesBy;
+    const link = en.records.penaltiesBy;
     expect(told).not.toContain(link);
     expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
     steamApi.answer = 'fails';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
@@ -16,7 +17,6 @@ import type { Page } from '../../../support/web/browser.ts';
 import { OWNER, openModeration, saveFlags } from '../../../support/web/moderation.ts';
 import { noticesOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
-const { en, pl } = PAGE_TEXTS;
 const { badges: flag } = en.account;
 const { booleans: yesOrNo } = en.moderation;
 
@@ -101,7 +101,7 @@ describe('an owner', () => {
       expect(textOf(page)).toContain(en.account.flagSources.simpleadmin);
       expect(textOf(page)).toContain(`${en.account.flagSources.vipcore}, ${en.account.until} 2 Jan 2030`);
     }
-    const setHere = PAGE_TEXTS.en.account.flagSources.hand;
+    const setHere = en.account.flagSources.hand;
     expect(textOf(text)).toContain(`${setHere} · ${en.account.flagSources.simpleadmin}`);
     expect(textOf(own)).not.toContain(setHere);
     await saveFlags(owner, 20);

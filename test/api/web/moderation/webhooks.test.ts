@@ -1,18 +1,15 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../src/db/schema/webhooks.ts';
+import { PENALTY_EVENT_TYPES } from '../../../../src/domain/event.ts';
 import { listStoredEvents, readEventLog } from '../../../../src/queries/penalties/events.ts';
-import { listDeliveries } from '../../../../src/queries/webhooks/webhook-deliveries.ts';
 import { listWebhooks } from '../../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties, insertUser } from '../../../support/database/builders.ts';
-import { startReceiver, verify } from '../../../support/http/webhook-receiver.ts';
-import type { Page } from '../../../support/web/browser.ts';
+import { startReceiver } from '../../../support/http/webhook-receiver.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf } from '../../../support/web/page-text.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const { db, signedIn: as } = await openMemberSite({ webhookAllow: ['127.0.0.1'] });
 const receiver = startReceiver();
@@ -20,18 +17,9 @@ afterAll(receiver.stop);
 const { id: adminId } = await insertUser(db, 2, { isAdmin: true });
 
 const LIST = '/account/moderation/webhooks';
-const ALL_TYPES = {
-  'penalty.created': 'on',
-  'penalty.changed': 'on',
-  'penalty.lifted': 'on',
-  'penalty.expired': 'on',
-  'penalty.removed': 'on',
-};
+const ALL_TYPES = Object.fromEntries(PENALTY_EVENT_TYPES.map((type) => [type, 'on']));
 const admin = await as(2);
 await admin.get(LIST);
-
-/** The secret on the page that shows a new webhook. */
-const secretOf = (page: Page) => /whsec_[A-Za-z0-9+/=]+/.exec(page.text)?.[0] ?? '';
 
 async function add(form: Record<string, string> = {}) {
   const page = await admin.post(LIST, { url: `${receiver.origin}/hook`, ...ALL_TYPES, ...form });
@@ -53,7 +41,7 @@ describe('the page of webhooks', () => {
     const { page, webhook, path } = await add({ form_id });
     expect(webhook.types).toBeNull();
     expect(page.text).toContain(en.webhooks.shownOnce);
-    expect(secretOf(page)).toMatch(/^whsec_.{44}$/);
+    expect(page.text).toMatch(/whsec_[A-Za-z0-9+/]{43}=/);
     // A link to another language could not show the secret again.
     expect(page.text).not.toMatch(/[?&]lang=/);
     expect(await lastEntry()).toMatchObject({
@@ -75,19 +63,17 @@ describe('the page of webhooks', () => {
 
   test('says what an address and a choice of events have to be, and adds nothing else', async () => {
     const before = await listWebhooks(db);
-    for (const url of ['', 'x', 'https://10.0.0.1/', 'https://a:b@example.org/', 'https://2130706434/']) {
+    for (const [url, problem] of [
+      ['https://10.0.0.1/', 'webhook-url'],
+      ['https://discord.com/api/webhooks/1/x', 'webhook-discord'],
+    ] as const) {
       const page = await admin.post(LIST, { url, ...ALL_TYPES });
       expect([url, page.status]).toEqual([url, 400]);
-      expect(page.text).toContain(en.errors['webhook-url']);
+      expect(page.text).toContain(en.errors[problem]);
       expect(page.text).toContain(`action="${LIST}#webhooks"`);
       expect(page.text).toContain(`value="${url}"`);
       expect(page.text).not.toContain('autocomplete');
     }
-    const discord = await admin.post(LIST, { url: 'https://discord.com/api/webhooks/1/x', ...ALL_TYPES });
-    expect([discord.status, discord.text]).toEqual([
-      400,
-      expect.stringContaining(en.errors['webhook-discord']),
-    ]);
     const none = await admin.post(LIST, { url: 'https://example.org/' });
     expect(none.status).toBe(400);
     expect(none.text).toContain(en.errors['webhook-types']);
@@ -99,15 +85,14 @@ describe('the page of webhooks', () => {
   });
 
   test('sends a test and a message again, and shows what came of it', async () => {
-    const { page, webhook, path } = await add();
+    const { webhook, path } = await add();
     expect((await admin.get(path)).text).toContain(en.webhooks.noDeliveries);
     const tested = await admin.post(`${path}/test`);
     expect(tested.location).toBe(`${path}#deliveries`);
-    const { text } = await admin.follow(tested);
-    expect(noticesOf(text)).toEqual([['deliveries', en.notices['webhook-delivered']]]);
-    const received = receiver.received.at(-1);
-    if (!received) throw new Error('nothing was received');
-    expect(verify(secretOf(page), received)).toMatchObject({ type: 'webhook.test' });
+    expect(noticesOf((await admin.follow(tested)).text)).toEqual([
+      ['deliveries', en.notices['webhook-delivered']],
+    ]);
+    expect(receiver.taken()).toEqual(['webhook.test']);
     expect(await lastEntry()).toMatchObject({ action: 'webhook.tested', actorUserId: adminId });
 
     await insertPenalties(db, [{}]);
@@ -118,11 +103,6 @@ describe('the page of webhooks', () => {
     receiver.respond = () => new Response();
     expect(noticesOf(sent.text)).toEqual([['deliveries', en.notices['webhook-not-delivered']]]);
     expect(receiver.received.at(-1)?.id).toBe(message_id);
-    const [failed, test] = (await listDeliveries(db, webhook.id)).map(({ status, type }) => [status, type]);
-    expect([failed, test]).toEqual([
-      [503, 'penalty.created'],
-      [204, 'webhook.test'],
-    ]);
     // The test cannot be sent again.
     expect(sent.text.match(/name="message_id"/g)).toHaveLength(1);
     expect(sent.text).toMatch(/503<\/span>[\s\S]*<time[\s\S]*\d ms/);
@@ -130,7 +110,7 @@ describe('the page of webhooks', () => {
     expect((await admin.post(`${path}/resend`, { message_id: 'msg_1_x' })).status).toBe(404);
   });
 
-  test('says why one is switched off or fails, and switches it on, in both languages', async () => {
+  test('says why one is switched off or fails, and switches it on', async () => {
     const { webhook, path } = await add();
     await db
       .update(webhooks)
@@ -139,10 +119,6 @@ describe('the page of webhooks', () => {
     const shown = await admin.get(path);
     expect(shown.text).toContain(en.webhooks.states.off);
     expect(shown.text).toContain(en.webhooks.states.reasons.gone);
-    const polish = await as(2, { language: 'pl' });
-    const translated = await polish.get(path);
-    expect(translated.text).toContain(pl.webhooks.states.off);
-    expect(translated.text).toContain(pl.webhooks.states.reasons.gone);
     const enabled = await admin.follow(await admin.post(`${path}/enable`));
     expect(noticesOf(enabled.text)).toEqual([['webhook', en.notices['webhook-enabled']]]);
     expect(enabled.text).not.toContain(`${path}/enable`);

@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
@@ -8,7 +9,6 @@ import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
 
-const { en, pl } = PAGE_TEXTS;
 const t = en.penalties;
 const { columns } = t;
 const { columns: polishColumns } = pl.penalties;

@@ -1,6 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { createSigner, loadSessionSecret } from '../../../../api/web/request/signing.ts';
 import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -8,7 +9,6 @@ import { type Browser, openBrowser, signIn } from '../../../support/web/browser.
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, noticesOf, rowsOf } from '../../../support/web/page-text.ts';
 
-const { en, pl } = PAGE_TEXTS;
 const { device, current, end } = en.sessions;
 
 const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite();

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
 import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { CONFIGURED_OWNER, openMemberSite } from '../../../support/web/member-site.ts';
 import { noticesOf, textOf } from '../../../support/web/page-text.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { db, steam, site, startSite, player, signedIn, userOf } = await openMemberSite({
   settings: { arePenaltiesPublic: true },

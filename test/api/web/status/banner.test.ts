@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
 import { toDrawable } from '../../../../src/charts/text.ts';
 import { saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -10,8 +10,6 @@ import { isNear, toPixels } from '../../../support/pixels.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { ARTIFACTS } from '../../../support/web/browser-site.ts';
-
-const { en } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { SITE_NAME: 'Zagrywka' } });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { inArray } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { serverSamples, servers } from '../../../../src/db/schema/servers.ts';
 import { insertServer, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -9,8 +10,6 @@ import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({ databaseUrl: url, env: { POLL_INTERVAL_SECONDS: '20' } });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { aSteamId, insertUser, saveServerPoll } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
@@ -16,8 +17,6 @@ import {
   startBrowserSite,
 } from '../../../support/web/browser-site.ts';
 import { describeInChromium } from '../../../support/web/chromium.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const MAX_BYTES = 100_000;
 /** The files that Chromium waits for before it paints: each is a round trip more on a phone. */

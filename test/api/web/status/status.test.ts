@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
+import { en } from '../../../../api/web/locales/en.ts';
+import { pl } from '../../../../api/web/locales/pl.ts';
 import { servers } from '../../../../src/db/schema/servers.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { insertServerWithHistory } from '../../../support/database/server-history.ts';
@@ -8,8 +9,6 @@ import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { openBrowser } from '../../../support/web/browser.ts';
 import { textOf } from '../../../support/web/page-text.ts';
-
-const { en, pl } = PAGE_TEXTS;
 
 const { db, url } = await createTestDatabase();
 const service = await startTestService({
