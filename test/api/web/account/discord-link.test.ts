@@ -10,7 +10,6 @@ import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
 import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { blockUser } from '../../../../src/queries/users/users.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
@@ -103,23 +102,6 @@ describe('linking Discord', () => {
     discord.account = { ...discord.account, id: '9223372036854775807' };
     expect((await link()).status).toBe(303);
     expect((await userOf()).discordId).toBe('9223372036854775807');
-  });
-
-  test('links nothing for a member who is blocked or signed out while Discord is being asked', async () => {
-    const block = () =>
-      blockUser(db, aSteamId(lastPlayer), { reason: 'x', now: new Date(), actor: 'operator' });
-    const other = await signedIn();
-    await other.get('/account');
-    const signOut = () => other.post('/account/sign-out-everywhere');
-    for (const [meanwhile, status] of [
-      [signOut, 401],
-      [block, 403],
-    ] as const) {
-      if (meanwhile === block) await signIn(browser);
-      discord.beforeAccount = meanwhile;
-      expect((await link()).status).toBe(status);
-      expect((await userOf()).discordId).toBeNull();
-    }
   });
 
   test('links nothing to an account that was deleted and created again meanwhile', async () => {
@@ -240,19 +222,17 @@ async function refusal(query: string, pending = PENDING): Promise<string | undef
   }
 }
 
-describe('the request', () => {
-  test('asks for a code with the scope identify, the exact redirect and the S256 challenge of RFC 7636', () => {
-    const url = new URL(buildAuthorizationUrl(client, PENDING));
-    expect(url.origin + url.pathname).toBe(`${discord.apiUrl}/oauth2/authorize`);
-    expect(Object.fromEntries(url.searchParams)).toEqual({
-      response_type: 'code',
-      client_id: discord.clientId,
-      scope: 'identify',
-      redirect_uri: REDIRECT_URI,
-      state: PENDING.state,
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-    });
+test('a link asks for a code with the scope identify, the exact redirect and the S256 challenge of RFC 7636', () => {
+  const url = new URL(buildAuthorizationUrl(client, PENDING));
+  expect(url.origin + url.pathname).toBe(`${discord.apiUrl}/oauth2/authorize`);
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    response_type: 'code',
+    client_id: discord.clientId,
+    scope: 'identify',
+    redirect_uri: REDIRECT_URI,
+    state: PENDING.state,
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
   });
 });
 
@@ -274,15 +254,10 @@ describe('a link', () => {
     expect(revokeFailures).toHaveLength(1);
   });
 
-  test('refuses a link that is cancelled in another browser', async () => {
+  test('refuses a state of another browser before Discord is asked, also where the link was cancelled', async () => {
+    const query = await aReturn({ ...PENDING, state: 'other' });
     discord.consent = 'deny';
     expect(await refusal(await aReturn({ ...PENDING, state: 'other' }))).toBe('state');
-  });
-});
-
-describe('a refused link', () => {
-  test('refuses a state of another browser before Discord is asked', async () => {
-    const query = await aReturn({ ...PENDING, state: 'other' });
     discord.requests = [];
     expect(await refusal(query)).toBe('state');
     expect(await refusal(query.replace('&state=other', '').replace('state=other&', ''))).toBe('state');
