@@ -25,7 +25,6 @@ async function startBehindProxy(timings: BotDeps['timings'] = {}) {
     await bot.stop();
     servers.stop();
     await database.close({ timeoutSeconds: 1 });
-    await proxy.stop();
   }
   return { proxy, bot, stop };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { linkDiscord } from '../../src/queries/users/user-changes.ts';
 import { findUserBySteamId } from '../../src/queries/users/users.ts';
@@ -19,7 +19,7 @@ const { en } = BOT_TEXTS;
 const folder = createTestFolder();
 const fake = await startFakeDiscord();
 const database = await createTestDatabase();
-const env = botEnv(folder.path, { databaseUrl: database.url, discord: fake });
+const env = botEnv(folder, { databaseUrl: database.url, discord: fake });
 let program: Program;
 let url: string;
 
@@ -51,12 +51,6 @@ beforeAll(async () => {
   await insertServer(database.db, { slug: 'odd', name: 'Odd', address: 'evil\r\nX: y' });
   await start();
   await program.waitFor('slash commands registered');
-});
-afterAll(async () => {
-  program.kill('SIGKILL');
-  await program.exited;
-  await fake.stop();
-  await folder.remove();
 });
 
 test('answers on Discord with a chart, and its Connect button leads to the page that opens the game', async () => {
@@ -166,7 +160,6 @@ test('/readyz says why nobody is a moderator while anybody may add the bot', asy
   const moderators = 'nobody: the application is public and DISCORD_GUILD_ID is not set';
   expect(await ready()).toMatchObject({ status: 200, bot: { state: 'ready', moderators } });
   await stop();
-  await open.stop();
 });
 
 test('the API runs without a token or with Discord unreachable at the start, and one line says so', async () => {

@@ -92,7 +92,7 @@ async function takesRequests(port: number): Promise<void> {
 test.each(BALANCERS.filter(isInstalled))('a rolling restart behind %s loses no request', async (name) => {
   const ports = [findFreePort(), findFreePort()];
   const programs = await Promise.all(ports.map(startService));
-  const balancer = await startBalancer(name, { folder: folder.path, backends: ports });
+  const balancer = await startBalancer(name, { folder: folder, backends: ports });
   const load = startLoad(balancer.origin, {
     paths: ['/api/v1/servers', '/api/v1/penalties'],
     init: bearer(token),

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { DEPLOY, isInstalled, listDashboardQueries, run } from '../support/docs/deployment.ts';
 import { createTestFolder } from '../support/service/program.ts';
 
 const folder = createTestFolder();
-afterAll(folder.remove);
 
 test.skipIf(!isInstalled('caddy'))('the Caddyfile is valid', async () => {
   const env = { SITE_ADDRESS: 'play.example.org', BACKENDS: 'api1:3000 api2:3000' };
@@ -27,7 +26,7 @@ test.skipIf(!isInstalled('systemd-analyze'))('the units are valid', async () => 
   const paths = ['community-api@.service', 'community-api-backup.service', 'community-api-backup.timer'].map(
     async (name) => {
       const unit = await Bun.file(`${DEPLOY}/systemd/${name}`).text();
-      const path = join(folder.path, name.replace('@', '@api1'));
+      const path = join(folder, name.replace('@', '@api1'));
       await Bun.write(
         path,
         unit
@@ -47,7 +46,7 @@ const hasPromtool = isInstalled('promtool');
 
 test.skipIf(!hasPromtool)('every query of the dashboard is PromQL', async () => {
   const queries = await listDashboardQueries();
-  const file = join(folder.path, 'dashboard-rules.yml');
+  const file = join(folder, 'dashboard-rules.yml');
   const rule = (expr: string, index: number) => ({
     record: `panel:${index}`,
     expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),

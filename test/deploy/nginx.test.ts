@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { atEnd } from '../support/cleanup.ts';
 import { aSteamId, insertPenalties } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { isInstalled, nginxConfig } from '../support/docs/deployment.ts';
@@ -18,11 +19,6 @@ const database = await createTestDatabase();
 const { folder, start } = createServices(database.url);
 await insertPenalties(database.db, [{ type: 'ban' }]);
 const { token } = await aToken(database.db, 2, { now: new Date() });
-const stops: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const stop of stops) await stop();
-  await steam.stop();
-});
 
 /** The server of docs/operating.md on a loopback port without TLS, and what nginx needs to run beside another one. */
 async function startNginx({ port, backend }: { port: number; backend: number }): Promise<void> {
@@ -33,10 +29,10 @@ async function startNginx({ port, backend }: { port: number; backend: number }):
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${backend}`)
     // Without the port, which is another one than that of https here.
     .replace('Host $host;', `Host $host:${port};`);
-  const file = join(folder.path, 'nginx.conf');
-  await writeFile(file, nginxConfig(folder.path, server));
+  const file = join(folder, 'nginx.conf');
+  await writeFile(file, nginxConfig(folder, server));
   const nginx = Bun.spawn(['nginx', '-e', 'stderr', '-c', file], { stdout: 'ignore', stderr: 'inherit' });
-  stops.push(async () => {
+  atEnd(async () => {
     nginx.kill('SIGKILL');
     await nginx.exited;
   });

@@ -61,7 +61,7 @@ const { folder, env, start } = createServices(database.url);
 
 describe.skipIf(!isInstalled('pgbouncer'))('behind PgBouncer', () => {
   test('transaction mode is refused in one line, by the CLI too', async () => {
-    const pool = await startPgBouncer(database.url, { folder: folder.path, mode: 'transaction' });
+    const pool = await startPgBouncer(database.url, { folder: folder, mode: 'transaction' });
     for (const [file, args] of [
       ['src/main.ts', []],
       ['src/cli.ts', ['servers', 'list']],
@@ -75,7 +75,7 @@ describe.skipIf(!isInstalled('pgbouncer'))('behind PgBouncer', () => {
   });
 
   test('session mode works', async () => {
-    const pool = await startPgBouncer(database.url, { folder: folder.path, mode: 'session' });
+    const pool = await startPgBouncer(database.url, { folder: folder, mode: 'session' });
     const program = start({ DATABASE_URL: pool.url });
     await program.waitFor('HTTP server listening');
     program.kill('SIGINT');

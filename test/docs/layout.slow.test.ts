@@ -28,14 +28,8 @@ const lacks = !isComplete && process.env.CI !== 'true';
 describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', async () => {
   if (lacks) return;
   const folder = createTestFolder();
-  const stops: (() => Promise<unknown>)[] = [];
-  afterAll(async () => {
-    for (const stop of stops.reverse()) await stop();
-    await folder.remove();
-  });
-  const { primary, replica } = await startDeployedPostgres(folder.path);
+  const { primary, replica } = await startDeployedPostgres(folder);
   const discord = await startFakeDiscord({});
-  stops.push(discord.stop);
   const { services } = await readCompose();
 
   /** A process with its service's settings from the file, but for the addresses. */
@@ -45,8 +39,8 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
       HOST: '127.0.0.1',
       PORT: String(port),
       HEALTH_PORT: String(port),
-      DATA_DIR: join(folder.path, 'db'),
-      STORAGE_DIR: join(folder.path, 'storage'),
+      DATA_DIR: join(folder, 'db'),
+      STORAGE_DIR: join(folder, 'storage'),
       DATABASE_URL: primary.url,
       DATABASE_REPLICA_URLS: replica.url,
       REDIS_URL: redisUrl ?? '',
@@ -58,11 +52,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
       RATE_LIMIT_PROTECTED: '1000000',
       DISCORD_TOKEN: discord.token,
       DISCORD_API_URL: discord.apiUrl,
-      SIMPLEADMIN_URL: `sqlite:${join(folder.path, 'none.sqlite')}`,
-    });
-    stops.push(async () => {
-      program.kill('SIGKILL');
-      await program.exited;
+      SIMPLEADMIN_URL: `sqlite:${join(folder, 'none.sqlite')}`,
     });
     await waitFor(() => isWell(`http://127.0.0.1:${port}/readyz`));
     return program;
@@ -73,12 +63,11 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
   const second = await startService('api2', ports.api2);
   await startService('worker', ports.worker);
   const database = openDatabase(primary.url, { max: 2 });
-  stops.push(() => database.close({ timeoutSeconds: 1 }));
+  afterAll(() => database.close({ timeoutSeconds: 1 }));
   await insertServer(database.db, { slug: 'one', name: 'One' });
   await insertPenalties(database.db, [{ playerSteamId: aSteamId(1) }]);
   const { token } = await aToken(database.db, 1, { now: new Date() });
-  const caddy = await startDeployedCaddy({ folder: folder.path, backends: [ports.api1, ports.api2] });
-  stops.push(caddy.stop);
+  const caddy = await startDeployedCaddy({ folder: folder, backends: [ports.api1, ports.api2] });
   const readMetrics = async (name: keyof typeof ports) =>
     (await fetch(`http://127.0.0.1:${ports[name]}/metrics`)).text();
 

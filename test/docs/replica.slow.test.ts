@@ -10,18 +10,15 @@ import { waitFor } from '../support/wait.ts';
 describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async () => {
   if (SYSTEM_VERSIONS.length === 0) return;
   const folder = createTestFolder();
-  const { primary, copyPrimary } = await startDeployedPrimary(folder.path);
+  const { primary, copyPrimary } = await startDeployedPrimary(folder);
   const { connection, close } = openDatabase(primary.url, { max: 1 });
-  afterAll(async () => {
-    await close({ timeoutSeconds: 1 });
-    await folder.remove();
-  });
+  afterAll(() => close({ timeoutSeconds: 1 }));
   const readSlots = async () => [
     ...(await connection`SELECT slot_name, active, wal_status FROM pg_replication_slots`),
   ];
 
   test('makes folders that the account of the server may enter', async () => {
-    const dir = join(folder.path, '18', 'docker');
+    const dir = join(folder, '18', 'docker');
     expect(await copyPrimary(dir)).toMatchObject({ code: 0 });
     expect((await stat(dirname(dir))).mode & 0o777).toBe(0o777 & ~process.umask());
     expect(await readSlots()).toEqual([{ slot_name: 'replica', active: false, wal_status: 'reserved' }]);
@@ -41,7 +38,7 @@ describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async
       expect(await copyPrimary(dir)).toMatchObject({ code: 0 }),
     );
     await waitFor(async () => (await readSlots())[0]?.active === true);
-    const { code, output } = await copyPrimary(join(folder.path, 'second'));
+    const { code, output } = await copyPrimary(join(folder, 'second'));
     expect([code, output]).toEqual([1, expect.stringContaining('replication slot "replica" already exists')]);
     expect(await readSlots()).toEqual([{ slot_name: 'replica', active: true, wal_status: 'reserved' }]);
   });

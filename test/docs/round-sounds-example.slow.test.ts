@@ -28,7 +28,7 @@ const { folder, start } = createServices(url, {
 
 /** Publishes a voice file, which is text here, as the media role does. */
 async function publish(text: string, sha256 = hash(text)): Promise<void> {
-  const published = join(folder.path, 'storage/roundsound');
+  const published = join(folder, 'storage/roundsound');
   await Bun.write(join(published, '.next'), text);
   await rename(join(published, '.next'), join(published, `${PLAYER}.voice.mp3`));
   await db.transaction(async (tx) => {
@@ -40,7 +40,7 @@ async function publish(text: string, sha256 = hash(text)): Promise<void> {
 test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of changes', async () => {
   await publish('before');
   const origin = await waitForOrigin(start());
-  const program = join(folder.path, 'RoundSounds.exe');
+  const program = join(folder, 'RoundSounds.exe');
   await Bun.$`mcs -r:System.Net.Http -r:System.Runtime.Serialization -out:${program} docs/examples/RoundSounds.cs`;
   const example = Bun.spawn(['mono', program, `${origin}/api/v1`], { stdin: 'pipe', stdout: 'pipe' });
   afterAll(() => example.kill());

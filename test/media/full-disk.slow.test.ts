@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderSound } from '../../media/rendering/render.ts';
@@ -8,16 +8,11 @@ import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
 import { findRoundSounds, listRoundSounds } from '../../src/queries/round-sounds/round-sounds.ts';
 import { anAudio, sine, toWav } from '../support/audio/audio.ts';
-import {
-  ENGINES,
-  isOnThisMachine,
-  makeFolder,
-  openEngine,
-  SILENT_LOG,
-} from '../support/audio/ffmpeg-engines.ts';
+import { ENGINES, isOnThisMachine, openEngine, SILENT_LOG } from '../support/audio/ffmpeg-engines.ts';
 import { openSounds, PLAYER, publishedPath, uploadSound } from '../support/audio/sound-folders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
+import { createTestFolder } from '../support/service/program.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** A real disk that is full: a small file system in memory, which only root may mount. */
@@ -28,17 +23,8 @@ const CLIP = toWav(anAudio({ seconds: 4, shape: sine(440, 0.3), channels: 1 }), 
 const BEEP = toWav(anAudio({ seconds: 0.2, shape: sine(440, 0.3), channels: 1 }), 's16');
 
 const { db } = await createTestDatabase();
-const folder = await makeFolder('full-disk');
-const {
-  path: disk,
-  isMounted,
-  resize,
-  unmount,
-} = await mountSmallDisk(join(folder.path, 'disk'), DISK_BYTES);
-afterAll(async () => {
-  unmount();
-  await folder.remove();
-});
+const folder = createTestFolder();
+const { path: disk, isMounted, resize } = await mountSmallDisk(join(folder, 'disk'), DISK_BYTES);
 
 describe.skipIf(!isMounted)('on a full disk', () => {
   beforeEach(async () => {
@@ -47,7 +33,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
   });
 
   test('an upload is refused as a temporary failure, and leaves nothing behind', async () => {
-    const { sounds, folders } = await openSounds({ dataDir: disk, storageDir: join(folder.path, 'storage') });
+    const { sounds, folders } = await openSounds({ dataDir: disk, storageDir: join(folder, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
     await expect(uploadSound({ db, sounds }, CLIP)).rejects.toThrow('There is no room for uploads now');
     await waitFor(async () => (await readdir(folders.inbox)).length === 0);
@@ -60,7 +46,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
       async () => {
         const { sounds, folders } = await openSounds({
           dataDir: disk,
-          storageDir: join(folder.path, engine),
+          storageDir: join(folder, engine),
         });
         await uploadSound({ db, sounds }, CLIP);
         const ffmpeg = await openEngine(engine);

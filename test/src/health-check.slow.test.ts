@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -9,7 +9,6 @@ import { waitFor } from '../support/wait.ts';
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
-afterAll(proxy.stop);
 const { env, start } = createServices(proxy.url);
 
 /** @returns the environment of the service. */

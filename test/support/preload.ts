@@ -1,4 +1,8 @@
 import { afterAll } from 'bun:test';
+import { cleanUp } from './cleanup.ts';
 import { stopTestServer } from './database/database.ts';
 
-afterAll(stopTestServer);
+afterAll(async () => {
+  await cleanUp();
+  await stopTestServer();
+});

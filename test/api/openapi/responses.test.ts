@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { ROUTES } from '../../../api/v1/routes.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
@@ -147,7 +147,6 @@ const limited = await startTestService({
   env: { RATE_LIMIT_PUBLIC: '1', RATE_LIMIT_PROTECTED: '1' },
 });
 const proxy = await startDatabaseProxy(database.url);
-afterAll(proxy.stop);
 const stranded = await startTestService({ databaseUrl: proxy.url });
 
 /** Asks every operation, and compares the body with the one documented example. */

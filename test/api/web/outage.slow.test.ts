@@ -23,7 +23,6 @@ const service = await startTestService({
 const browser: Browser = openBrowser(service.origin);
 await signIn(browser);
 afterAll(async () => {
-  await proxy.stop();
   await steam.stop();
 });
 

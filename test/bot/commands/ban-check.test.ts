@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
@@ -15,7 +15,6 @@ import { startSteamApi } from '../../support/providers/steam-api.ts';
 const { en, pl } = BOT_TEXTS;
 
 const steam = startSteamApi();
-afterAll(() => steam.stop());
 const address = 'https://steamcommunity.com/id/zbanowany/';
 steam.vanityNames.zbanowany = aSteamId(1);
 steam.players[aSteamId(1)] = { profileurl: address };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
 import { renderDiscordPage } from '../../pictures/discord-page.ts';
@@ -31,7 +31,6 @@ describe.skipIf(!isPossible).each(['en-US', 'pl'])('every message of feeds in %s
     serverFeed = await startFeed({ what: 'servers', after: 0, players: 10, role }, { guildLocale });
     await bot.wakeFeeds();
   });
-  afterAll(() => browser.close());
 
   async function pollAll(count: number | 'missed', ids = serverIds): Promise<void> {
     await poll(ids, count === 'missed' ? undefined : { playersCount: count });

@@ -234,7 +234,6 @@ test('the operator tool prints the invitation, into the guild of the settings', 
     code: 1,
     stderr: expect.stringContaining('Discord rejected DISCORD_TOKEN'),
   });
-  await fake.stop();
 });
 
 test('a bot in no guild logs its invitation, one in a guild does not', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,28 +22,24 @@ import {
 import { createTestFolder } from '../../support/service/program.ts';
 
 const root = createTestFolder();
-const small = await mountSmallDisk(join(root.path, 'disk'), 128 * 1024);
-const [dataDir, storageDir] = [join(root.path, 'mounted'), join(root.path, 'mounted-storage')];
+const small = await mountSmallDisk(join(root, 'disk'), 128 * 1024);
+const [dataDir, storageDir] = [join(root, 'mounted'), join(root, 'mounted-storage')];
 const folderDisks = [
   await mountSmallDisk(join(dataDir, 'inbox'), 1024 * 1024),
   await mountSmallDisk(join(storageDir, 'roundsound'), 1024 * 1024),
 ];
-afterAll(async () => {
-  for (const disk of [small, ...folderDisks]) disk.unmount();
-  await root.remove();
-});
 const testOnDisks = test.skipIf([small, ...folderDisks].some(({ isMounted }) => !isMounted));
 const { db, connection, url: databaseUrl } = await createTestDatabase();
 
 testOnDisks('a restore whose sounds do not fit says so in one line, and changes nothing', async () => {
-  const files = await openSoundsIn(root.path);
+  const files = await openSoundsIn(root);
   await insertSoundFile(db, files.folders, 1, 'a'.repeat(512 * 1024));
-  const file = join(root.path, 'backup.tar.gz');
+  const file = join(root, 'backup.tar.gz');
   await writeBackup(file, { databaseUrl, ...files });
   await insertUser(db, 2);
 
   const full = join(small.path, 'storage');
-  const target = await openSoundsOf({ dataDir: join(root.path, 'data'), storageDir: full });
+  const target = await openSoundsOf({ dataDir: join(root, 'data'), storageDir: full });
   await expect(restoreBackup(file, { databaseUrl, ...target }, REPLACING)).rejects.toThrow(
     new Unavailable(`STORAGE_DIR=${JSON.stringify(full)} cannot be used: it is on a disk that is full`),
   );
@@ -52,7 +48,7 @@ testOnDisks('a restore whose sounds do not fit says so in one line, and changes 
 });
 
 testOnDisks('a backup that does not fit says so in one line, and leaves what was there', async () => {
-  const files = await openSoundsIn(root.path, 'large-');
+  const files = await openSoundsIn(root, 'large-');
   await connection`truncate round_sounds`;
   await insertSoundFile(db, files.folders, 3, randomBytes(256 * 1024).toString('hex'));
   const earlier = join(small.path, 'earlier.tar.gz');
@@ -80,7 +76,7 @@ testOnDisks(
     await connection`truncate round_sounds`;
     await insertSoundFile(db, folders, 1, 'a sound');
     await insertUpload(db, folders, 3, 'an upload');
-    const file = join(root.path, 'mounted.tar.gz');
+    const file = join(root, 'mounted.tar.gz');
     await writeBackup(file, place);
     await writeFile(join(folders.published, sound), 'a later sound');
     await writeFile(join(folders.published, other), 'a sound of before');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,12 +16,11 @@ const FILE = `${aSteamId(1)}.mp3`;
 const root = createTestFolder();
 const [from, to] = [await createTestDatabase(), await createTestDatabase()];
 const dirs = (name: string) => ({
-  dataDir: join(root.path, name),
-  storageDir: join(root.path, `${name}-storage`),
+  dataDir: join(root, name),
+  storageDir: join(root, `${name}-storage`),
 });
 const source = await openSoundsOf(dirs('from'));
-const file = join(root.path, 'backup.tar.gz');
-afterAll(root.remove);
+const file = join(root, 'backup.tar.gz');
 
 beforeAll(async () => {
   await insertSoundFile(from.db, source.folders, 1, 'a sound');
@@ -41,7 +40,6 @@ test.each(['cut', 'cut-before-response'] as const)(
     const onStep = (step: string) => step === 'restoring' && proxy.failAt('commit\0', how);
     const place = { databaseUrl: proxy.url, ...files };
     await expect(restoreBackup(file, place, { ...REPLACING, onStep })).rejects.toThrow('CONNECTION');
-    await proxy.stop();
 
     const folders = { DATA_DIR: dataDir, STORAGE_DIR: storageDir };
     const env = { DATABASE_URL: to.url, ...folders, HOST: '127.0.0.1', PORT: '0' };
@@ -50,7 +48,7 @@ test.each(['cut', 'cut-before-response'] as const)(
     const runs: [string, string[]][] = [
       ['src/main.ts', []],
       ['src/cli.ts', ['servers', 'list']],
-      ['src/cli.ts', ['backup', join(root.path, 'none.tar.gz')]],
+      ['src/cli.ts', ['backup', join(root, 'none.tar.gz')]],
     ];
     for (const [program, args] of runs) {
       const refused = startProgram(program, env, args);
@@ -74,7 +72,7 @@ test.each(['cut', 'cut-before-response'] as const)(
 );
 
 describe('a restore of many rows', () => {
-  const many = join(root.path, 'many.tar.gz');
+  const many = join(root, 'many.tar.gz');
   beforeAll(async () => {
     await from.connection`insert into staff_notes (steamid64, text, created_at)
       select 76561198000000001, repeat(md5(n::text), 20), now() from generate_series(1, 100000) as n`;

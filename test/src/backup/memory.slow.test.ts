@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createWriteStream, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,11 +15,10 @@ import { createTestFolder } from '../../support/service/program.ts';
 const MB = 1024 * 1024;
 const MAX_KB = 300 * 1024;
 const root = createTestFolder();
-afterAll(root.remove);
 const { db, url: databaseUrl, close } = await createTestDatabase();
 await insertUser(db, 1);
-const backup = join(root.path, 'backup.tar.gz');
-await writeBackup(backup, { databaseUrl, ...(await openSoundsIn(root.path)) });
+const backup = join(root, 'backup.tar.gz');
+await writeBackup(backup, { databaseUrl, ...(await openSoundsIn(root)) });
 await close();
 
 /** The most memory that a process has used so far; undefined once it has ended. */
@@ -74,14 +73,14 @@ test.each<[string, () => Iterable<Buffer> | Promise<Iterable<Buffer>>, RegExp]>(
   ['160,000 entries', manyEntries, /was altered/],
   ['rows of 8 MB', async () => [await longRows()], /line 8 of tables\/staff_notes\/000001.ndjson/],
 ])('an archive with %s is refused within 300 MB of memory', async (_, make, reason) => {
-  const file = join(root.path, 'hostile.tar.gz');
+  const file = join(root, 'hostile.tar.gz');
   await pipeline(Readable.from(await make()), createGzip({ level: 1 }), createWriteStream(file));
   const restore = Bun.spawn(['bun', 'src/cli.ts', 'restore', file, '--replace', '--yes'], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: databaseUrl,
-      DATA_DIR: join(root.path, 'data'),
-      STORAGE_DIR: join(root.path, 'storage'),
+      DATA_DIR: join(root, 'data'),
+      STORAGE_DIR: join(root, 'storage'),
     },
     stderr: 'pipe',
   });

@@ -27,16 +27,15 @@ const [from, to] = [await createTestDatabase(), await createTestDatabase()];
 const writer = connect(from.url, { max: 1 });
 afterAll(async () => {
   await writer.end();
-  await root.remove();
 });
 
-const { folders, readSound } = await openSoundsIn(root.path, 'from-');
+const { folders, readSound } = await openSoundsIn(root, 'from-');
 /** Publishes a file as the media role does: by renaming it over the previous one. */
 async function place(text: string): Promise<void> {
   await writeFile(join(folders.published, '.next'), text);
   await rename(join(folders.published, '.next'), join(folders.published, FILE));
 }
-const backUp = (name: string) => writeBackup(join(root.path, name), { databaseUrl: from.url, readSound });
+const backUp = (name: string) => writeBackup(join(root, name), { databaseUrl: from.url, readSound });
 const isBackupIn = async (condition: string) => {
   const [row] = await to.connection.unsafe(
     `select 1 as found from pg_stat_activity where application_name like '%backup%' and datname = $1 and ${condition}`,
@@ -47,8 +46,8 @@ const isBackupIn = async (condition: string) => {
 
 /** The published and queued files after a restore into the other database, with their rows. */
 async function restore(name: string) {
-  const { folders: target, ...files } = await openSoundsIn(root.path, `${name}-`);
-  await restoreBackup(join(root.path, name), { databaseUrl: to.url, ...files }, REPLACING);
+  const { folders: target, ...files } = await openSoundsIn(root, `${name}-`);
+  await restoreBackup(join(root, name), { databaseUrl: to.url, ...files }, REPLACING);
   const connection = connect(to.url, { max: 1 });
   const rows = await connection`select status, sha256 from round_sounds order by id`;
   await connection.end();
@@ -116,5 +115,5 @@ test('a sound whose file stays another one is named, and no backup is written', 
   await expect(backUp('differs.tar.gz')).rejects.toThrow(
     new InvalidInput(`sounds/${FILE} is missing, or is not the file of its row: nothing was written`),
   );
-  expect((await readdir(root.path)).filter((name) => name.startsWith('differs.tar'))).toEqual([]);
+  expect((await readdir(root)).filter((name) => name.startsWith('differs.tar'))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -25,11 +25,10 @@ import { createTestFolder } from '../../support/service/program.ts';
 
 const SOUND = `sounds/${aSteamId(9)}.mp3`;
 const root = createTestFolder();
-afterAll(root.remove);
 const { db, connection, url: databaseUrl } = await createTestDatabase();
-const { folders, ...files } = await openSoundsIn(root.path);
+const { folders, ...files } = await openSoundsIn(root);
 const place = { databaseUrl, ...files };
-const file = join(root.path, 'backup.tar.gz');
+const file = join(root, 'backup.tar.gz');
 
 beforeAll(async () => {
   await insertUser(db, 1);
@@ -42,7 +41,7 @@ beforeAll(async () => {
 });
 
 async function readAll() {
-  const names = (await readdir(root.path, { recursive: true })).filter((name) => !name.includes('.tar.gz'));
+  const names = (await readdir(root, { recursive: true })).filter((name) => !name.includes('.tar.gz'));
   return {
     names: names.sort(),
     sound: await readFile(join(folders.published, `${aSteamId(1)}.mp3`), 'utf8'),
@@ -66,7 +65,7 @@ const FOREIGN = 'is not a backup of this service';
 
 /** Writes an archive of other bytes than the backup's. @returns its path. */
 async function writeChanged(change: (tar: Buffer) => Buffer): Promise<string> {
-  const changed = join(root.path, 'changed.tar.gz');
+  const changed = join(root, 'changed.tar.gz');
   await writeFile(changed, gzipSync(change(gunzipSync(await readFile(file)))));
   return changed;
 }
@@ -261,7 +260,7 @@ test.each<[string, (whole: Buffer) => Buffer, RegExp]>([
   ],
   ['with a damaged byte', flip, /is damaged|was altered|ends too early/],
 ])('a file %s is refused', async (_, spoil, reason) => {
-  const broken = join(root.path, 'changed.tar.gz');
+  const broken = join(root, 'changed.tar.gz');
   await writeFile(broken, spoil(await readFile(file)));
   const message = await readArchive(broken).then(String, (error) => [error.constructor, error.message]);
   expect(message).toEqual([InvalidInput, expect.stringMatching(reason)]);
@@ -273,9 +272,9 @@ test('an archive that an ordinary tool has completed with zeros is read', async 
 });
 
 test('a backup is refused at once from where it cannot be read twice', async () => {
-  const pipe = join(root.path, 'pipe');
+  const pipe = join(root, 'pipe');
   await Bun.$`mkfifo ${pipe}`;
-  for (const path of [pipe, root.path]) {
+  for (const path of [pipe, root]) {
     await expect(restoreBackup(path, place, REPLACING)).rejects.toThrow(
       new InvalidInput(`${path} is not a regular file: a restore reads the backup twice`),
     );
@@ -306,14 +305,14 @@ test('a connection that is lost meanwhile is not reported as a failure of the fi
   async function* entries() {
     throw loss;
   }
-  await expect(writeArchive(join(root.path, 'lost.tar.gz'), entries(), about)).rejects.toBe(loss);
+  await expect(writeArchive(join(root, 'lost.tar.gz'), entries(), about)).rejects.toBe(loss);
   await expect(readArchive(file, { onRows: () => Promise.reject(loss) })).rejects.toBe(loss);
 });
 
 describe('people who were erased after a backup', async () => {
   const database = await createTestDatabase();
-  const own = { databaseUrl: database.url, ...(await openSoundsIn(root.path, 'erased-')) };
-  const backup = join(root.path, 'erased.tar.gz');
+  const own = { databaseUrl: database.url, ...(await openSoundsIn(root, 'erased-')) };
+  const backup = join(root, 'erased.tar.gz');
   const erase = (number: number, withPenalties: boolean) =>
     erasePlayer(database.db, own.sounds, { steamId64: aSteamId(number), withPenalties, actor: 'operator' });
   const countErasedSince = async () => (await restoreBackup(backup, own, REPLACING)).erasedSince;

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTables } from '../../../src/backup/tables.ts';
@@ -21,11 +21,10 @@ setDefaultTimeout(240_000);
 const PLAYER = aSteamId(5);
 const folder = createTestFolder();
 const hasSystemPostgres = SYSTEM_VERSIONS.length > 0 || process.env.CI === 'true';
-await Bun.$`chmod 755 ${folder.path}`;
-afterAll(folder.remove);
+await Bun.$`chmod 755 ${folder}`;
 
 const embedded = openPlace('embedded');
-const backup = join(folder.path, 'embedded.tar.gz');
+const backup = join(folder, 'embedded.tar.gz');
 let token = '';
 
 describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the system’s', async () => {
@@ -40,7 +39,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
       /^Wrote .*, as of 2\d{3}-\d\d-\d\d \d\d:\d\d UTC: \d+ rows of \d+ tables, 2 sound files\n$/,
     );
     expect((await stat(backup)).mode & 0o777).toBe(0o600);
-    expect(await readdir(folder.path)).not.toContainEqual(expect.stringContaining('.partial'));
+    expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('.partial'));
     // Ordinary tools can open it.
     const listed = await Bun.$`tar tzf ${backup}`.text();
     expect(listed).toContain(`sounds/${PLAYER}.voice.mp3\n`);
@@ -54,14 +53,14 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
       code: 1,
       stderr: 'The name of the file is empty\n',
     });
-    expect(await embedded.cli('backup', join(folder.path, 'none', 'x.tar.gz'))).toMatchObject({
+    expect(await embedded.cli('backup', join(folder, 'none', 'x.tar.gz'))).toMatchObject({
       code: 1,
-      stderr: `${join(folder.path, 'none', 'x.tar.gz')} cannot be written: no such file or directory\n`,
+      stderr: `${join(folder, 'none', 'x.tar.gz')} cannot be written: no such file or directory\n`,
     });
   });
 
   test('the recipe for every night keeps the newest thirty, and all of them when a backup fails', async () => {
-    const nights = join(folder.path, 'nights');
+    const nights = join(folder, 'nights');
     await Bun.$`mkdir ${nights}`;
     for (let day = 1; day <= 31; day++)
       await writeFile(join(nights, `community-2026-01-${String(day).padStart(2, '0')}.tar.gz`), '');
@@ -123,7 +122,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
   });
 
   test('a database that is not empty is replaced only when asked for, and the way back works', async () => {
-    const again = join(folder.path, 'external.tar.gz');
+    const again = join(folder, 'external.tar.gz');
     expect(await external.cli('backup', again)).toMatchObject({ code: 0 });
     const before = await readPlace(embedded);
     expect(await embedded.cli('restore', again)).toMatchObject({
@@ -149,7 +148,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
   });
 
   test('an older schema is restored, and migrated afterwards', async () => {
-    const older = join(folder.path, 'older.tar.gz');
+    const older = join(folder, 'older.tar.gz');
     await writeOlderBackup(older);
     const target = openPlace('newer');
     expect(await target.cli('restore', older)).toMatchObject({ code: 0 });
@@ -174,7 +173,7 @@ describe.skipIf(!hasSystemPostgres)('between the embedded PostgreSQL 18 and the 
     const connection = connect(url.href, { max: 1 });
     await fillEveryTable(connection, await loadTables(4));
     await connection.end();
-    await writeBackup(file, { databaseUrl: url.href, ...(await openSoundsIn(folder.path, 'older-')) });
+    await writeBackup(file, { databaseUrl: url.href, ...(await openSoundsIn(folder, 'older-')) });
   }
 });
 
@@ -183,7 +182,7 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
     [
       'cut off',
       async () => {
-        const broken = join(folder.path, 'broken.tar.gz');
+        const broken = join(folder, 'broken.tar.gz');
         const whole = await readFile(backup);
         await writeFile(broken, whole.subarray(0, whole.length / 2));
         return broken;
@@ -210,23 +209,23 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
       code: 1,
       stderr: expect.stringContaining(`Creating a new database in ${place.env.DATA_DIR}\n`),
     });
-    const file = join(folder.path, 'unused.tar.gz');
+    const file = join(folder, 'unused.tar.gz');
     expect(await place.cli('backup', file)).toMatchObject({
       code: 1,
       stdout: '',
       stderr:
         'There are no users, penalties, servers or sounds to back up: is this the right DATABASE_URL or DATA_DIR?\n',
     });
-    expect((await readdir(folder.path)).filter((name) => name.startsWith('unused.tar'))).toEqual([]);
+    expect((await readdir(folder)).filter((name) => name.startsWith('unused.tar'))).toEqual([]);
   });
 
   test('a backup that is interrupted leaves no file', async () => {
-    const file = join(folder.path, 'interrupted.tar.gz');
+    const file = join(folder, 'interrupted.tar.gz');
     const program = startProgram('src/cli.ts', embedded.env, ['backup', file]);
-    await waitFor(async () => (await readdir(folder.path)).some((name) => name.startsWith('interrupted')));
+    await waitFor(async () => (await readdir(folder)).some((name) => name.startsWith('interrupted')));
     program.kill('SIGTERM');
     const code = await program.exited;
-    const left = (await readdir(folder.path)).filter((name) => name.startsWith('interrupted'));
+    const left = (await readdir(folder)).filter((name) => name.startsWith('interrupted'));
     // It may have been complete just before.
     expect([code, left]).toEqual(
       code === 0 ? [0, ['interrupted.tar.gz']] : [143, left.filter((name) => !name.includes('partial'))],
@@ -239,13 +238,13 @@ type Place = ReturnType<typeof openPlace>;
 
 function openPlace(name: string, databaseUrl?: string) {
   const env: Record<string, string> = {
-    DATA_DIR: join(folder.path, name),
-    STORAGE_DIR: join(folder.path, `${name}-storage`),
+    DATA_DIR: join(folder, name),
+    STORAGE_DIR: join(folder, `${name}-storage`),
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
   };
   return {
     env,
-    published: join(folder.path, `${name}-storage/roundsound`),
+    published: join(folder, `${name}-storage/roundsound`),
     cli: async (...args: string[]) => {
       const program = startProgram('src/cli.ts', env, args);
       const code = await program.exited;

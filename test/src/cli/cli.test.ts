@@ -20,8 +20,8 @@ test('the tool makes no demo where none has run', async () => {
 });
 
 test('the tool makes no database for commands that only read', async () => {
-  const dataDir = join(folder.path, 'elsewhere');
-  const backup = join(folder.path, 'elsewhere.tar.gz');
+  const dataDir = join(folder, 'elsewhere');
+  const backup = join(folder, 'elsewhere.tar.gz');
   for (const line of [
     'servers list',
     `users show ${aSteamId(1)}`,
@@ -119,7 +119,7 @@ test('the tool ends with 1 and one line when the database is unreachable, or a s
 });
 
 test('one call reads from the embedded database what the one before wrote, without a service', async () => {
-  const env = { DATABASE_URL: '', DATA_DIR: join(folder.path, 'embedded') };
+  const env = { DATABASE_URL: '', DATA_DIR: join(folder, 'embedded') };
   const added = await cli('servers add --name One --address 127.0.0.1:27015', env);
   expect([added.code, added.stderr]).toEqual([0, `Creating a new database in ${env.DATA_DIR}\n`]);
   expect(added.stdout).toStartWith('Added one (127.0.0.1:27015)\n');
@@ -132,8 +132,8 @@ test('one call reads from the embedded database what the one before wrote, witho
 });
 
 test('the embedded database stops with a command that is interrupted', async () => {
-  const env = { DATA_DIR: join(folder.path, 'interrupted') };
-  const file = join(folder.path, 'long.ndjson');
+  const env = { DATA_DIR: join(folder, 'interrupted') };
+  const file = join(folder, 'long.ndjson');
   const lines = Array.from({ length: 200_000 }, (_, id) => JSON.stringify({ ...LINE, source_id: `${id}` }));
   await Bun.write(file, lines.join('\n'));
   const program = startProgram('src/cli.ts', env, ['penalties', 'import', 'ndjson', file]);

@@ -24,7 +24,7 @@ async function countPenalties(): Promise<number> {
 const line = (values: object) => JSON.stringify({ ...LINE, ...values });
 
 test('penalties import ndjson: good lines are kept, bad ones named with their number, a summary ends it', async () => {
-  const file = join(folder.path, 'penalties.ndjson');
+  const file = join(folder, 'penalties.ndjson');
   const lines = [
     line({ source_id: 1 }),
     'junk',
@@ -79,7 +79,7 @@ test.each(['sourcebans', 'iks', 'ndjson', 'simpleadmin', 'nothing'])(
 );
 
 test.each([
-  [`ndjson ${join(folder.path, 'bad.ndjson')}`, 'it is not JSON'],
+  [`ndjson ${join(folder, 'bad.ndjson')}`, 'it is not JSON'],
   ['ndjson /nowhere/x.ndjson', 'There is no file "/nowhere/x.ndjson"'],
   ['iks --url mysql://root:secret@127.0.0.1:1/x', 'Cannot read mysql://127.0.0.1:1/x: '],
   ['simpleadmin --url sqlite:/nowhere/x.sqlite --timezone Mars', '"Mars" is not a time zone'],
@@ -88,7 +88,7 @@ test.each([
   ['sourcebans --url mysql://root:12/secret@127.0.0.1:1/x', '/ as %2F'],
   ['simpleadmin --url mysql://root:secret@127.0.0.1:1/x?ssl=true', 'unknown parameter "ssl"'],
 ])('penalties import %s exits with 1 and one line that tells no secret', async (source, reason) => {
-  await Bun.write(join(folder.path, 'bad.ndjson'), 'junk\n');
+  await Bun.write(join(folder, 'bad.ndjson'), 'junk\n');
   const { code, stderr } = await cli(`penalties import ${source}`);
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -11,8 +11,8 @@ setDefaultTimeout(240_000);
 
 const { db, folder, env, cli, succeed, succeedWithJson, expectRefusals } = await openCli();
 const PLAYER = aSteamId(1);
-const FANFARE = join(folder.path, 'fanfare.wav');
-const SILENCE = join(folder.path, 'silence.wav');
+const FANFARE = join(folder, 'fanfare.wav');
+const SILENCE = join(folder, 'silence.wav');
 await Bun.write(FANFARE, toWav(anAudio({ seconds: 2, shape: sine(440, 0.05) }), 's16'));
 await Bun.write(SILENCE, toWav(silence(1), 's16'));
 const ADD = `sounds add --steamid64 ${PLAYER}`;

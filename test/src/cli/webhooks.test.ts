@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
 import { listStoredEvents, readEventLog } from '../../../src/queries/penalties/events.ts';
@@ -12,7 +12,6 @@ const { database, db, cli, succeed, succeedWithJson, expectRefusals } = tool;
 const receiver = startReceiver();
 const url = `${receiver.origin}/hook`;
 const ADD = `webhooks add --url ${url}`;
-afterAll(receiver.stop);
 beforeEach(async () => {
   await database.connection`truncate webhooks restart identity cascade`;
 });

@@ -27,7 +27,6 @@ const opened: Connection[] = [];
 afterAll(async () => {
   await Promise.all(opened.map((connection) => connection.end({ timeout: 1 })));
   await server.stop();
-  await folder.remove();
 });
 
 /** A single connection, until the end of the tests. */
@@ -94,13 +93,13 @@ test('a socket that is missing is an outage, a file that is missing is not', asy
 
 test('connects through a Unix socket as soon as it is there', async () => {
   const { port, username, password } = new URL(server.url);
-  const url = `postgres://${username}:${password}@/postgres?host=${folder.path}`;
+  const url = `postgres://${username}:${password}@/postgres?host=${folder}`;
   const connection = open(url);
   const failure = await connection`select 1`.catch((error: unknown) => error);
-  expect(lineOf(url, failure)).toEndWith(`: The database of DATABASE_URL is unreachable: ${folder.path}`);
+  expect(lineOf(url, failure)).toEndWith(`: The database of DATABASE_URL is unreachable: ${folder}`);
 
   const socket = createServer((client) => void client.pipe(dial(Number(port), '127.0.0.1')).pipe(client));
-  await new Promise<void>((settle) => socket.listen(join(folder.path, '.s.PGSQL.5432'), settle));
+  await new Promise<void>((settle) => socket.listen(join(folder, '.s.PGSQL.5432'), settle));
   await waitFor(() => connection`select 1`.catch(() => undefined));
   await connection.end();
   await new Promise((settle) => socket.close(settle));
@@ -134,7 +133,7 @@ test('replicas of one host and database have different names', async () => {
 });
 
 /** The certificate is for another host than 127.0.0.1. */
-const authority = join(folder.path, 'ca.pem');
+const authority = join(folder, 'ca.pem');
 
 beforeAll(async () => {
   const [row] = await admin`show data_directory`;

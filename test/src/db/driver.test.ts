@@ -14,7 +14,6 @@ const proxy = await startDatabaseProxy(database.url);
 const pool = connect(proxy.url, { max: 1 });
 afterAll(async () => {
   await pool.end({ timeout: 1 });
-  await proxy.stop();
 });
 
 const uncaught: unknown[] = [];

@@ -38,7 +38,6 @@ function aPart(leaders: Leaders, part: Part = 'poller', options: { outlastsDatab
 
 async function aProxy() {
   const proxy = await startDatabaseProxy(url);
-  stops.push(proxy.stop);
   return proxy;
 }
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
 import { type Connection, connect } from '../../../src/db/client.ts';
 import { LOCKS } from '../../../src/db/locks.ts';
@@ -10,7 +10,6 @@ import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const folder = createTestFolder();
-afterAll(folder.remove);
 
 /** An empty database for each test, which another process has locked. */
 let url: string;
@@ -30,7 +29,7 @@ afterEach(async () => {
 
 const hold = () => holder`select pg_advisory_lock(${LOCKS.migration})`;
 const release = () => holder`select pg_advisory_unlock_all()`;
-const env = () => ({ DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_DIR: folder.path, PORT: '0' });
+const env = () => ({ DATABASE_URL: url, DATA_DIR: folder, STORAGE_DIR: folder, PORT: '0' });
 
 const OTHER_SCHEMA =
   'The database has the schema of another program, or of another version before 1.0.0: ' +

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Connection } from '../../../src/db/client.ts';
@@ -7,12 +7,11 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
-afterAll(folder.remove);
 
 test('the migrations make the tables of the schema', async () => {
   const migrated = await createTestDatabase();
   const fromSchema = await createTestDatabase({ isMigrated: false });
-  const out = join(folder.path, 'empty');
+  const out = join(folder, 'empty');
   await mkdir(out);
   await generate(out);
   const [file = ''] = await listSql(out);
@@ -21,7 +20,7 @@ test('the migrations make the tables of the schema', async () => {
 });
 
 test('drizzle-kit finds nothing that a migration is missing for', async () => {
-  const out = join(folder.path, 'migrations');
+  const out = join(folder, 'migrations');
   await cp('src/db/migrations', out, { recursive: true });
   const before = await listSql(out);
   expect(await generate(out)).toContain('No schema changes');

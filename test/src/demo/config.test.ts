@@ -15,11 +15,11 @@ test('neither the demo nor the CLI with --demo reads .env, whose bot, sources an
     ['src/demo/main.ts', program],
     ['src/cli.ts', program],
   ] as const) {
-    await Bun.write(join(folder.path, path), text);
+    await Bun.write(join(folder, path), text);
   }
   const run = (args: string[], env: Record<string, string> = {}) =>
     Bun.spawnSync([process.execPath, 'run', '--silent', ...args], {
-      cwd: folder.path,
+      cwd: folder,
       env: { PATH: process.env.PATH ?? '', ...env },
     }).stdout.toString();
   expect(run(['demo'])).toBe('undefined undefined \n');
@@ -31,7 +31,6 @@ test('neither the demo nor the CLI with --demo reads .env, whose bot, sources an
   expect(run(['cli', 'add', '--name', "it's  $HOME --demos"])).toBe(
     "real 4000 add|--name|it's  $HOME --demos\n",
   );
-  await folder.remove();
 });
 
 test('the demo prints commands in the form it was started with', () => {

@@ -10,20 +10,17 @@ import { textOf } from '../../support/web/page-text.ts';
 const ROOT = new URL('../../..', import.meta.url).pathname;
 
 const programs: Program[] = [];
-const folders: ReturnType<typeof createTestFolder>[] = [];
+const folders: string[] = [];
 
 afterAll(async () => {
   for (const program of programs) program.kill('SIGKILL');
-  for (const folder of folders) {
-    await stopPostgres(folder.path);
-    await folder.remove();
-  }
+  for (const folder of folders) await stopPostgres(folder);
 });
 
 function aDataDir(): string {
   const folder = createTestFolder();
   folders.push(folder);
-  return folder.path;
+  return folder;
 }
 
 function startDemo(dataDir: string, env: Record<string, string> = {}): Program {

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { removeLost, runImport } from '../../../src/import/import-run.ts';
 import { parseNdjsonLine } from '../../../src/import/ndjson/rows.ts';
@@ -11,7 +11,6 @@ const database = await createTestDatabase();
 const { connection } = database;
 const deps = importDeps(database);
 const proxy = await startDatabaseProxy(database.url);
-afterAll(proxy.stop);
 const source = { name: 'many', kind: 'ndjson', address: '', prefix: '' } as const;
 
 test('a write on a connection that fell silent ends once its process no longer leads', async () => {

@@ -65,7 +65,6 @@ describe.if(await isMariaDbAtHand())('the mirror of MariaDB', () => {
     await waitFor(async () => (await storedPenalties(db)).length === 1);
     expect(warnings()).toEqual(['mirroring CS2-SimpleAdmin failed: retrying']);
     await mirror.stop();
-    await proxy.stop();
   });
 });
 

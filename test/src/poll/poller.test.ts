@@ -200,7 +200,6 @@ test.each(['cut', 'freeze'] as const)(
   'survives an outage of the database (%s), and counts no miss for it',
   async (how) => {
     const proxy = await startDatabaseProxy(database.url);
-    stops.push(proxy.stop);
     const { id } = await aListedServer();
     const { poller, lines } = await startPoller({ url: proxy.url });
     await waitFor(() => snapshotOf(id));

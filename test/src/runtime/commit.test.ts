@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { findCommit } from '../../../src/runtime/commit.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const folder = createTestFolder();
-afterAll(folder.remove);
 const COMMIT = '694155d4a7733435c99f0b6a1f2d3e4c5b6a7988';
 const OTHER = 'ffffffffffffffffffffffffffffffffffffffff';
 
@@ -23,13 +22,13 @@ test.each([
   ],
   ['a detached head', { '.git/HEAD': `${COMMIT}\n` }],
 ])('finds the commit of %s', async (_, files) => {
-  const root = join(folder.path, crypto.randomUUID());
+  const root = join(folder, crypto.randomUUID());
   for (const [name, text] of Object.entries(files)) await Bun.write(join(root, name), text);
   expect(findCommit(root)).toBe(COMMIT.slice(0, 12));
 });
 
 test('finds no commit in an archive, or in a repository without commits', async () => {
-  const root = join(folder.path, crypto.randomUUID());
+  const root = join(folder, crypto.randomUUID());
   expect(findCommit(root)).toBeUndefined();
   await Bun.write(join(root, '.git/HEAD'), 'ref: refs/heads/main\n');
   expect(findCommit(root)).toBeUndefined();

@@ -16,7 +16,7 @@ async function readFiles(
   files: Record<string, string>,
   env: Record<string, string> = {},
 ): Promise<{ read: Record<string, string>; warnings: string[] }> {
-  const cwd = join(folder.path, crypto.randomUUID());
+  const cwd = join(folder, crypto.randomUUID());
   for (const [name, text] of Object.entries(files)) await Bun.write(join(cwd, name), text);
   const child = Bun.spawn(['bun', '-e', REPORT], { cwd, env: { PATH: process.env.PATH, ...env } });
   return JSON.parse(await new Response(child.stdout).text());
@@ -93,7 +93,7 @@ test('every example of .env.example sets what it shows', async () => {
 
 test('a start reads the examples, and warns of a line before a bad setting', async () => {
   const { url } = await createTestDatabase();
-  const cwd = join(folder.path, 'start');
+  const cwd = join(folder, 'start');
   const file = `${examples.map(({ line }) => line).join('\n')}\nAPPEAL_URL=https://a.example/#b\n`;
   await Bun.write(join(cwd, '.env'), file);
   // Bun looks for the settings of JSX here.

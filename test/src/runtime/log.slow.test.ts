@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
@@ -7,15 +7,11 @@ import { createTestFolder, serviceEnv, startProgram } from '../../support/servic
 import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
-const disk = await mountSmallDisk(join(folder.path, 'disk'), 65_536);
-afterAll(async () => {
-  disk.unmount();
-  await folder.remove();
-});
+const disk = await mountSmallDisk(join(folder, 'disk'), 65_536);
 
 /** A program that writes through the service's logger. */
 async function aProgram(script: string): Promise<string> {
-  const file = join(folder.path, `${crypto.randomUUID()}.ts`);
+  const file = join(folder, `${crypto.randomUUID()}.ts`);
   const source = new URL('../../../src/runtime/log.ts', import.meta.url).pathname;
   await Bun.write(file, `import { createLogger } from ${JSON.stringify(source)};\n${script}`);
   return file;
@@ -71,7 +67,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   });
 
   test('what the first start advises can be pasted into a shell', async () => {
-    const env = serviceEnv(join(folder.path, 'data'), '', { NO_COLOR: '1' });
+    const env = serviceEnv(join(folder, 'data'), '', { NO_COLOR: '1' });
     const service = startAtTerminal('exec bun src/main.ts', env);
     await waitFor(() => service.screen().includes('tokens create'));
     const commands = [...service.screen().matchAll(/bun run (cli .*)$/gm)].map(([, command = '']) => command);
@@ -93,7 +89,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
 });
 
 test('elsewhere lines are JSON, and the advice can be pasted all the same', async () => {
-  const service = startProgram('src/main.ts', serviceEnv(join(folder.path, 'other'), ''));
+  const service = startProgram('src/main.ts', serviceEnv(join(folder, 'other'), ''));
   await service.waitFor('tokens create');
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { generateApiToken } from '../../../src/domain/api-token.ts';
@@ -15,11 +15,10 @@ import { aToken, bearer } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
-afterAll(folder.remove);
 
 /** Lines that a script writes to stdout through the service's logger. */
 async function linesOf(script: string): Promise<Record<string, unknown>[]> {
-  const file = join(folder.path, `${crypto.randomUUID()}.ts`);
+  const file = join(folder, `${crypto.randomUUID()}.ts`);
   const logFile = new URL('../../../src/runtime/log.ts', import.meta.url).pathname;
   await Bun.write(file, `import { createLogger } from ${JSON.stringify(logFile)};\n${script}`);
   const program = startProgram(file, {});
@@ -137,7 +136,6 @@ test('a service at its most talkative writes no token, cookie or password, whate
   await waitFor(async () => (await ask('/readyz')) === 200);
   program.kill('SIGTERM');
   expect(await program.exited).toBe(0);
-  await proxy.stop();
 
   const written = program.stdout() + program.stderr();
   expect(written).toContain('HTTP server listening');

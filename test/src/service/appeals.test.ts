@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
@@ -14,11 +14,7 @@ import { textOf } from '../../support/web/page-text.ts';
 
 const fake = await startFakeDiscord();
 const folder = createTestFolder();
-afterAll(async () => {
-  await fake.stop();
-  await folder.remove();
-});
-const source = `sqlite:${join(folder.path, 'simpleadmin.sqlite')}`;
+const source = `sqlite:${join(folder, 'simpleadmin.sqlite')}`;
 const [PLAYER, FIRST, SECOND] = [1, 2, 3];
 editSource(
   source,

@@ -20,8 +20,8 @@ import { waitFor } from '../../support/wait.ts';
 const { data, notices, signIn } = PAGE_TEXTS.en;
 
 const { db, connection, service, folder, signInAs, cli } = await openWholeService();
-const dataDir = join(folder.path, 'data');
-const storageDir = join(folder.path, 'storage');
+const dataDir = join(folder, 'data');
+const storageDir = join(folder, 'storage');
 const soundFolders = soundFoldersIn({ dataDir, storageDir });
 const { token: reader } = await aToken(db, 900, { now: new Date() });
 const get = async (path: string) => (await service.get(path, bearer(reader))).text;
@@ -156,7 +156,7 @@ describe('when the secret of erasures is lost', () => {
 
   test('penalties import warns that those erased by it are not recognised', async () => {
     await loseSecretOf(801);
-    const file = `${folder.path}/none.ndjson`;
+    const file = `${folder}/none.ndjson`;
     await Bun.write(file, '');
     const { code, stderr } = await cli('penalties', 'import', 'ndjson', file);
     expect([code, stderr]).toEqual([0, LOST('1 erased person is', 'this import may name them again')]);

@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const folder = createTestFolder();
 const started: Program[] = [];
-const env = serviceEnv(folder.path, '', { ROLES: 'api,sync' });
+const env = serviceEnv(folder, '', { ROLES: 'api,sync' });
 
 async function startService(extra: Record<string, string> = {}) {
   const program = startProgram('src/main.ts', { ...env, ...extra });
@@ -23,7 +23,7 @@ const cli = async (...args: string[]) => {
 /** The server process of the embedded database, if it runs. */
 function findPostmaster(): number | undefined {
   try {
-    const pid = Number(readFileSync(join(folder.path, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    const pid = Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
     process.kill(pid, 0);
     return pid;
   } catch {
@@ -45,7 +45,6 @@ describe('bun start', () => {
     await Promise.all(started.map((program) => program.exited));
     // What killed processes left behind is removed by the next one that ends cleanly.
     await cli('servers', 'list');
-    await folder.remove();
   });
 
   test('says on an empty database how to add the first server and token', async () => {
@@ -93,10 +92,10 @@ describe('bun start', () => {
     'closing its terminal ends it in order, the embedded database too',
     async () => {
       const own = createTestFolder();
-      const pidFile = join(own.path, 'postgres/postmaster.pid');
+      const pidFile = join(own, 'postgres/postmaster.pid');
       let shown = '';
       const child = Bun.spawn(['bun', 'src/main.ts'], {
-        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, DATA_DIR: own.path },
+        env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, DATA_DIR: own },
         terminal: {
           data: (_, bytes) => {
             shown += Buffer.from(bytes);
@@ -108,7 +107,6 @@ describe('bun start', () => {
       child.terminal?.close();
       expect(await child.exited).toBe(0);
       expect(existsSync(pidFile)).toBe(false);
-      await own.remove();
     },
   );
 });

@@ -85,7 +85,7 @@ describe('a blocked user', () => {
     const browser = await signInAs(number, { language: 'pl' });
     await browser.get('/account');
     await blockByPage('Krzyk w dźwięku');
-    const wav = `${folder.path}/fanfare.wav`;
+    const wav = `${folder}/fanfare.wav`;
     await Bun.write(wav, toWav(anAudio({ seconds: 1, shape: sine(440, 0.2) }), 's16'));
     const form = new FormData();
     form.append('file', Bun.file(wav));

@@ -13,26 +13,20 @@ import { waitFor } from '../../support/wait.ts';
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
 const folder = createTestFolder();
-const full = await mountSmallDisk(join(folder.path, 'full'), 1024 * 1024);
-const readOnly = await mountSmallDisk(join(folder.path, 'read-only'), 1024 * 1024);
-afterAll(async () => {
-  await proxy.stop();
-  full.unmount();
-  readOnly.unmount();
-  await folder.remove();
-});
+const full = await mountSmallDisk(join(folder, 'full'), 1024 * 1024);
+const readOnly = await mountSmallDisk(join(folder, 'read-only'), 1024 * 1024);
 
-const file = join(folder.path, 'file');
+const file = join(folder, 'file');
 await Bun.write(file, 'no folder');
-const sound = join(folder.path, 'occupied');
+const sound = join(folder, 'occupied');
 await mkdir(sound);
 await Bun.write(join(sound, 'roundsound'), 'no folder');
 readOnly.makeReadOnly();
 
 const good = {
   DATABASE_URL: database.url,
-  DATA_DIR: join(folder.path, 'data'),
-  STORAGE_DIR: join(folder.path, 'storage'),
+  DATA_DIR: join(folder, 'data'),
+  STORAGE_DIR: join(folder, 'storage'),
   HOST: '127.0.0.1',
   PORT: '0',
 };
@@ -52,7 +46,7 @@ async function failure(
 const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
 
 test('Ctrl-C while the first start sets its database up ends it silently, and the next start works', async () => {
-  const DATA_DIR = join(folder.path, 'interrupted');
+  const DATA_DIR = join(folder, 'interrupted');
   const env = { ...good, DATABASE_URL: '', DATA_DIR, ROLES: 'api' };
   const first = startProgram('src/main.ts', env, [], { through: ['setsid'] });
   const catalogues = new Glob('postgres.new-*/base/1/*');
@@ -92,7 +86,7 @@ test.each<Refusal>([
     'FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid: /nowhere/ffmpeg is not an executable file; use an ffmpeg of version 5.1 or newer, or leave it unset',
   ],
 ])('%s ends the start with one line, before anything else is started', async (what, env, text) => {
-  const DATA_DIR = join(folder.path, what.replaceAll(' ', '-'));
+  const DATA_DIR = join(folder, what.replaceAll(' ', '-'));
   const program = startProgram('src/main.ts', { ...good, DATA_DIR, ...env });
   const ended = { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
   expect(ended).toEqual({ ...line(text), stdout: '' });
@@ -176,7 +170,7 @@ describe.skipIf(process.platform === 'win32')(
     ];
 
     test.each(cases)('%s', async (name, spoil, expected) => {
-      const DATA_DIR = join(folder.path, name.replaceAll(' ', '-'));
+      const DATA_DIR = join(folder, name.replaceAll(' ', '-'));
       await mkdir(DATA_DIR);
       await copyClusterTemplate(DATA_DIR);
       const dir = join(DATA_DIR, 'postgres');
@@ -217,7 +211,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     expect(await failure('src/demo/main.ts', { DATA_DIR: file })).toEqual(lower);
   });
 
-  const long = join(folder.path, 'x'.repeat(300));
+  const long = join(folder, 'x'.repeat(300));
   test.each([
     ['STORAGE_DIR', 'is a file', file, 'it is a file, not a folder'],
     ['STORAGE_DIR', 'holds a file', sound, `${join(sound, 'roundsound')} is a file, not a folder`],
@@ -231,7 +225,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
 
   test('DATA_DIR has characters that a shell would interpret', async () => {
     for (const name of ['a"b', 'a$(touch b)', 'a`b`', 'a\nb']) {
-      const DATA_DIR = join(folder.path, name);
+      const DATA_DIR = join(folder, name);
       const refused = await failure('src/cli.ts', { DATA_DIR, ...embedded }, add);
       expect(refused).toEqual(
         notCreated(
@@ -256,7 +250,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
   });
 
   test('ends the start in one line when a folder is not writable by this user', async () => {
-    const locked = join(folder.path, 'locked');
+    const locked = join(folder, 'locked');
     await mkdir(locked, { mode: 0o555 });
     // Root may write everywhere, unless it has lost that privilege.
     const isRoot = process.getuid?.() === 0;
@@ -264,7 +258,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
     expect(await failure('src/main.ts', { DATA_DIR: locked, ...embedded }, [], { through })).toEqual(
       line(unusable('DATA_DIR', locked, 'it is not writable by this user')),
     );
-    const foreign = join(folder.path, 'foreign');
+    const foreign = join(folder, 'foreign');
     const database = join(foreign, 'postgres');
     await mkdir(database, { recursive: true });
     await chmod(database, 0o000);
@@ -274,7 +268,7 @@ describe('a folder that cannot be used ends the start with one line', () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)('their user has an id without a name', async () => {
-    const nameless = join(folder.path, 'nameless');
+    const nameless = join(folder, 'nameless');
     await mkdir(nameless);
     await chown(nameless, 54_321, 54_321);
     const through = [
@@ -338,13 +332,12 @@ describe('a database that is lost in the middle of the start ends it with one li
   test('ends a start with one line when the database freezes', async () => {
     // At once, since each waits until a silent connection is given up.
     const freezeAt = async (text: string) => {
-      const { url, failAt, stop } = await startDatabaseProxy((await createTestDatabase()).url);
+      const { url, failAt } = await startDatabaseProxy((await createTestDatabase()).url);
       failAt(text, 'freeze');
       expect([text, await failure('src/main.ts', { DATABASE_URL: url, ROLES: 'api' })]).toEqual([
         text,
         lostAt(url),
       ]);
-      await stop();
     };
     await Promise.all(['__drizzle_migrations', 'from "servers"'].map(freezeAt));
   });

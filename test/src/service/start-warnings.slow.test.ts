@@ -78,7 +78,7 @@ test.each([
 
 /** Starts a service on a storage folder until it listens, and stops it. @returns what it logged. */
 async function runOnce(databaseUrl: string, storage: string): Promise<string> {
-  const program = start({ DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder.path, storage) });
+  const program = start({ DATABASE_URL: databaseUrl, STORAGE_DIR: join(folder, storage) });
   await program.waitFor('HTTP server listening');
   program.kill('SIGINT');
   await program.exited;

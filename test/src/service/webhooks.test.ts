@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltyEventState, penaltySources } from '../../../src/db/schema/penalties.ts';
@@ -28,18 +28,9 @@ const OLD = {
   createdAt: new Date('2026-01-01T00:00:00Z'),
   endsAt: new Date('2026-01-01T01:00:00Z'),
 };
-const receivers: Receiver[] = [];
 afterEach(async () => {
   await db.delete(webhooks);
 });
-// Not before: a message that is under way then would count as failed.
-afterAll(() => Promise.all(receivers.map(({ stop }) => stop())));
-
-function aReceiver(): Receiver {
-  const receiver = startReceiver();
-  receivers.push(receiver);
-  return receiver;
-}
 
 async function addWebhook(receiver: Receiver, types?: readonly StoredEventType[]) {
   return actions.add(db, { url: `${receiver.origin}/hook`, types, actor: 'operator' });
@@ -49,7 +40,7 @@ const aBan = async () => (await insertPenalty(db)).id;
 
 test('a webhook is told of what happens from its creation on, signed, as /penalties/changes shows it', async () => {
   await aBan();
-  const receiver = aReceiver();
+  const receiver = startReceiver();
   const { id: webhookId, secret } = await addWebhook(receiver);
   const id = await aBan();
   await db.update(penalties).set({ status: 'UNBANNED', liftedAt: new Date() }).where(eq(penalties.id, id));
@@ -79,7 +70,7 @@ test('a webhook is told of what happens from its creation on, signed, as /penalt
 });
 
 test('a webhook gets only the types that it chose, by default those of penalties, and nobody gets silent events', async () => {
-  const [penaltyEvents, lifted, opened] = [aReceiver(), aReceiver(), aReceiver()];
+  const [penaltyEvents, lifted, opened] = [startReceiver(), startReceiver(), startReceiver()];
   await addWebhook(penaltyEvents);
   await addWebhook(lifted, ['penalty.lifted']);
   await addWebhook(opened, ['appeal.opened']);
@@ -106,7 +97,7 @@ test('a webhook gets only the types that it chose, by default those of penalties
 });
 
 test('the end of a penalty is told once it passes, while its row stays as it is', async () => {
-  const receiver = aReceiver();
+  const receiver = startReceiver();
   await addWebhook(receiver, ['penalty.expired']);
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   await db.update(penaltyEventState).set({ expiredUpTo: minutesAgo(3) });
@@ -120,13 +111,13 @@ test('the end of a penalty is told once it passes, while its row stays as it is'
 });
 
 test('an endpoint that hangs delays no other', async () => {
-  const hanging = aReceiver();
+  const hanging = startReceiver();
   const released = Promise.withResolvers<void>();
   hanging.respond = async () => {
     await released.promise;
     return new Response();
   };
-  const healthy = aReceiver();
+  const healthy = startReceiver();
   const { id } = await addWebhook(hanging);
   await addWebhook(healthy);
   await aBan();
@@ -141,7 +132,7 @@ test('an endpoint that hangs delays no other', async () => {
 });
 
 test('a webhook that is gone is switched off, and goes on where it stopped once it is switched on', async () => {
-  const receiver = aReceiver();
+  const receiver = startReceiver();
   receiver.respond = () => new Response(null, { status: 410 });
   const { id } = await addWebhook(receiver);
   const first = await aBan();
@@ -166,7 +157,7 @@ test('a webhook that is gone is switched off, and goes on where it stopped once 
 });
 
 test('a message is sent again with the same id and body, beside those that wait', async () => {
-  const receiver = aReceiver();
+  const receiver = startReceiver();
   const { id, secret } = await addWebhook(receiver);
   await aBan();
   await waitFor(() => receiver.received.length === 1);
@@ -178,7 +169,7 @@ test('a message is sent again with the same id and body, beside those that wait'
   expect({ id: second.id, text: second.text }).toEqual({ id: first.id, text: first.text });
   expect(verify(secret, second)).toEqual(first.body);
 
-  const other = await addWebhook(aReceiver());
+  const other = await addWebhook(startReceiver());
   const test = await actions.test(id, 'operator');
   const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
   const [, , third] = receiver.received;
@@ -196,7 +187,7 @@ test('the events since a webhook was added can be sent again, whatever the clock
     const skewed = openWebhookActions({ config: { webhookAllow: [WEBHOOK_ALLOW] }, db, now });
     await aBan();
     const before = await readEventLog(db);
-    const url = `${aReceiver().origin}/hook`;
+    const url = `${startReceiver().origin}/hook`;
     const { id } = await skewed.add(db, { url, types: undefined, actor: 'operator' });
     await aBan();
     const after = await readEventLog(db);
@@ -208,7 +199,7 @@ test('the events since a webhook was added can be sent again, whatever the clock
 });
 
 test('a webhook from before a restored backup continues with new events', async () => {
-  const receiver = aReceiver();
+  const receiver = startReceiver();
   await connection`
     insert into webhooks (url, secret, created_at, delivered_up_to)
     values (${`${receiver.origin}/`}, 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0', now(), 1000000)`;

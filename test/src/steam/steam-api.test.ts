@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { fetchSteamProfile } from '../../../src/steam/persona-names.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
@@ -7,7 +7,6 @@ import { aSteamId } from '../../support/database/builders.ts';
 import { startSteamApi } from '../../support/providers/steam-api.ts';
 
 const steam = startSteamApi();
-afterAll(() => steam.stop());
 beforeEach(() => {
   steam.answer = 'players';
 });

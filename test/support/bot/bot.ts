@@ -95,7 +95,6 @@ export async function startTestBot({
   afterAll(async () => {
     await bot.stop();
     servers.stop();
-    await fake.stop();
   });
 
   /** Starts another bot on the same database, at the same Discord, and waits until it is connected. The test stops it. */

@@ -1,4 +1,5 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
+import { atEnd } from '../cleanup.ts';
 
 export type DatabaseProxy = {
   /** The database's address, by way of the proxy. */
@@ -12,10 +13,9 @@ export type DatabaseProxy = {
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
-  stop: () => Promise<void>;
 };
 
-/** A TCP proxy on loopback before a real PostgreSQL or Redis, to take it away from one test and no other. */
+/** A TCP proxy on loopback before a real PostgreSQL or Redis, to take it away from one test and no other, until the file's end. */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
@@ -64,6 +64,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const freeze = () => {
     state = 'frozen';
   };
+  atEnd(async () => {
+    disconnect();
+    await new Promise<void>((settle) => server.close(() => settle()));
+  });
   return {
     url: url.href,
     cut,
@@ -87,10 +91,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       failure = undefined;
       // Bytes that were discarded cannot be sent later.
       disconnect();
-    },
-    stop: async () => {
-      disconnect();
-      await new Promise<void>((settle) => server.close(() => settle()));
     },
   };
 }

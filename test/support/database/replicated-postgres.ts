@@ -74,7 +74,6 @@ export async function startReplicatedPostgres({
   const replicas = [];
   for (const folder of folders.slice(1)) {
     const link = await startDatabaseProxy(primary.url);
-    stops.push(link.stop);
     await follow(await describeCluster(folder, []), link.url);
     replicas.push({ ...(await begin(folder)), link });
   }

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { anActor } from './actor.ts';
 import { startFakeDiscord } from './fake-discord.ts';
 import { checkMessage, type FakeComponent, type MessageForm } from './message-form.ts';
 
 const fake = await startFakeDiscord();
-afterAll(() => fake.stop());
 
 const row = (type: number, values: object): FakeComponent => ({ type: 1, components: [{ type, ...values }] });
 const aButton = (values: object) => row(2, { style: 2, label: 'x', custom_id: 'x', ...values });

@@ -1,4 +1,5 @@
 import { RESTJSONErrorCodes } from 'discord.js';
+import { atEnd } from '../cleanup.ts';
 import { createApplicationRoutes } from './application-routes.ts';
 import type { Exchange } from './exchange.ts';
 import { FakeGateway } from './fake-gateway.ts';
@@ -24,7 +25,7 @@ type Options = {
 
 /**
  * Discord on loopback: REST and gateway on one port, checking what Discord's documentation says it checks.
- * Tests send interactions as people would cause them, and read what came back.
+ * Tests send interactions as people would cause them, and read what came back. Stopped at the end of the test file.
  */
 export async function startFakeDiscord({
   guildIds = ['900000000000000001'],
@@ -137,6 +138,14 @@ export async function startFakeDiscord({
     return restError(404, 0, '404: Not Found');
   }
 
+  async function stop(): Promise<void> {
+    faults.release();
+    gateway.close(1000);
+    await server?.stop(true);
+    server = undefined;
+  }
+  atEnd(stop);
+
   const messagesIn = (channelId: string | undefined) =>
     [...messages.all.values()].filter(({ channel_id: channel }) => channel === channelId);
 
@@ -178,11 +187,6 @@ export async function startFakeDiscord({
     comeBack: () => {
       server ??= listen();
     },
-    stop: async () => {
-      faults.release();
-      gateway.close(1000);
-      await server?.stop(true);
-      server = undefined;
-    },
+    stop,
   };
 }

@@ -1,5 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { atEnd } from '../cleanup.ts';
 import { SYSTEM_BIN, startFilledPostgres, startSystemPostgres } from '../database/system-postgres.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { waitFor } from '../wait.ts';
@@ -106,7 +107,7 @@ export async function startDeployedPrimary(folder: string) {
   return { primary, copyPrimary };
 }
 
-/** Caddy with the deployment's Caddyfile before these ports. */
+/** Caddy with the deployment's Caddyfile before these ports, until the end of the test file. */
 export async function startDeployedCaddy({ folder, backends }: { folder: string; backends: number[] }) {
   const origin = `http://127.0.0.1:${findFreePort()}`;
   const env = {
@@ -125,12 +126,10 @@ export async function startDeployedCaddy({ folder, backends }: { folder: string;
     stdout: 'ignore',
     stderr: 'ignore',
   });
+  atEnd(() => {
+    caddy.kill('SIGKILL');
+    return caddy.exited;
+  });
   await waitFor(() => isWell(`${origin}/readyz`));
-  return {
-    origin,
-    stop: () => {
-      caddy.kill('SIGKILL');
-      return caddy.exited;
-    },
-  };
+  return { origin };
 }

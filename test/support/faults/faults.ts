@@ -195,7 +195,7 @@ export const REDIS_FAULTS: readonly Fault[] = REDIS_STATES.map(([state, begin, e
 const failing = (names: string): Fault['happen'] => {
   return async ({ service }, hold) => {
     const folder = createTestFolder();
-    const [calls, messages] = [join(folder.path, 'calls'), join(folder.path, 'messages')];
+    const [calls, messages] = [join(folder, 'calls'), join(folder, 'messages')];
     const rules = ['-e', `trace=${names}`, '-e', `inject=${names}:error=EIO:when=1+2`];
     const tracer = Bun.spawn(['strace', '-f', '-o', calls, ...rules, '-p', String(service.pid())], {
       stderr: Bun.file(messages),
@@ -212,7 +212,6 @@ const failing = (names: string): Fault['happen'] => {
     // On SIGINT it could wait forever for a process that itself waits for a child that strace has stopped.
     tracer.kill('SIGKILL');
     await tracer.exited;
-    await folder.remove();
   };
 };
 
@@ -248,7 +247,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     missing: () => (existsSync(FAKETIME) ? undefined : 'faketime'),
     happen: async ({ service }, hold) => {
       const folder = createTestFolder();
-      const file = join(folder.path, 'offset');
+      const file = join(folder, 'offset');
       await writeFile(file, '+0');
       await service.end('SIGTERM');
       await service.start({
@@ -265,7 +264,6 @@ export const MACHINE_FAULTS: readonly Fault[] = [
       });
       await service.end('SIGTERM');
       await service.start();
-      await folder.remove();
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { afterAll } from 'bun:test';
+import { atEnd } from '../cleanup.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { createTestFolder } from '../service/program.ts';
 import { waitFor } from '../wait.ts';
@@ -30,7 +30,7 @@ export async function startRedisServer(): Promise<RedisServer | undefined> {
   const redis: RedisServer = {
     url,
     start: async () => {
-      const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder.path];
+      const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
       server = Bun.spawn(['redis-server', ...options], { stdout: 'ignore', stderr: 'ignore' });
       operator?.close();
       operator = await waitFor(() => connectTo(url), { what: 'Redis responds' });
@@ -42,11 +42,10 @@ export async function startRedisServer(): Promise<RedisServer | undefined> {
       if (reply !== 'OK') throw new Error(`Redis responds to ${command} with ${reply}`);
     },
   };
-  afterAll(async () => {
+  atEnd(async () => {
     operator?.close();
     server?.kill('SIGKILL');
     await server?.exited;
-    await folder.remove();
   });
   await redis.start();
   return redis;

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DatabaseProxy, startDatabaseProxy } from '../database/database-proxy.ts';
@@ -32,8 +31,8 @@ const POSTGRES_DISK_BYTES = 400 * 1024 * 1024;
 
 export async function setStage(): Promise<Stage> {
   const folder = createTestFolder();
-  await Bun.$`chmod 755 ${folder.path}`;
-  const postgresDisk = await mountSmallDisk(join(folder.path, 'postgres'), POSTGRES_DISK_BYTES);
+  await Bun.$`chmod 755 ${folder}`;
+  const postgresDisk = await mountSmallDisk(join(folder, 'postgres'), POSTGRES_DISK_BYTES);
   const { primary: postgres } = await startReplicatedPostgres({ replicas: 0, parent: postgresDisk.path });
   const postgresLink = await startDatabaseProxy(postgres.url);
   const redisServer = await startRedisServer();
@@ -41,8 +40,8 @@ export async function setStage(): Promise<Stage> {
   const steam = startSteamOpenIdProvider();
   const port = findFreePort();
   const origin = `http://127.0.0.1:${port}`;
-  await mkdir(join(folder.path, 'data'));
-  const settings = serviceEnv(join(folder.path, 'data'), postgresLink.url, {
+  await mkdir(join(folder, 'data'));
+  const settings = serviceEnv(join(folder, 'data'), postgresLink.url, {
     ...(redis && { REDIS_URL: redis.link.url }),
     PORT: String(port),
     PUBLIC_URL: origin,
@@ -63,13 +62,6 @@ export async function setStage(): Promise<Stage> {
       await program?.exited;
     },
   };
-  afterAll(async () => {
-    await service.end('SIGKILL');
-    await Promise.all([postgresLink.stop(), redis?.link.stop(), steam.stop()]);
-    // Last: until PostgreSQL has stopped, which happens before this, its files lie there.
-    postgresDisk.unmount();
-    await folder.remove();
-  });
   await service.start();
   return { origin, steam, postgres, postgresLink, postgresDisk, redis, service };
 }

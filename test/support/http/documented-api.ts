@@ -1,4 +1,4 @@
-import { afterAll, expect } from 'bun:test';
+import { expect } from 'bun:test';
 import { BASES } from '../../../api/app.ts';
 import {
   aSteamId,
@@ -38,7 +38,6 @@ export async function serveDocumentedApi() {
   const database = await createTestDatabase();
   const { db } = database;
   const steam = startSteamApi();
-  afterAll(steam.stop);
   const service = await startTestService({
     databaseUrl: database.url,
     env: { STEAM_API_URL: steam.url, STEAM_API_KEY: steam.key },

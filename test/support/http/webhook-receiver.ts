@@ -1,5 +1,6 @@
 import type { TLSOptions } from 'bun';
 import { Webhook } from 'standardwebhooks';
+import { atEnd } from '../cleanup.ts';
 
 export type Received = {
   path: string;
@@ -52,6 +53,7 @@ export function startReceiver({
       return response;
     },
   });
+  atEnd(() => server.stop(true));
   const receiver: Receiver = {
     origin: `${tls ? 'https' : 'http'}://${hostname}:${server.port}`,
     received: [],

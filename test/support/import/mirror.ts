@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach } from 'bun:test';
+import { afterEach, beforeEach } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { Database } from '../../../src/db/database.ts';
@@ -43,7 +43,6 @@ type LogLine = { level: number; msg: string; isSweep?: boolean; [key: string]: u
  */
 export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   const folder = createTestFolder();
-  afterAll(folder.remove);
   const lines: LogLine[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const clock = { now: new Date('2026-11-21T12:00:00Z') };
@@ -97,7 +96,7 @@ export function createMirrors({ db, url: databaseUrl, connection }: Database) {
   /** An SQLite file of CS2-SimpleAdmin, and what runs statements in it. */
   function createFile(...statements: string[]) {
     files += 1;
-    const path = join(folder.path, `${files}.sqlite`);
+    const path = join(folder, `${files}.sqlite`);
     const url = `sqlite:${path}`;
     const run = (...more: string[]) => editSource(url, ...more);
     run(simpleAdminSqliteSchema({ migration: 11 }), ...statements);

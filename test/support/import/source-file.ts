@@ -1,5 +1,4 @@
 import { Database } from 'bun:sqlite';
-import { afterAll } from 'bun:test';
 import { join } from 'node:path';
 import { createTestFolder } from '../service/program.ts';
 
@@ -10,11 +9,10 @@ import { createTestFolder } from '../service/program.ts';
  */
 export function createSourceFiles(): (...statements: string[]) => string {
   const folder = createTestFolder();
-  afterAll(folder.remove);
   let files = 0;
   return (...statements) => {
     files += 1;
-    const url = `sqlite:${join(folder.path, `${files}.sqlite`)}`;
+    const url = `sqlite:${join(folder, `${files}.sqlite`)}`;
     editSource(url, ...statements);
     return url;
   };

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { atEnd } from '../cleanup.ts';
 
 export type SmallDisk = {
   /** False for a user who may not mount: the tests that need it are skipped then, and say so. Always true under CI. */
@@ -6,11 +7,10 @@ export type SmallDisk = {
   path: string;
   resize: (sizeBytes: number) => void;
   makeReadOnly: () => void;
-  unmount: () => void;
 };
 
 /**
- * A separate file system in memory, mounted in a new folder, which only root may do.
+ * A separate file system in memory, mounted in a new folder until the end of the test file, which only root may do.
  * @throws under CI when it could not be mounted.
  */
 export async function mountSmallDisk(path: string, sizeBytes: number): Promise<SmallDisk> {
@@ -20,13 +20,11 @@ export async function mountSmallDisk(path: string, sizeBytes: number): Promise<S
   if (!isMounted && process.env.CI === 'true')
     throw new Error(`no file system could be mounted on ${path}: run as a user who may mount one`);
   if (!isMounted) console.warn('SKIPPED: tests on a separate disk, since this user may not mount one');
+  if (isMounted) atEnd(() => Bun.spawnSync(['umount', '-l', path]));
   return {
     isMounted,
     path,
     resize: (size) => mount('-o', `remount,size=${size}`, path),
     makeReadOnly: () => mount('-o', 'remount,ro', path),
-    unmount: () => {
-      if (isMounted) Bun.spawnSync(['umount', '-l', path]);
-    },
   };
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { atEnd } from '../cleanup.ts';
 
 export type DiscordOAuthProvider = {
   /** What `DISCORD_API_URL` is set to. */
@@ -18,7 +19,6 @@ export type DiscordOAuthProvider = {
   liveTokens: Set<string>;
   /** Method and path of every request, in order. */
   requests: string[];
-  stop(): Promise<void>;
 };
 
 type Grant = { redirectUri: string; challenge: string; scope: string };
@@ -30,6 +30,7 @@ type Grant = { redirectUri: string; challenge: string; scope: string };
 export function startDiscordOAuthProvider(): DiscordOAuthProvider {
   const grants = new Map<string, Grant>();
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handle });
+  atEnd(() => server.stop(true));
   const provider: DiscordOAuthProvider = {
     apiUrl: `http://127.0.0.1:${server.port}/api`,
     clientId: '1122334455667788990',
@@ -41,7 +42,6 @@ export function startDiscordOAuthProvider(): DiscordOAuthProvider {
     conduct: 'honest',
     liveTokens: new Set(),
     requests: [],
-    stop: () => server.stop(true),
   };
   return provider;
 

@@ -1,3 +1,5 @@
+import { atEnd } from '../cleanup.ts';
+
 export type SteamApi = {
   /** What `STEAM_API_URL` is set to. */
   url: string;
@@ -19,12 +21,12 @@ export type SteamApi = {
   /** Returns all players, not only the requested ones. */
   answersForAnybody: boolean;
   requests: number;
-  stop: () => Promise<void>;
 };
 
 /** Steam's web API on loopback, as far as GetPlayerSummaries, GetPlayerBans and ResolveVanityURL go. */
 export function startSteamApi(): SteamApi {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handle });
+  atEnd(() => server.stop(true));
   const api: SteamApi = {
     url: `http://127.0.0.1:${server.port}`,
     key: 'KEY0123456789ABCDEF0123456789ABC',
@@ -36,7 +38,6 @@ export function startSteamApi(): SteamApi {
     delayMs: 0,
     answersForAnybody: false,
     requests: 0,
-    stop: () => server.stop(true),
   };
   return api;
 

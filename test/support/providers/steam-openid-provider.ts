@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { atEnd } from '../cleanup.ts';
 
 export type SteamOpenIdProvider = {
   /** The address of the login page, what `STEAM_OPENID_URL` is set to. */
@@ -43,6 +44,7 @@ export function startSteamOpenIdProvider(options: { steamId?: string } = {}): St
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: handle });
   const url = `http://127.0.0.1:${server.port}/openid/login`;
 
+  atEnd(() => server.stop(true));
   const provider: SteamOpenIdProvider = {
     url,
     steamId: options.steamId ?? '76561198000000001',

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect } from 'bun:test';
+import { beforeEach, expect } from 'bun:test';
 import { join } from 'node:path';
 import { runCommand } from '../../../src/cli/run.ts';
 import { apiTokens, auditLog, userFlags, users } from '../../../src/db/schema/accounts.ts';
@@ -49,14 +49,13 @@ export async function openCli(env: Record<string, string> = {}) {
   const database = await createTestDatabase();
   const { db } = database;
   const folder = createTestFolder();
-  afterAll(folder.remove);
   beforeEach(async () => {
     for (const table of [apiTokens, userFlags, users, servers, penalties, auditLog]) await db.delete(table);
   });
   const shared = {
     DATABASE_URL: database.url,
-    DATA_DIR: folder.path,
-    STORAGE_DIR: join(folder.path, 'storage'),
+    DATA_DIR: folder,
+    STORAGE_DIR: join(folder, 'storage'),
     ...env,
   };
 

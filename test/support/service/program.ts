@@ -1,8 +1,8 @@
-import { afterAll } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { atEnd } from '../cleanup.ts';
 
 /** A program of ours as a child process, as an operator starts it. */
 export type Program = {
@@ -17,7 +17,7 @@ export type Program = {
 };
 
 /**
- * Starts `bun <file>` with only the environment given, besides PATH and HOME.
+ * Starts `bun <file>` with only the environment given, besides PATH and HOME. Killed at the end of the test file.
  * @param through a command that starts it, such as `setpriv`.
  */
 export function startProgram(
@@ -51,6 +51,10 @@ export function startProgram(
     }),
   ]);
   const exited = Promise.all([child.exited, isRead]).then(([code]) => code);
+  atEnd(() => {
+    child.kill('SIGKILL');
+    return exited;
+  });
   return {
     pid: child.pid,
     stdout: () => stdout,
@@ -92,23 +96,11 @@ export function serviceEnv(
   };
 }
 
-/** Services of this test file on one database, as processes with a folder; killed and removed at its end. */
+/** Services on one database, as processes with a folder. */
 export function createServices(databaseUrl: string, defaults: Record<string, string> = {}) {
   const folder = createTestFolder();
-  const started: Program[] = [];
-  const env = serviceEnv(folder.path, databaseUrl, defaults);
-  afterAll(async () => {
-    for (const program of started) {
-      program.kill('SIGKILL');
-      await program.exited;
-    }
-    await folder.remove();
-  });
-  const start = (more: Record<string, string> = {}): Program => {
-    const program = startProgram('src/main.ts', { ...env, ...more });
-    started.push(program);
-    return program;
-  };
+  const env = serviceEnv(folder, databaseUrl, defaults);
+  const start = (more: Record<string, string> = {}) => startProgram('src/main.ts', { ...env, ...more });
   return { folder, env, start };
 }
 
@@ -132,8 +124,9 @@ export function botEnv(
   });
 }
 
-/** A folder of this test's own; `remove` takes it away. */
-export function createTestFolder(): { path: string; remove: () => Promise<void> } {
+/** Makes a folder, which is removed at the end of the test file. @returns its path. */
+export function createTestFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'community-api-test-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+  atEnd(() => rm(path, { recursive: true, force: true }));
+  return path;
 }

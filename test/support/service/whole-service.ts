@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test';
 import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
@@ -18,8 +17,8 @@ export async function openWholeService(env: Record<string, string> = {}) {
   const folder = createTestFolder();
   const port = String(findFreePort());
   const shared = {
-    DATA_DIR: `${folder.path}/data`,
-    STORAGE_DIR: `${folder.path}/storage`,
+    DATA_DIR: `${folder}/data`,
+    STORAGE_DIR: `${folder}/storage`,
     ...env,
   };
   const service = await startTestService({
@@ -27,10 +26,6 @@ export async function openWholeService(env: Record<string, string> = {}) {
     hasRealClock: true,
     hasFrozenCaches: true,
     env: { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, STEAM_OPENID_URL: steam.url, ...shared },
-  });
-  afterAll(async () => {
-    await steam.stop();
-    await folder.remove();
   });
 
   return {

@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { parseConfig } from '../../../src/runtime/config.ts';
-import { runService, type Service } from '../../../src/service/service.ts';
+import { runService } from '../../../src/service/service.ts';
+import { atEnd } from '../cleanup.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { startDiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
+import { createTestFolder } from '../service/program.ts';
 import { PATIENCE_MS } from '../wait.ts';
 import { launchChromium } from './chromium.ts';
 
@@ -17,13 +17,13 @@ export const ARTIFACTS = fileURLToPath(new URL('../../artifacts', import.meta.ur
 
 export type BrowserSite = Awaited<ReturnType<typeof startBrowserSite>>;
 
-/** The whole service, with Steam and Discord pretended, and a Chromium to look at it. */
+/** The whole service, with Steam and Discord pretended, and a Chromium to look at it, until the end of the test file. */
 export async function startBrowserSite(
   databaseUrl: string,
   settings: Record<string, string> = {},
   options: Parameters<typeof runService>[2] = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'browser-site-'));
+  const folder = createTestFolder();
   const steam = startSteamOpenIdProvider();
   const discord = startDiscordOAuthProvider();
   const port = findFreePort();
@@ -46,9 +46,9 @@ export async function startBrowserSite(
     POLL_INTERVAL_SECONDS: '3600',
     ...settings,
   };
-  const services: Service[] = [];
   const startService = async (others: Record<string, string> = {}): Promise<void> => {
-    services.push(await runService(parseConfig({ ...env, ...others }), pino({ level: 'error' }), options));
+    const service = await runService(parseConfig({ ...env, ...others }), pino({ level: 'error' }), options);
+    atEnd(service.stop);
   };
   await startService();
   const browser: Browser = await launchChromium();
@@ -71,13 +71,6 @@ export async function startBrowserSite(
       await page.goto(`${origin}/account/sign-in`);
       await page.waitForURL(`${origin}/account`);
       return page;
-    },
-    stop: async (): Promise<void> => {
-      await browser.close();
-      for (const service of services.reverse()) await service.stop();
-      await steam.stop();
-      await discord.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { describe } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { atEnd } from '../cleanup.ts';
 
 /** The first is Chromium without windows, which takes half the time. */
 const PLACES = [
@@ -21,7 +22,7 @@ export function describeInChromium(name: string, run: () => void): void {
 }
 
 /**
- * A headless Chromium that talks to nobody but the pages it is shown.
+ * A headless Chromium that talks to nobody but the pages it is shown, until the end of the test file.
  * @param hosts the addresses of host names that no name server knows.
  */
 export async function launchChromium({
@@ -33,7 +34,7 @@ export async function launchChromium({
     throw new Error(
       `no Chromium at ${PLACES.join(', ')}: install the package chromium-headless-shell or chromium`,
     );
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: CHROMIUM_PATH,
     args: [
       '--no-sandbox',
@@ -51,4 +52,6 @@ export async function launchChromium({
         .join(',')}`,
     ],
   });
+  atEnd(() => browser.close());
+  return browser;
 }

@@ -236,7 +236,6 @@ export async function openEveryPage(
     return opened;
   } finally {
     await site.stop();
-    await steam.stop();
   }
 }
 

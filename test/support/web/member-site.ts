@@ -38,8 +38,6 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
   });
   afterAll(async () => {
     for (const each of sites) await each.stop();
-    await steam.stop();
-    await options.discord?.stop();
   });
 
   /** A browser that is signed in as the player of this test, or as another. */

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test';
 import type { UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import { aSteamId, insertUser } from '../database/builders.ts';
 import { startSteamApi } from '../providers/steam-api.ts';
@@ -13,7 +12,6 @@ export const HOSTILE = '<img src=x onerror=alert(1)>"\'&amp;';
 /** A site with an owner, an admin (user 4) and 34 other users, and browsers signed in as the first two. */
 export async function openModeration({ limits = {} }: Pick<AccountSiteOptions, 'limits'> = {}) {
   const steamApi = startSteamApi();
-  afterAll(() => steamApi.stop());
   steamApi.vanityNames.rzeznik = aSteamId(1);
   const { db, site, signedIn, userOf } = await openMemberSite({
     steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },

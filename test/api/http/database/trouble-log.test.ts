@@ -18,7 +18,6 @@ const service = await startTestService({
 });
 afterAll(async () => {
   await service.stop();
-  await proxy.stop();
 });
 beforeEach(() => {
   lines.length = 0;

@@ -153,7 +153,6 @@ describe.skipIf(url === undefined)('limits over Redis', () => {
       nowMs += 5000;
       await one.take('k');
     }
-    await proxy.stop();
     expect(isBack()).toBe(true);
     expect(lines.filter((line) => line.includes('unreachable'))).toHaveLength(1);
   });

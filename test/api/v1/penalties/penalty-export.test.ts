@@ -235,7 +235,6 @@ test('an export that the database does not begin in time frees its place', async
   );
   expect(isDatabaseOutage(error)).toBe(true);
   await waitFor(async () => (await countSessions()) === 0);
-  await proxy.stop();
 });
 
 test('a service that stops breaks exports off, and waits for none', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
+import { beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { steamBans, steamCalls } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId } from '../../../support/database/builders.ts';
@@ -6,7 +6,6 @@ import { startSteamApi } from '../../../support/providers/steam-api.ts';
 import { bearer, NOW, openTestApi, startTestService } from '../../../support/service/service.ts';
 
 const steam = startSteamApi();
-afterAll(steam.stop);
 const { db, url, service, token, get } = await openTestApi({
   STEAM_API_URL: steam.url,
   STEAM_API_KEY: steam.key,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -30,9 +30,6 @@ describeInChromium('the account page in Chromium', () => {
     await seedEveryPage(db, 'Ala');
     site = await startBrowserSite(url, { APPEALS: '1' });
     ({ origin } = site);
-  });
-  afterAll(async () => {
-    await site?.stop();
   });
 
   /** A page of a visitor who will sign in as this player. */

@@ -15,7 +15,7 @@ const END = '\r\n--x--\r\n';
 
 const { url } = await createTestDatabase();
 const folder = createTestFolder();
-const inbox = join(folder.path, 'data/inbox');
+const inbox = join(folder, 'data/inbox');
 const steam = startSteamOpenIdProvider();
 const port = String(findFreePort());
 const origin = `http://127.0.0.1:${port}`;
@@ -25,8 +25,8 @@ const service = startProgram('src/main.ts', {
   PORT: port,
   PUBLIC_URL: origin,
   DATABASE_URL: url,
-  DATA_DIR: join(folder.path, 'data'),
-  STORAGE_DIR: join(folder.path, 'storage'),
+  DATA_DIR: join(folder, 'data'),
+  STORAGE_DIR: join(folder, 'storage'),
   STEAM_OPENID_URL: steam.url,
   SOUND_MAX_UPLOAD_MB: String(MAX_MB),
   ROLES: 'api',
@@ -43,7 +43,6 @@ afterAll(async () => {
   service.kill('SIGTERM');
   expect(await service.exited).toBe(0);
   await steam.stop();
-  await folder.remove();
 });
 
 test('a large file goes to the disk, not into memory, while it arrives', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { en } from '../../../../api/web/locales/en.ts';
@@ -21,8 +21,8 @@ const { db, url, connection } = await createTestDatabase();
 
 describeInChromium('the sound section in Chromium, on the whole service', () => {
   const folder = createTestFolder();
-  const music = join(folder.path, 'Zwycięstwo <na> "Dust II".wav');
-  const quiet = join(folder.path, 'cisza.wav');
+  const music = join(folder, 'Zwycięstwo <na> "Dust II".wav');
+  const quiet = join(folder, 'cisza.wav');
   let site: BrowserSite;
   let origin: string;
   beforeAll(async () => {
@@ -30,10 +30,6 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await Bun.write(quiet, toWav(silence(2), 's16'));
     site = await startBrowserSite(url, { SOUND_MAX_UPLOAD_MB: '2' });
     ({ origin } = site);
-  });
-  afterAll(async () => {
-    await site?.stop();
-    await folder.remove();
   });
 
   let isRendering = false;
@@ -194,7 +190,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await startRendering();
     const player = aSteamId(12);
     const { context, page, complaints } = await open(player);
-    const steps = join(folder.path, 'steps.wav');
+    const steps = join(folder, 'steps.wav');
     const tone = anAudio({ seconds: 8, sampleRate: 16_000, channels: 1, shape: musicLike(0.3) });
     const before = silence(2, { sampleRate: 16_000, channels: 1 });
     await Bun.write(steps, toWav(sequence(before, tone), 's16'));

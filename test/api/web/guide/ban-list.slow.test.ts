@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
@@ -19,7 +19,6 @@ await insertPenalties(db, [
   { type: 'ban' as const, status: 'EXPIRED' as const },
 ]);
 const folder = createTestFolder();
-afterAll(folder.remove);
 
 const hasPhp = Bun.which('php') !== null;
 if (!hasPhp) {
@@ -29,7 +28,7 @@ if (!hasPhp) {
 
 /** Serves a sample in PHP, whose temporary files go to a folder of its own. */
 async function startPhp(code: string, env: Record<string, string>) {
-  const files = join(folder.path, crypto.randomUUID());
+  const files = join(folder, crypto.randomUUID());
   await Bun.write(join(files, 'sample.php'), code);
   const address = `127.0.0.1:${findFreePort()}`;
   const php = Bun.spawn(['php', '-d', 'display_errors=1', '-S', address, join(files, 'sample.php')], {

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { listSamples } from '../../../../api/web/guide/page.tsx';
 import { generateWebhookSecret } from '../../../../src/domain/webhook.ts';
@@ -20,7 +20,6 @@ await insertServer(database.db, { name: 'Only Mirage #1' });
 await insertPenalties(database.db, [{ type: 'ban' }, { type: 'ban' }]);
 const { token } = await aToken(database.db);
 const folder = createTestFolder();
-afterAll(folder.remove);
 const service = await startTestService({
   databaseUrl: database.url,
   env: { PORT: String(port), PUBLIC_URL: url, RATE_LIMIT_PUBLIC: '31', RATE_LIMIT_PROTECTED: '62' },
@@ -89,7 +88,7 @@ test('the limits are those of this process', () => {
 
 test('pasted, the samples in TypeScript work', async () => {
   const run = async (id: string) => {
-    const file = join(folder.path, `${id}.ts`);
+    const file = join(folder, `${id}.ts`);
     await Bun.write(file, `export {};\n${samples.find((sample) => sample.id === id)?.code}`);
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, API_TOKEN: token };
     const child = Bun.spawn([process.execPath, file], { env, stdout: 'pipe' });

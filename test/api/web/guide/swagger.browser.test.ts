@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { ROUTES } from '../../../../api/v1/routes.ts';
 import { insertServer } from '../../../support/database/builders.ts';
@@ -21,7 +21,6 @@ describeInChromium('the page at /swagger in Chromium', () => {
   beforeAll(async () => {
     browser = await launchChromium();
   });
-  afterAll(() => browser?.close());
 
   test('shows every operation, sends a real request, and asks no other host for anything', async () => {
     const page = await browser.newPage();

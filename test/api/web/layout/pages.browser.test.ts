@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import type { Browser, Page } from 'playwright-core';
 import { PAGE_TEXTS } from '../../../../api/web/locales/texts.ts';
@@ -62,7 +62,6 @@ describeInChromium('pages in Chromium', () => {
       return pathname.endsWith('.css') ? route.continue() : route.abort();
     });
   });
-  afterAll(() => browser?.close());
 
   /** Shows a page as it was sent, with its styles, without pictures and scripts, which load later. */
   async function show(text: string): Promise<void> {

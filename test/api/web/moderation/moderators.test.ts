@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { en } from '../../../../api/web/locales/en.ts';
 import { moderationRoutes } from '../../../../api/web/moderation/moderation.ts';
 import { auditLog, staffNotes } from '../../../../src/db/schema/accounts.ts';
@@ -11,7 +11,6 @@ import { openMemberSite } from '../../../support/web/member-site.ts';
 import { rowsOf, textOf } from '../../../support/web/page-text.ts';
 
 const steamApi = startSteamApi();
-afterAll(() => steamApi.stop());
 const { db, site, startSite, signedIn } = await openMemberSite({
   steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key },
   panels: [

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { desc, eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
@@ -13,7 +13,6 @@ import { noticesOf } from '../../../support/web/page-text.ts';
 
 const { db, signedIn: as } = await openMemberSite({ webhookAllow: ['127.0.0.1'] });
 const receiver = startReceiver();
-afterAll(receiver.stop);
 const { id: adminId } = await insertUser(db, 2, { isAdmin: true });
 
 const LIST = '/account/moderation/webhooks';

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomInt } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
@@ -17,7 +17,6 @@ const aNetwork = () => `${randomInt(65_536).toString(16)}:${randomInt(65_536).to
 const redisUrl = await findTestRedis();
 const database = await createTestDatabase();
 const steam = startSteamOpenIdProvider();
-afterAll(() => steam.stop());
 steam.now = () => NOW;
 const port = findFreePort();
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, sessions } from '../../../../src/db/schema/accounts.ts';
@@ -275,7 +275,6 @@ describe('the destination of a sign-in', () => {
 
 describe('the persona name', () => {
   const steamApi = startSteamApi();
-  afterAll(() => steamApi.stop());
 
   test('comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
     const named = startSite({ steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createServer, connect as dial } from 'node:net';
 import {
   ASSERTION_RULES,
@@ -22,7 +22,6 @@ const aNonce = (offsetMs: number): string =>
   `${new Date(LOADED_AT + offsetMs).toISOString().slice(0, 19)}Zabcdef`;
 
 const provider = startSteamOpenIdProvider({ steamId: STEAM_ID });
-afterAll(() => provider.stop());
 
 let nonces = new Set<string>();
 const genuine: SteamOpenId = {

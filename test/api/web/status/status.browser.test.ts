@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { en } from '../../../../api/web/locales/en.ts';
@@ -81,9 +81,6 @@ describeInChromium('the pages about servers in Chromium', () => {
       if (index === 0) first = server;
     }
     await waitFor(async () => (await (await fetch(site.origin)).text()).includes('server-s39'));
-  });
-  afterAll(async () => {
-    await site?.stop();
   });
 
   /** A page for a visitor who is not signed in, with its requests to other hosts and the browser's errors and warnings. */

@@ -39,7 +39,6 @@ describe.each([
     await pool.end({ timeout: 0 });
     proxy.restore();
   });
-  afterAll(proxy.stop);
   const isAlive = async () => (await pool`select 1 as one`)[0]?.one === 1;
   const backend = async () => (await pool`select pg_backend_pid() as pid`)[0]?.pid;
   /** The code of the error; fails the test when nothing settles. */
@@ -129,24 +128,19 @@ async function startTlsServer(): Promise<string> {
   const files = { ssl_key_file: KEY, ssl_cert_file: CERTIFICATE };
   const account = await findServerAccount();
   for (const [name, text] of Object.entries(files)) {
-    const path = join(folder.path, name);
+    const path = join(folder, name);
     await writeFile(path, text, { mode: 0o600 });
     // PostgreSQL refuses a key of others.
     if (account) await chown(path, account.uid, account.gid);
   }
-  await chmod(folder.path, 0o755);
+  await chmod(folder, 0o755);
   const server = await startEmbeddedPostgres({
-    dataDir: folder.path,
+    dataDir: folder,
     log: pino({ level: 'silent' }),
-    settings: [
-      'fsync=off',
-      'ssl=on',
-      ...Object.keys(files).map((name) => `${name}=${join(folder.path, name)}`),
-    ],
+    settings: ['fsync=off', 'ssl=on', ...Object.keys(files).map((name) => `${name}=${join(folder, name)}`)],
   });
   afterAll(async () => {
     await server.stop();
-    await folder.remove();
   });
   return server.url;
 }

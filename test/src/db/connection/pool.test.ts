@@ -16,7 +16,6 @@ const database = openDatabase(proxy.url);
 const { requestDb, db } = database;
 afterAll(async () => {
   await database.close({ timeoutSeconds: 0 });
-  await proxy.stop();
 });
 
 const LOCK = 4211;

@@ -18,17 +18,14 @@ import { createTestFolder, startProgram } from '../../../support/service/program
 import { waitFor } from '../../../support/wait.ts';
 
 const log = pino({ level: 'silent' });
-const { path: dataDir, remove } = createTestFolder();
+const dataDir = createTestFolder();
 const started: EmbeddedPostgres[] = [];
 
 async function stopAll(): Promise<void> {
   for (const embedded of started.splice(0)) await embedded.stop();
 }
 
-afterAll(async () => {
-  await stopAll();
-  await remove();
-});
+afterAll(stopAll);
 
 async function start(): Promise<EmbeddedPostgres> {
   const embedded = await startEmbeddedPostgres({ dataDir, log });
@@ -182,17 +179,16 @@ test.skipIf(process.platform === 'win32')(
   'a process that found the server running may not use it once its last user is stopping it',
   async () => {
     const folder = createTestFolder();
-    afterAll(folder.remove);
     // PostgreSQL's account writes here too.
-    await chmod(folder.path, 0o777);
-    const cluster = await describeCluster(folder.path, []);
+    await chmod(folder, 0o777);
+    const cluster = await describeCluster(folder, []);
     const password = await openCluster(cluster, log);
     const server = await joinServer(cluster, password, log);
     const joining = connect(serverUrl(server.port, password), { max: 1 });
     await joining`select 1`;
 
-    const [asked, allowed] = [join(folder.path, 'asked'), join(folder.path, 'allowed')];
-    const pg_ctl = join(folder.path, 'slow_pg_ctl');
+    const [asked, allowed] = [join(folder, 'asked'), join(folder, 'allowed')];
+    const pg_ctl = join(folder, 'slow_pg_ctl');
     await writeFile(
       pg_ctl,
       `#!/bin/sh\n: > ${asked}\nwhile [ ! -e ${allowed} ]; do sleep 0.01; done\nexec ${cluster.pg_ctl} "$@"\n`,
@@ -215,36 +211,35 @@ test.skipIf(process.platform !== 'linux')(
   'a first start that was killed is repeated at once, although its initdb still runs',
   async () => {
     const folder = createTestFolder();
-    afterAll(folder.remove);
-    await chmod(folder.path, 0o755);
+    await chmod(folder, 0o755);
     /** A command that writes creates the database first. */
     const addServer = () =>
-      startProgram('src/cli.ts', { DATA_DIR: folder.path, STORAGE_DIR: join(folder.path, 'storage') }, [
+      startProgram('src/cli.ts', { DATA_DIR: folder, STORAGE_DIR: join(folder, 'storage') }, [
         ...['servers', 'add', '--name', 'One', '--address', '127.0.0.1:27015'],
       ]);
     const hasVersion = async () => {
-      const files = await readdir(folder.path, { recursive: true }).catch(() => []);
+      const files = await readdir(folder, { recursive: true }).catch(() => []);
       return files.some((file) => file.endsWith('/PG_VERSION'));
     };
 
     const killed = addServer();
     const [orphan = 0] = await waitFor(async () => {
-      const running = await listInitdb(folder.path);
+      const running = await listInitdb(folder);
       return running.length > 0 && (await hasVersion()) && running;
     });
     killed.kill('SIGKILL');
     await killed.exited;
     process.kill(-orphan, 'SIGSTOP');
     const repeated = addServer();
-    await waitFor(async () => (await listInitdb(folder.path)).some((pid) => pid !== orphan));
+    await waitFor(async () => (await listInitdb(folder)).some((pid) => pid !== orphan));
     await waitFor(hasVersion);
     process.kill(-orphan, 'SIGCONT');
     const code = await repeated.exited;
-    expect([code, repeated.stderr()]).toEqual([0, `Creating a new database in ${folder.path}\n`]);
+    expect([code, repeated.stderr()]).toEqual([0, `Creating a new database in ${folder}\n`]);
     // Nothing is left of the first attempt.
-    await waitFor(async () => (await listInitdb(folder.path)).length === 0);
+    await waitFor(async () => (await listInitdb(folder)).length === 0);
     const files = ['postgres', 'postgres.lock', 'postgres.log', 'postgres.password'];
-    expect((await readdir(folder.path)).sort()).toEqual(files);
+    expect((await readdir(folder)).sort()).toEqual(files);
   },
 );
 

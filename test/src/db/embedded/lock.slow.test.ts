@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFileLock } from '../../../../src/db/embedded/data-folder.ts';
@@ -7,15 +7,11 @@ import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
-const disk = await mountSmallDisk(join(folder.path, 'disk'), 64 * 1024);
-afterAll(async () => {
-  disk.unmount();
-  await folder.remove();
-});
+const disk = await mountSmallDisk(join(folder, 'disk'), 64 * 1024);
 
 /** A separate process that runs `work` under the lock. */
 async function startHolder(file: string, work: string) {
-  const script = join(folder.path, `${crypto.randomUUID()}.ts`);
+  const script = join(folder, `${crypto.randomUUID()}.ts`);
   const source = new URL('../../../../src/db/embedded/data-folder.ts', import.meta.url).pathname;
   await Bun.write(
     script,
@@ -26,7 +22,7 @@ async function startHolder(file: string, work: string) {
 }
 
 test('work of one process runs one after another', async () => {
-  const file = join(folder.path, 'one.lock');
+  const file = join(folder, 'one.lock');
   let running = 0;
   let most = 0;
   const work = async () => {
@@ -41,7 +37,7 @@ test('work of one process runs one after another', async () => {
 });
 
 test('what the work throws is thrown, and the lock is free again', async () => {
-  const file = join(folder.path, 'throws.lock');
+  const file = join(folder, 'throws.lock');
   const failing = withFileLock(file, async () => {
     throw new RangeError('no');
   });
@@ -50,8 +46,8 @@ test('what the work throws is thrown, and the lock is free again', async () => {
 });
 
 test('work of several processes never runs at once', async () => {
-  const file = join(folder.path, 'many.lock');
-  const counter = join(folder.path, 'counter');
+  const file = join(folder, 'many.lock');
+  const counter = join(folder, 'counter');
   await Bun.write(counter, '0');
   const add = `
     const before = Number(await Bun.file(${JSON.stringify(counter)}).text());
@@ -63,7 +59,7 @@ test('work of several processes never runs at once', async () => {
 });
 
 test('a living holder keeps others waiting, and a killed one holds nothing', async () => {
-  const file = join(folder.path, 'killed.lock');
+  const file = join(folder, 'killed.lock');
   const holder = await startHolder(file, `console.log('held'); await Bun.sleep(60_000);`);
   await holder.waitFor('held');
   const refused = withFileLock(file, async () => 'never', { limitMs: 200 });
@@ -75,7 +71,7 @@ test('a living holder keeps others waiting, and a killed one holds nothing', asy
 
 test('no content of the file holds the lock', async () => {
   for (const content of ['', '1', String(process.pid), '\0'.repeat(5000), 'SQLite format 3\0 and no more']) {
-    const file = join(folder.path, 'content.lock');
+    const file = join(folder, 'content.lock');
     await Bun.write(file, content);
     expect(await withFileLock(file, async () => content, { limitMs: 1000 })).toBe(content);
   }

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
@@ -22,7 +22,6 @@ import { waitFor } from '../../../support/wait.ts';
 
 const { db, connection } = await createTestDatabase();
 const receiver = startReceiver();
-afterAll(receiver.stop);
 const post = createPost({ mayConnect: () => true });
 const log = pino({ level: 'silent' });
 

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { createEndpointRules } from '../../../../src/events/webhooks/endpoint.ts';
 import { createPost, type Post, PostFailure } from '../../../../src/events/webhooks/post.ts';
+import { atEnd } from '../../../support/cleanup.ts';
 import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
 import { type Receiver, startReceiver } from '../../../support/http/webhook-receiver.ts';
 
@@ -9,18 +10,6 @@ const MESSAGE = { headers: { 'content-type': 'application/json' }, body: '{"type
 const { mayConnect: loopbackOnly } = createEndpointRules(['127.0.0.1']);
 const { mayConnect: anyLoopback } = createEndpointRules(['127.0.0.0/8']);
 const post = createPost({ mayConnect: loopbackOnly });
-
-const stops: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const stop of stops) await stop();
-});
-
-/** Stopped after the tests of this file. */
-function aReceiver(options?: Parameters<typeof startReceiver>[0]): Receiver {
-  const receiver = startReceiver(options);
-  stops.push(receiver.stop);
-  return receiver;
-}
 
 /** A TCP server, and the connections to it; stopped after the tests of this file. */
 async function aRawServer(serve: (socket: net.Socket) => void) {
@@ -31,7 +20,7 @@ async function aRawServer(serve: (socket: net.Socket) => void) {
     serve(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stops.push(() => {
+  atEnd(() => {
     for (const socket of connections) socket.destroy();
     server.close();
   });
@@ -67,8 +56,8 @@ const { mayConnect: internetOnly } = createEndpointRules([]);
 
 describe('the destination of a message', () => {
   test('the status of a response decides, and a redirect is not followed', async () => {
-    const inner = aReceiver();
-    const receiver = aReceiver();
+    const inner = startReceiver();
+    const receiver = startReceiver();
     for (const status of [200, 204, 301, 307, 308, 400, 410, 500]) {
       receiver.respond = () =>
         new Response(null, { status, headers: { location: `${inner.origin}/secret` } });
@@ -96,7 +85,7 @@ describe('the destination of a message', () => {
   });
 
   test('a name is judged for each message, by the address that is connected to', async () => {
-    const receiver = aReceiver({ hostname: '127.0.0.2' });
+    const receiver = startReceiver({ hostname: '127.0.0.2' });
     const inner = await aRawServer(() => {});
     const { mayConnect } = createEndpointRules(['127.0.0.2']);
     let address = '';
@@ -112,11 +101,11 @@ describe('the destination of a message', () => {
 
   test('connects only to the allowed ones of several addresses', async () => {
     const by = createPost({ mayConnect: loopbackOnly, resolve: resolveTo('10.255.255.1', '127.0.0.1') });
-    expect(await send(atName(aReceiver()), { by })).toBe(204);
+    expect(await send(atName(startReceiver()), { by })).toBe(204);
   });
 
   test('proxies of the environment are not used', async () => {
-    const receiver = aReceiver();
+    const receiver = startReceiver();
     const proxy = await aRawServer((socket) => socket.destroy());
     const script = `
       const { createPost } = await import('./src/events/webhooks/post.ts');
@@ -163,13 +152,13 @@ describe('connections', () => {
   });
 
   test('tries the next address of a name when one refuses the connection', async () => {
-    const receiver = aReceiver({ hostname: LISTENING });
+    const receiver = startReceiver({ hostname: LISTENING });
     const by = createPost({ mayConnect: anyLoopback, resolve: resolveTo(DESERTED, LISTENING) });
     expect(await send(atName(receiver), { by })).toBe(204);
   });
 
   test('begins each further attempt with another address of the name', async () => {
-    const receiver = aReceiver({ hostname: LISTENING });
+    const receiver = startReceiver({ hostname: LISTENING });
     const { port } = new URL(receiver.origin);
     const silent = net.createServer((socket) => socket.on('error', () => {}));
     await new Promise<void>((resolve) => silent.listen(Number(port), SILENT, resolve));
@@ -187,7 +176,7 @@ describe('TLS', () => {
   const resolve = resolveTo('127.0.0.1');
   let receiver: Receiver;
   beforeAll(() => {
-    receiver = aReceiver({ tls: { key: KEY, cert: CERTIFICATE } });
+    receiver = startReceiver({ tls: { key: KEY, cert: CERTIFICATE } });
   });
 
   test('the certificate must be that of the name, whatever the address', async () => {
@@ -260,7 +249,7 @@ describe('an endpoint that does not respond as it should', () => {
 
   test('a compressed response is not decompressed', async () => {
     const bomb = Bun.gzipSync(Buffer.alloc(50 * 1024 * 1024));
-    const receiver = aReceiver();
+    const receiver = startReceiver();
     receiver.respond = () => new Response(bomb, { status: 201, headers: { 'content-encoding': 'gzip' } });
     const beforeBytes = process.memoryUsage.rss();
     expect(await send(receiver.origin)).toBe(201);

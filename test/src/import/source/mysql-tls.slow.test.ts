@@ -103,15 +103,12 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
   let server: TlsMariaDb;
   let ca: string;
   beforeAll(async () => {
-    server = await startTlsMariaDb(folder.path);
+    server = await startTlsMariaDb(folder);
     ca = `ssl-ca=${encodeURIComponent(server.caPath)}`;
     await server.run(`create database cs2;
       create user 'community'@'%' identified by '${PASSWORD}'; grant select on cs2.* to 'community'@'%'`);
   });
-  afterAll(async () => {
-    await server.stop();
-    await folder.remove();
-  });
+  afterAll(() => server.stop());
 
   const address = (query: string, host = 'localhost') =>
     `mysql://community:${encodeURIComponent(PASSWORD)}@${host}:${server.port}/cs2${query}`;
@@ -159,11 +156,11 @@ describe.if(canStartMariaDb())('a MariaDB that answers over TLS only', () => {
   });
 
   test('an ssl-ca that is not there or no certificate is named', async () => {
-    const absent = join(folder.path, 'absent.pem');
+    const absent = join(folder, 'absent.pem');
     expect(await connect(`?ssl-mode=verify-ca&ssl-ca=${absent}`)).toBe(
       `ssl-ca ${JSON.stringify(absent)} cannot be read: give a PEM file of certificates (ENOENT: no such file or directory, open '${absent}')`,
     );
-    const junk = join(folder.path, 'junk.pem');
+    const junk = join(folder, 'junk.pem');
     await Bun.write(junk, 'junk');
     expect(await connect(`?ssl-mode=verify-ca&ssl-ca=${junk}`)).toStartWith(
       `ssl-ca ${JSON.stringify(junk)} cannot be read: give a PEM file of certificates`,

@@ -1,5 +1,5 @@
 import { Database as SqliteDatabase } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Unavailable } from '../../../../src/domain/errors.ts';
@@ -10,7 +10,6 @@ import { mountSmallDisk } from '../../../support/machine/small-disk.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 
 const folder = createTestFolder();
-afterAll(folder.remove);
 const createSource = createSourceFiles();
 const createFile = (statements: string) => createSource(statements).replace('sqlite:', '');
 
@@ -72,7 +71,7 @@ test('the event loop turns while a read takes long', async () => {
 });
 
 test('a file that is missing is named in one line', async () => {
-  const path = join(folder.path, 'absent.sqlite');
+  const path = join(folder, 'absent.sqlite');
   await expect(openSqliteSource(path)).rejects.toEqual(
     new Unavailable(`Cannot read sqlite:${path}: there is no such file`),
   );
@@ -119,7 +118,7 @@ test('answers belong to their questions, and every value is its text', async () 
 });
 
 test('reads a WAL file in a read-only folder while nothing is in its WAL, and else says what to copy', async () => {
-  const disk = await mountSmallDisk(join(folder.path, 'read-only'), 4 * 1024 * 1024);
+  const disk = await mountSmallDisk(join(folder, 'read-only'), 4 * 1024 * 1024);
   if (!disk.isMounted) return;
   const closed = join(disk.path, 'closed 100%.sqlite');
   const open = join(disk.path, 'open.sqlite');
@@ -130,15 +129,11 @@ test('reads a WAL file in a read-only folder while nothing is in its WAL, and el
   copyFileSync(`${closed}-wal`, `${open}-wal`);
   file.close();
   disk.makeReadOnly();
-  try {
-    const source = await openSqliteSource(closed);
-    expect(await source.select('select n from numbers')).toEqual([{ n: '9007199254740995' }]);
-    await source.close();
-    await expect(openSqliteSource(open)).rejects.toThrow(
-      `Cannot read sqlite:${open}: its newest changes are in ${open}-wal, and this user may not write to its folder: ` +
-        'copy both files to a folder that they may write to',
-    );
-  } finally {
-    disk.unmount();
-  }
+  const source = await openSqliteSource(closed);
+  expect(await source.select('select n from numbers')).toEqual([{ n: '9007199254740995' }]);
+  await source.close();
+  await expect(openSqliteSource(open)).rejects.toThrow(
+    `Cannot read sqlite:${open}: its newest changes are in ${open}-wal, and this user may not write to its folder: ` +
+      'copy both files to a folder that they may write to',
+  );
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
@@ -40,8 +40,7 @@ setDefaultTimeout(60_000);
 const database = await createTestDatabase({ max: 12 });
 const { db, connection } = database;
 const folder = createTestFolder();
-afterAll(folder.remove);
-const { sounds, folders } = await openSounds({ dataDir: folder.path, storageDir: folder.path });
+const { sounds, folders } = await openSounds({ dataDir: folder, storageDir: folder });
 
 let number = 0;
 let id = aSteamId(0);
@@ -57,7 +56,7 @@ beforeEach(async () => {
 
 const erase = (withPenalties = false) =>
   erasePlayer(db, sounds, { steamId64: id, withPenalties, actor: 'operator' });
-const traces = () => findTraces(connection, [folder.path], [id, name]);
+const traces = () => findTraces(connection, [folder], [id, name]);
 const now = new Date();
 
 async function countRows(table: PgTable, where?: SQL): Promise<number> {
@@ -97,7 +96,7 @@ test('what they did with a Discord account that they have unlinked since is expo
   expect(exported.discordFeeds).toMatchObject([{ startedBy: discordId }]);
   expect(exported.auditLog.map(({ action }: { action: string }) => action)).toContain('feed.started');
   await erase();
-  expect(await findTraces(connection, [folder.path], [discordId])).toEqual([]);
+  expect(await findTraces(connection, [folder], [discordId])).toEqual([]);
 });
 
 test('a Discord account that somebody else has linked since is theirs', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
@@ -14,16 +14,12 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
   proxy.restore();
 });
-afterAll(async () => {
-  await proxy.stop();
-  await folder.remove();
-});
 
 /** A service with the bot. A separate fake Discord shows whether this bot is connected. */
 async function startBotProcess(name: string, databaseUrl: string, shared?: FakeDiscord) {
   const discord = shared ?? (await startFakeDiscord());
   const env = {
-    ...botEnv(join(folder.path, name), { databaseUrl, discord }),
+    ...botEnv(join(folder, name), { databaseUrl, discord }),
     ROLES: 'bot',
     HEALTH_PORT: '0',
   };
@@ -32,7 +28,6 @@ async function startBotProcess(name: string, databaseUrl: string, shared?: FakeD
     program.kill('SIGCONT');
     program.kill('SIGKILL');
     await program.exited;
-    if (!shared) await discord.stop();
   });
   await program.waitFor('health server listening');
   return { program, isConnected: () => discord.gateway.isReady };
@@ -83,7 +78,6 @@ test.each([
 
 test('the only bot stays connected while the database is away, also after another login', async () => {
   const discord = await startFakeDiscord();
-  stops.push(discord.stop);
   const alone = await startBotProcess('alone', proxy.url, discord);
   await waitFor(alone.isConnected);
   proxy.cut();

@@ -37,7 +37,6 @@ const origins = await Promise.all(services.map(waitForOrigin));
 const [origin = ''] = origins;
 afterAll(async () => {
   await database.close({ timeoutSeconds: 1 });
-  await proxy.stop();
 });
 
 const paths = [`/api/v1/penalties?steamid=${aSteamId(2)}`, `/api/v1/users/lookup?steamid64=${aSteamId(900)}`];
@@ -99,7 +98,7 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
   await insertPenalties(db, [{ playerSteamId: id, playerName: 'Ksywka' }]);
   await insertReadySound(db, id);
   const own = (await aToken(db, 1, { now: new Date() })).token;
-  const published = { published: `${folder.path}/storage/roundsound` };
+  const published = { published: `${folder}/storage/roundsound` };
   await mkdir(published.published, { recursive: true });
   for (const rendition of ['stereo', 'voice'] as const) {
     await Bun.write(publishedPath(published, id, rendition), 'sound');
