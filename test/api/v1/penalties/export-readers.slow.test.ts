@@ -12,7 +12,7 @@ test('Bun aborts an export that nobody reads, and one that is read slowly is who
   await Bun.sleep(16_000);
   const text = await reader.readToEnd();
   expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 1500 });
-  // Bun gives up on a client that reads nothing after ten seconds.
+  // `idleTimeout` of api/http/listen.ts ends it.
   await waitFor(async () => (await countSessions()) === 0, { limitMs: PATIENCE_MS });
   expect(await silent.readRest()).not.toContain('"end":true');
 });
