@@ -23,7 +23,8 @@ import {
 import { insertSoundFile, insertUpload, openSoundsIn, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
-const SOUND = `sounds/${aSteamId(9)}.mp3`;
+/** A sound of the backup, and one that it does not have. */
+const [FILE, SOUND] = [`sounds/${aSteamId(1)}.mp3`, `sounds/${aSteamId(9)}.mp3`];
 const root = createTestFolder();
 const { db, connection, url: databaseUrl } = await createTestDatabase();
 const { folders, ...files } = await openSoundsIn(root);
@@ -60,8 +61,8 @@ const altered = (name: string, from: RegExp, to: string) => (entries: ArchiveEnt
   );
 const manifest = (from: RegExp, to: string) => altered('manifest.json', from, to);
 const USERS = 'tables/users/000001.ndjson';
-const NOT_REGULAR = 'was altered: it has an entry that is not a regular file';
-const FOREIGN = 'is not a backup of this service';
+/** Of a table that is none of ours. */
+const FOREIGN_ROWS = 'tables/pg_authid/000001.ndjson';
 
 /** Writes an archive of other bytes than the backup's. @returns its path. */
 async function writeChanged(change: (tar: Buffer) => Buffer): Promise<string> {
@@ -70,49 +71,46 @@ async function writeChanged(change: (tar: Buffer) => Buffer): Promise<string> {
   return changed;
 }
 
-test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
+type Change = (entries: ArchiveEntry[]) => ArchiveEntry[];
+
+/** Expects that the changed archive is refused for this reason, and that folders and rows stay as they are. */
+async function expectRefusal(change: Change, reason: string): Promise<void> {
+  const before = await readAll();
+  const broken = await writeChanged((tar) => packArchive(change(unpackArchive(tar))));
+  const restoring = restoreBackup(broken, place, REPLACING);
+  const message = await restoring.then(String, (error) => [error.constructor, error.message]);
+  expect(message).toEqual([InvalidInput, `${broken} ${reason}`]);
+  expect(await readAll()).toEqual(before);
+}
+
+const NOT_REGULAR = 'it has an entry that is not a regular file';
+test.each<[string, Change, string]>([
   ['a symbolic link', added({ type: '2', linkName: '/etc/passwd' }), NOT_REGULAR],
   ['a hard link', added({ type: '1', linkName: SOUND }), NOT_REGULAR],
   ['an extended header', added({ type: 'x', body: Buffer.from('12 path=a/b\n') }), NOT_REGULAR],
-  ['an upload whose name is no key', added({ name: `uploads/${'-'.repeat(36)}` }), FOREIGN],
-  ['a path that leaves its folder', added({ name: 'sounds/../x.mp3' }), FOREIGN],
-  ['an unknown file', added({ name: 'x' }), FOREIGN],
   [
     'another size in the manifest',
     manifest(/"sizeBytes": 7,/, '"sizeBytes": 8,'),
-    `was altered: sounds/${aSteamId(1)}.mp3 is not what its manifest says`,
+    `${FILE} is not what its manifest says`,
   ],
   [
     'other rows than its manifest says',
     altered(USERS, /"is_admin":(true|false)/, '"is_admin":null'),
-    `was altered: ${USERS} is not what its manifest says`,
+    `${USERS} is not what its manifest says`,
   ],
   [
     'a table of PostgreSQL itself',
-    consistent('tables/pg_authid/000001.ndjson', '{"rolname":"intruder","rolsuper":true}\n', ({ tables }) =>
+    consistent(FOREIGN_ROWS, '{"rolname":"intruder","rolsuper":true}\n', ({ tables }) =>
       tables.push({ name: 'pg_authid', rows: 1 }),
     ),
-    'was altered: its schema and its manifest do not have the same tables (pg_authid)',
+    'its schema and its manifest do not have the same tables (pg_authid)',
   ],
-  [
-    'rows of a table that its manifest does not list',
-    consistent('tables/pg_authid/000001.ndjson', '{}\n'),
-    'was altered: its manifest does not list pg_authid',
-  ],
-  [
-    'a manifest without one of the tables',
-    declaring({ tables: [] }),
-    'was altered: its manifest does not list users',
-  ],
-  [
-    'fewer rows than its manifest says',
-    consistent(USERS, ''),
-    'was altered: it has 0 rows of users, and its manifest says 1',
-  ],
+  ['rows of an unlisted table', consistent(FOREIGN_ROWS, '{}\n'), 'its manifest does not list pg_authid'],
+  ['too few rows', consistent(USERS, ''), 'it has 0 rows of users, and its manifest says 1'],
   [
     'a row that is no JSON',
     consistent(USERS, '{"id":1,\n'),
-    `was altered: line 1 of ${USERS}: invalid input syntax for type json`,
+    `line 1 of ${USERS}: invalid input syntax for type json`,
   ],
   [
     'a row of a wrong type',
@@ -123,51 +121,43 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
         for (const table of tables) if (table.name === 'users') table.rows = 2;
       })(entries);
     },
-    `was altered: line 2 of ${USERS}: invalid input syntax for type timestamp with time zone: "a\\nb"`,
+    `line 2 of ${USERS}: invalid input syntax for type timestamp with time zone: "a\\nb"`,
   ],
+  ['another sound', consistent(FILE, 'another'), `${FILE} is missing, or is not the file of its row`],
+  ['a sound that no row names', consistent(SOUND, 'another'), `no row names ${SOUND}`],
+  ['an entry twice', added({ name: USERS }), `it has ${USERS} twice`],
+  ['a sound of 5 MB', added({ body: Buffer.alloc(5 * 1024 * 1024) }), `${SOUND} is larger than 4 MB`],
   [
-    'a sound that is not the one of its row',
-    consistent(`sounds/${aSteamId(1)}.mp3`, 'another'),
-    `was altered: sounds/${aSteamId(1)}.mp3 is missing, or is not the file of its row`,
+    'an entry after the manifest',
+    (entries) => [...entries, { name: SOUND, body: Buffer.alloc(0) }],
+    'it continues after its manifest',
   ],
-  ['a sound that no row names', consistent(SOUND, 'another'), `was altered: no row names ${SOUND}`],
-  [
-    'a sequence that is none',
-    declaring({ sequences: [['a']] }),
-    'was altered: /sequences/0 of its manifest: Expected object',
-  ],
+])('an archive with %s is refused as altered, and folders and rows are as before', (_, change, reason) =>
+  expectRefusal(change, `was altered: ${reason}`),
+);
+
+test.each([
+  [{ tables: [] }, 'its manifest does not list users'],
+  [{ tables: [{}] }, '/tables/0/name of its manifest: Expected required property'],
+  [{ sequences: [['a']] }, '/sequences/0 of its manifest: Expected object'],
+  [{ entries: [5] }, '/entries/0 of its manifest: Expected object'],
+  [{ entries: {} }, '/entries of its manifest: Expected array'],
+  [{ migrations: 5 }, '/migrations of its manifest: Expected array'],
+])('an archive whose manifest has %j is refused, and folders and rows are as before', (values, reason) =>
+  expectRefusal(declaring(values), `was altered: ${reason}`),
+);
+
+const FOREIGN = 'is not a backup of this service';
+test.each<[string, Change, string]>([
+  ['an upload whose name is no key', added({ name: `uploads/${'-'.repeat(36)}` }), FOREIGN],
+  ['a path that leaves its folder', added({ name: 'sounds/../x.mp3' }), FOREIGN],
+  ['an unknown file', added({ name: 'x' }), FOREIGN],
+  ['a manifest that is no JSON', manifest(/^\{/, '['), FOREIGN],
   [
     'a sequence that is out of range',
     declaring({ sequences: [{ name: 'users_id_seq', lastValue: '9999999999', isCalled: true }] }),
     'cannot be restored: setval: value 9999999999 is out of bounds for sequence "users_id_seq" (1..2147483647)',
   ],
-  [
-    'entries that are numbers',
-    declaring({ entries: [5] }),
-    'was altered: /entries/0 of its manifest: Expected object',
-  ],
-  [
-    'entries that are no list',
-    declaring({ entries: {} }),
-    'was altered: /entries of its manifest: Expected array',
-  ],
-  [
-    'migrations that are no list',
-    declaring({ migrations: 5 }),
-    'was altered: /migrations of its manifest: Expected array',
-  ],
-  [
-    'tables without names',
-    declaring({ tables: [{}] }),
-    'was altered: /tables/0/name of its manifest: Expected required property',
-  ],
-  ['an entry twice', added({ name: USERS }), `was altered: it has ${USERS} twice`],
-  [
-    'a sound of 5 MB',
-    added({ body: Buffer.alloc(5 * 1024 * 1024) }),
-    `was altered: ${SOUND} is larger than 4 MB`,
-  ],
-  ['a manifest that is no JSON', manifest(/^\{/, '['), FOREIGN],
   [
     'another format',
     manifest(/"formatVersion": 1/, '"formatVersion": 9'),
@@ -179,19 +169,9 @@ test.each<[string, (entries: ArchiveEntry[]) => ArchiveEntry[], string]>([
     `was made by a newer version (9.9.9): its schema has ${MIGRATION_HASHES.length + 1} migrations, and this version ` +
       `knows ${MIGRATION_HASHES.length}; install that version or a later one`,
   ],
-  [
-    'an entry after the manifest',
-    (entries) => [...entries, { name: SOUND, body: Buffer.alloc(0) }],
-    'was altered: it continues after its manifest',
-  ],
-])('an archive with %s is refused, and folders and rows are as before', async (_, change, reason) => {
-  const before = await readAll();
-  const broken = await writeChanged((tar) => packArchive(change(unpackArchive(tar))));
-  const restoring = restoreBackup(broken, place, REPLACING);
-  const message = await restoring.then(String, (error) => [error.constructor, error.message]);
-  expect(message).toEqual([InvalidInput, `${broken} ${reason}`]);
-  expect(await readAll()).toEqual(before);
-});
+])('an archive with %s is refused, and folders and rows are as before', (_, change, reason) =>
+  expectRefusal(change, reason),
+);
 
 test('a restore without --replace wants folders that are empty too', async () => {
   const empty = await createTestDatabase();
