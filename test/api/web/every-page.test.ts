@@ -5,6 +5,7 @@ import { PSEUDO, speakPseudoLanguage } from '../../support/languages/pseudo-lang
 import { startTestService } from '../../support/service/service.ts';
 import type { Page } from '../../support/web/browser.ts';
 import { openEveryPage, seedEveryPage } from '../../support/web/every-page.ts';
+import { unescapeHtml } from '../../support/web/page-text.ts';
 
 /** Names that try to break out of text, attributes, raw-text elements, comments, URLs and their own line. */
 const HOSTILE = [
@@ -65,10 +66,6 @@ function listExecutable({ text }: Page): string[] {
       .map(([name, value]) => `<${tag} ${name}="${value}">`);
   });
 }
-
-const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
-const unescapeHtml = (html: string) =>
-  html.replace(/&(\w+|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole);
 
 const harmless = new Map<string, Map<string, Page>>();
 for (const language of LANGUAGES) harmless.set(language, await openPagesOf('Ala', language));

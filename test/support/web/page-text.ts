@@ -1,12 +1,14 @@
+const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
+
+/** Text of HTML with its entities resolved. */
+export function unescapeHtml(html: string): string {
+  return html.replace(/&(\w+|#39);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+}
+
 /** The text of HTML as a reader sees it: without tags, blanks and entities resolved. */
 export function textOf(html: string): string {
-  const entities: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', '#39': "'" };
-  return html
-    .replaceAll('<wbr/>', '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/&(\w+|#39);/g, (whole, name: string) => entities[name] ?? whole)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const text = html.replaceAll('<wbr/>', '').replace(/<[^>]*>/g, ' ');
+  return unescapeHtml(text).replace(/\s+/g, ' ').trim();
 }
 
 /** The rows of the tables of a page as texts, without their headings. */

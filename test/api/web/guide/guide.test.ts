@@ -12,6 +12,7 @@ import { findFreePort } from '../../../support/machine/free-port.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 import { aToken, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { unescapeHtml } from '../../../support/web/page-text.ts';
 
 const database = await createTestDatabase();
 const port = await findFreePort();
@@ -31,12 +32,7 @@ const pages = await Promise.all(
 /** What a page shows of a sample, as a reader copies it. */
 function shown(page: string, id: string): string {
   const [, code = ''] = new RegExp(`<pre id="${id}"[^>]*><code>([^]*?)</code>`).exec(page) ?? [];
-  return code
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
+  return unescapeHtml(code);
 }
 
 const samples = listSamples(url);
