@@ -76,16 +76,6 @@ export async function openSoundSite() {
     return names.filter((name) => name.endsWith('upload.part'));
   }
 
-  /** Sends a form as it is, without the CSRF token. */
-  function send(body: FormData, headers: Record<string, string> = {}): Promise<Response> {
-    return fetch(`${site.origin}/account/roundsound`, {
-      method: 'POST',
-      body,
-      headers: { cookie: visit.browser.cookieLine(), ...headers },
-      redirect: 'manual',
-    });
-  }
-
   async function insertReadySound(title: string): Promise<void> {
     await Bun.write(publishedPath(folders, PLAYER), 'mp3');
     await db.insert(roundSounds).values({
@@ -109,7 +99,6 @@ export async function openSoundSite() {
     startSiteFor,
     visit,
     upload,
-    send,
     csrfToken,
     listUploadsUnderWay,
     insertReadySound,
