@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { chown, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, connect as dial } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
@@ -15,8 +15,8 @@ import { toOpenFailure } from '../../../src/db/open.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { openTestServer } from '../../support/database/test-server.ts';
-import { CERTIFICATE, KEY } from '../../support/http/certificate.ts';
+import { encryptServer, openTestServer } from '../../support/database/test-server.ts';
+import { CERTIFICATE } from '../../support/http/certificate.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -132,25 +132,11 @@ test('replicas of one host and database have different names', async () => {
   await replicated.close({ timeoutSeconds: 0 });
 });
 
-/** The certificate is for another host than 127.0.0.1. */
 const authority = join(folder, 'ca.pem');
 
 beforeAll(async () => {
-  const [row] = await admin`show data_directory`;
-  const { uid, gid } = await stat(row?.data_directory);
-  for (const [name, text] of [
-    ['server.crt', CERTIFICATE],
-    ['server.key', KEY],
-  ] as const) {
-    const path = join(row?.data_directory, name);
-    await writeFile(path, text, { mode: 0o600 });
-    await chown(path, uid, gid);
-  }
   await writeFile(authority, CERTIFICATE);
-  await admin`alter system set ssl = on`;
-  await admin`select pg_reload_conf()`;
-  const reads = open(server.url);
-  await waitFor(async () => (await reads`show ssl`)[0]?.ssl === 'on');
+  await encryptServer(server);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,8 @@ import pino from 'pino';
 import { connect } from '../../../src/db/client.ts';
 import { startEmbeddedPostgres } from '../../../src/db/embedded/cluster.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { CERTIFICATE, KEY } from '../http/certificate.ts';
+import { waitFor } from '../wait.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -40,6 +42,23 @@ export async function openTestServer(): Promise<TestServer> {
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Makes a server accept TLS, with a certificate for another host than 127.0.0.1. */
+export async function encryptServer({ url }: TestServer): Promise<void> {
+  const admin = connect(url, { max: 1 });
+  const [row] = await admin`show data_directory`;
+  const { uid, gid } = await stat(row?.data_directory);
+  for (const [name, text] of Object.entries({ 'server.crt': CERTIFICATE, 'server.key': KEY })) {
+    const path = join(row?.data_directory, name);
+    await writeFile(path, text, { mode: 0o600 });
+    // PostgreSQL refuses a key of others.
+    await chown(path, uid, gid);
+  }
+  await admin`alter system set ssl = on`;
+  await admin`select pg_reload_conf()`;
+  await waitFor(async () => (await admin`show ssl`)[0]?.ssl === 'on');
+  await admin.end();
 }
 
 export async function runOnServer(serverUrl: string, statement: string, name = 'postgres'): Promise<void> {

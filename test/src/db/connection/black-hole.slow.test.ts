@@ -1,27 +1,24 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chmod, chown, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import tls from 'node:tls';
-import pino from 'pino';
 import postgres from 'postgres';
 import { createSocketFactory } from '../../../../src/db/connection/socket.ts';
-import { findServerAccount } from '../../../../src/db/embedded/account.ts';
-import { startEmbeddedPostgres } from '../../../../src/db/embedded/cluster.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
+import { encryptServer, openTestServer } from '../../../support/database/test-server.ts';
 import { CERTIFICATE, KEY } from '../../../support/http/certificate.ts';
-import { createTestFolder } from '../../../support/service/program.ts';
 
 const SILENCE = { limitMs: 200, lookEveryMs: 50 };
 /** Longer than the limit, while no response is due. */
 const PAUSE_MS = 400;
 
 const { url } = await createTestDatabase();
-const tlsUrl = await startTlsServer();
+const encrypted = await openTestServer();
+afterAll(encrypted.stop);
+await encryptServer(encrypted);
 
 describe.each([
   ['plain', url, false],
-  ['over TLS', tlsUrl, 'require'],
+  ['over TLS', encrypted.url, 'require'],
 ] as const)('a connection, %s,', async (_, address, ssl) => {
   const proxy = await startDatabaseProxy(address);
   const options = {
@@ -121,26 +118,3 @@ test('a connection over TLS that is closed before the first response fails its q
   await pool.end({ timeout: 0 });
   proxy.close();
 });
-
-/** An embedded server that encrypts. @returns its address. */
-async function startTlsServer(): Promise<string> {
-  const folder = createTestFolder();
-  const files = { ssl_key_file: KEY, ssl_cert_file: CERTIFICATE };
-  const account = await findServerAccount();
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(folder, name);
-    await writeFile(path, text, { mode: 0o600 });
-    // PostgreSQL refuses a key of others.
-    if (account) await chown(path, account.uid, account.gid);
-  }
-  await chmod(folder, 0o755);
-  const server = await startEmbeddedPostgres({
-    dataDir: folder,
-    log: pino({ level: 'silent' }),
-    settings: ['fsync=off', 'ssl=on', ...Object.keys(files).map((name) => `${name}=${join(folder, name)}`)],
-  });
-  afterAll(async () => {
-    await server.stop();
-  });
-  return server.url;
-}
