@@ -19,11 +19,11 @@ import {
   encode,
   HAS_NATIVE_FFMPEG,
   isOnThisMachine,
-  makeFolder,
   makeUpload,
   openEngine,
 } from '../support/audio/ffmpeg-engines.ts';
 import { findOutcome, type MeasuredRender, measureRender } from '../support/audio/measured-render.ts';
+import { createTestFolder } from '../support/service/program.ts';
 import { withPicture } from './rendering/corpus.ts';
 
 /** Files that are meant to do harm, written byte by byte. */
@@ -200,7 +200,7 @@ const MAX_BYTES = 256_000_000;
 
 type Outcome = 'published' | 'not-audio' | 'unreadable' | 'silent' | 'too-complex';
 
-const folder = await makeFolder('hostile');
+const folder = createTestFolder();
 const tone = anAudio({ seconds: 1, shape: sine(440, 0.3) });
 const mp3 = await encodeMp3(3);
 /** Longer than the part of a clip that is kept, so that rendering one takes as long as it can. */
@@ -213,7 +213,7 @@ const videoOnly = await encode(toWav(tone), 'mp4', [
   ...['-filter_complex', 'color=red:s=64x64:r=5:d=1[v]', '-map', '[v]', '-c:v', 'mpeg4', '-f', 'mp4'],
 ]);
 /** Another player's file, which no upload may read, and a listener that no upload may call. */
-const secret = join(folder.path, 'another-player.mp3');
+const secret = join(folder, 'another-player.mp3');
 await Bun.write(secret, mp3);
 let calls = 0;
 const listener = Bun.serve({
@@ -223,10 +223,7 @@ const listener = Bun.serve({
     return new Response(mp3);
   },
 });
-afterAll(async () => {
-  await listener.stop(true);
-  await folder.remove();
-});
+afterAll(() => listener.stop(true));
 
 const NOT_A_NUMBER = anAudio({ seconds: 1, shape: () => Number.NaN });
 const ENORMOUS = anAudio({ seconds: 1, shape: noise(1e30) });
@@ -300,7 +297,7 @@ for (const engine of ENGINES) {
     });
 
     test.each(BOMBS)('takes little processor time and memory for %s', async (_, bytes, outcomes) => {
-      const directory = await makeUpload(folder.path, bytes);
+      const directory = await makeUpload(folder, bytes);
       const { outcome, cpuRatio, peakBytes } = await measureBesideOrdinary(engine, directory);
       expect<string[]>(outcomes).toContain(outcome);
       expect(cpuRatio).toBeLessThan(MAX_CPU_RATIO);
@@ -308,7 +305,7 @@ for (const engine of ENGINES) {
     });
 
     test('ignores the data reference of an mp4: the sound is the same without the file', async () => {
-      const target = join(folder.path, 'referenced.raw');
+      const target = join(folder, 'referenced.raw');
       await Bun.write(target, toWav(tone));
       const withTarget = await upload(ffmpeg, aReferencingMp4(target));
       await rm(target);
@@ -330,7 +327,7 @@ for (const engine of ENGINES) {
 }
 
 test.skipIf(!HAS_NATIVE_FFMPEG)('keeps little of what a native ffmpeg complains about', async () => {
-  const directory = await makeUpload(folder.path, aMatroskaOfBrokenPackets(200_000));
+  const directory = await makeUpload(folder, aMatroskaOfBrokenPackets(200_000));
   const { outcome, peakBytes } = await measureRender('native', directory);
   expect(['unreadable', 'too-complex']).toContain(outcome);
   expect(peakBytes).toBeLessThan(MAX_BYTES / 2);
@@ -338,14 +335,14 @@ test.skipIf(!HAS_NATIVE_FFMPEG)('keeps little of what a native ffmpeg complains 
 
 test('ends an embedded ffmpeg that asks for memory again and again', async () => {
   const { peakBytes: ordinaryBytes } = await measureOrdinary('embedded');
-  const directory = await makeUpload(folder.path, aMovOfManyEdits(500_000));
+  const directory = await makeUpload(folder, aMovOfManyEdits(500_000));
   const { outcome, peakBytes } = await measureRender('embedded', directory);
   expect(outcome).toBe('too-complex');
   expect(peakBytes).toBeLessThan(1.5 * ordinaryBytes);
 });
 
 async function upload(ffmpeg: Ffmpeg, bytes: Uint8Array): Promise<{ outcome: string; sound: string }> {
-  const directory = await makeUpload(folder.path, bytes);
+  const directory = await makeUpload(folder, bytes);
   const outcome = await findOutcome(ffmpeg, directory);
   const sound = await readFile(join(directory, 'sound.mp3'), 'base64').catch(() => '');
   return { outcome, sound };
@@ -375,7 +372,7 @@ async function measureBesideOrdinary(
 }
 
 async function measureOrdinary(engine: EngineName): Promise<MeasuredRender> {
-  const measured = await measureRender(engine, await makeUpload(folder.path, ordinaryMp3));
+  const measured = await measureRender(engine, await makeUpload(folder, ordinaryMp3));
   expect(measured.outcome).toBe('published');
   ordinary.set(engine, measured);
   return measured;

@@ -1,24 +1,23 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { anAudio, silence, sine, toWav } from '../support/audio/audio.ts';
-import { makeFolder } from '../support/audio/ffmpeg-engines.ts';
 import { openSounds, uploadSound } from '../support/audio/sound-folders.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
 import { readMetrics } from '../support/service/metrics.ts';
+import { createTestFolder } from '../support/service/program.ts';
 import { startTestService } from '../support/service/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const { db, url } = await createTestDatabase();
-const root = await makeFolder('sound-metrics');
-const config = { dataDir: join(root.path, 'data'), storageDir: join(root.path, 'storage') };
+const root = createTestFolder();
+const config = { dataDir: join(root, 'data'), storageDir: join(root, 'storage') };
 const { sounds } = await openSounds(config);
 const service = await startTestService({
   databaseUrl: url,
   env: { ROLES: 'api,media', DATA_DIR: config.dataDir, STORAGE_DIR: config.storageDir },
 });
-afterAll(root.remove);
 
 test('/metrics counts sounds by status and outcome, and tells how long they took', async () => {
   expect(await readMetrics(service)).toMatchObject({

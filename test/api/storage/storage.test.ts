@@ -1,12 +1,12 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdir, symlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
 import { openSoundStore } from '../../../media/sound-store.ts';
-import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
 const ID = '76561198000000001';
 /** Of two other sounds: a large one, and one of 1000 bytes. */
@@ -15,9 +15,9 @@ const BYTES = Uint8Array.from({ length: 1000 }, (_, index) => index % 256);
 
 const REVALIDATED = 'public, max-age=60, must-revalidate';
 
-const folder = await makeFolder('storage');
-const soundFolder = join(folder.path, 'roundsound');
-const sounds = await openSoundStore({ dataDir: folder.path, storageDir: folder.path });
+const folder = createTestFolder();
+const soundFolder = join(folder, 'roundsound');
+const sounds = await openSoundStore({ dataDir: folder, storageDir: folder });
 await mkdir(join(soundFolder, '76561198000000008.mp3'), { recursive: true });
 await Bun.write(join(soundFolder, `${ID}.mp3`), BYTES);
 // More than the system buffers for a connection, so that a download stays open while nobody reads it.
@@ -25,10 +25,9 @@ await Bun.write(join(soundFolder, LARGE), new Uint8Array(16 * 1024 * 1024).fill(
 await Bun.write(join(soundFolder, SMALL), new Uint8Array(1000));
 await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
-await Bun.write(join(folder.path, 'secret.mp3'), 'secret');
-await symlink(join(folder.path, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
+await Bun.write(join(folder, 'secret.mp3'), 'secret');
+await symlink(join(folder, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
 const { port, origin } = listenOnLoopback(storage({ open: sounds.open }));
-afterAll(() => folder.remove());
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {
   const response = await get();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { chmod, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseFfmpeg } from '../../../media/ffmpeg/choose.ts';
@@ -15,27 +15,26 @@ import {
   ENGINES,
   HAS_NATIVE_FFMPEG,
   isOnThisMachine,
-  makeFolder,
   openEngine,
   SILENT_LOG,
 } from '../../support/audio/ffmpeg-engines.ts';
 import { countTurns } from '../../support/machine/event-loop.ts';
 import { countProcesses } from '../../support/machine/processes.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 setDefaultTimeout(240_000);
 
-const folder = await makeFolder('limits');
-await Bun.write(join(folder.path, 'tone.wav'), toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) })));
-afterAll(folder.remove);
+const folder = createTestFolder();
+await Bun.write(join(folder, 'tone.wav'), toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) })));
 
 const TO_MP3: FfmpegJob = {
-  directory: folder.path,
+  directory: folder,
   input: { name: 'tone.wav', options: ['-f', 'wav'] },
   output: { name: 'tone.mp3', options: ['-c:a', 'libmp3lame', '-f', 'mp3'] },
 };
 const ENDLESS: FfmpegJob = {
-  directory: folder.path,
+  directory: folder,
   input: { name: 'tone.wav', options: ['-stream_loop', '-1', '-f', 'wav'] },
   output: { options: ['-af', 'aresample=192000'] },
 };
@@ -51,14 +50,14 @@ for (const engine of ENGINES) {
     test('stops a call at its time limit, and serves the next one', async () => {
       await expect(run(ffmpeg, ENDLESS, { wallMs: 700 })).rejects.toHaveProperty('failure', 'timed-out');
       await run(ffmpeg, TO_MP3);
-      expect(Bun.file(join(folder.path, 'tone.mp3')).size).toBeGreaterThan(1000);
+      expect(Bun.file(join(folder, 'tone.mp3')).size).toBeGreaterThan(1000);
     });
 
     test('stops a call whose file grows too large', async () => {
       const output = { name: 'large.f32', options: ['-f', 'f32le'] };
       const overrun = run(ffmpeg, { ...ENDLESS, output }, { fileBytes: 1_000_000 });
       await expect(overrun).rejects.toHaveProperty('failure', 'overran');
-      expect(Bun.file(join(folder.path, 'large.f32')).size).toBeLessThanOrEqual(1_000_000);
+      expect(Bun.file(join(folder, 'large.f32')).size).toBeLessThanOrEqual(1_000_000);
     });
 
     test('ends a call that needs more and more memory', async () => {
@@ -81,7 +80,7 @@ for (const engine of ENGINES) {
     });
 
     test('says so when the folder of the call is gone, and serves the next one', async () => {
-      const lost = run(ffmpeg, { ...TO_MP3, directory: join(folder.path, 'gone') });
+      const lost = run(ffmpeg, { ...TO_MP3, directory: join(folder, 'gone') });
       await expect(lost).rejects.toBeInstanceOf(Error);
       await run(ffmpeg, TO_MP3);
     });
@@ -122,7 +121,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   if (!hasNamespaces) console.warn('SKIPPED: ffmpeg without a network, since namespaces are forbidden here');
 
   test('runs with limits on CPU, memory, file size and open files, nice, and without a network', async () => {
-    const report = join(folder.path, 'confinement.txt');
+    const report = join(folder, 'confinement.txt');
     const ffmpeg = await openScript(
       'confined.sh',
       `{ cat /proc/self/limits; cut -d' ' -f19 /proc/self/stat; cat /proc/net/dev; } > ${report}`,
@@ -141,11 +140,11 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
 
   test('dies with the service, however the service ends', async () => {
     const script = join(import.meta.dir, '../../support/audio/endless-ffmpeg.ts');
-    const service = Bun.spawn(['bun', script, folder.path], { stdout: 'inherit', stderr: 'inherit' });
-    await waitFor(async () => (await countFfmpegIn(folder.path)) === 1);
+    const service = Bun.spawn(['bun', script, folder], { stdout: 'inherit', stderr: 'inherit' });
+    await waitFor(async () => (await countFfmpegIn(folder)) === 1);
     service.kill('SIGKILL');
     await service.exited;
-    await waitFor(async () => (await countFfmpegIn(folder.path)) === 0);
+    await waitFor(async () => (await countFfmpegIn(folder)) === 0);
   });
 
   test('fails one call when the system cannot start ffmpeg, and serves the next', async () => {
@@ -162,7 +161,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
 test('refuses a configured program that is not ffmpeg, or too old a version, naming the variable', async () => {
   const missing = chooseFfmpeg(SILENT_LOG, { ffmpegPath: '/nowhere/ffmpeg' });
   await expect(missing).rejects.toThrow('FFMPEG_PATH="/nowhere/ffmpeg" isn\'t valid');
-  const old = join(folder.path, 'old.sh');
+  const old = join(folder, 'old.sh');
   await Bun.write(old, '#!/bin/sh\necho "ffmpeg version 4.4.2-0ubuntu0.22.04.1 Copyright"\n');
   await chmod(old, 0o700);
   expect(await createNativeFfmpeg(SILENT_LOG, old)).toContain('5.1 is needed');
@@ -181,7 +180,7 @@ async function run(ffmpeg: Ffmpeg, job: FfmpegJob, limits: Partial<FfmpegLimits>
 
 /** Opens a script that answers the probes as ffmpeg does, but does this when it gets one of our files. */
 async function openScript(name: string, behaviour: string): Promise<Ffmpeg> {
-  const path = join(folder.path, name);
+  const path = join(folder, name);
   await Bun.write(path, `#!/bin/sh\ncase "$*" in *tone.wav*) ${behaviour} ;; *) exec ffmpeg "$@" ;; esac\n`);
   await chmod(path, 0o700);
   const ffmpeg = await createNativeFfmpeg(SILENT_LOG, path);

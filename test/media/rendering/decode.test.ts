@@ -8,7 +8,7 @@ import { expectRefusal, openRendering } from '../../support/audio/rendering.ts';
 
 setDefaultTimeout(240_000);
 
-const { render } = await openRendering('decode');
+const { render } = await openRendering();
 
 const VORBIS = ['-c:a', 'libvorbis', '-f', 'matroska'];
 

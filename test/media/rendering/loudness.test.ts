@@ -8,7 +8,7 @@ import { openRendering } from '../../support/audio/rendering.ts';
 
 setDefaultTimeout(240_000);
 
-const { ffmpeg, folder } = await openRendering('loudness');
+const { ffmpeg, folder } = await openRendering();
 
 /** A stereo sine of 1 kHz. @param level the peak of each channel, in dBFS. */
 function aTone(level: number, seconds: number): Audio {

@@ -11,7 +11,7 @@ import { makeCorpus } from './corpus.ts';
 
 setDefaultTimeout(240_000);
 
-const { ffmpeg, render } = await openRendering('render');
+const { ffmpeg, render } = await openRendering();
 const corpus = await makeCorpus();
 const tone = toWav(anAudio({ seconds: 2, shape: sine(440, 0.3) }));
 const toneAs = (extension: string, options: string): Promise<Uint8Array> =>

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Demuxer, sniffAudio, sniffAudioFile } from '../../../media/rendering/sniff.ts';
-import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 
-const folder = await makeFolder('sniff');
-afterAll(folder.remove);
+const folder = createTestFolder();
 
 const KNOWN: [string, Demuxer][] = [
   ['RIFF\x24\0\0\0WAVEfmt ', 'wav'],
@@ -91,7 +90,7 @@ test.each([
 });
 
 async function sniffBytes(text: string): Promise<Demuxer | undefined> {
-  const path = join(folder.path, Bun.randomUUIDv7());
+  const path = join(folder, Bun.randomUUIDv7());
   await Bun.write(path, bytesOf(text));
   return sniffAudioFile(path);
 }

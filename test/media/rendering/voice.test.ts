@@ -24,7 +24,7 @@ setDefaultTimeout(240_000);
 const MP3_FRAME_SECONDS = 1152 / 44_100;
 const VOICE = { sampleRate: 48_000, channels: 1 };
 
-const rendering = await openRendering('voice');
+const rendering = await openRendering();
 
 const music = musicLike(0.6);
 const speech = speechLike(0.4);

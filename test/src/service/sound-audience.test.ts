@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
@@ -6,16 +6,15 @@ import { users } from '../../../src/db/schema/accounts.ts';
 import { soundFileName } from '../../../src/domain/round-sound.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPublishedRoundSounds } from '../../../src/queries/round-sounds/round-sounds.ts';
-import { makeFolder } from '../../support/audio/ffmpeg-engines.ts';
 import { publishedPath } from '../../support/audio/sound-folders.ts';
 import { aSteamId, insertReadySound, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { createTestFolder } from '../../support/service/program.ts';
 import { startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const { db, url } = await createTestDatabase();
-const folder = await makeFolder('audience');
-afterAll(folder.remove);
+const folder = createTestFolder();
 
 const [SVIP, OWNER, PLAIN, UNKNOWN] = [aSteamId(1), aSteamId(2), aSteamId(3), aSteamId(4)];
 const AUDIENCE = ['svip', 'admin'] as const;
@@ -26,7 +25,7 @@ for (const player of [SVIP, OWNER, PLAIN, UNKNOWN]) await publish(player);
 
 const service = await startTestService({
   databaseUrl: url,
-  env: { SOUND_FOR: AUDIENCE.join(','), STORAGE_DIR: folder.path },
+  env: { SOUND_FOR: AUDIENCE.join(','), STORAGE_DIR: folder },
 });
 
 const HEARD = { lookup: true, stereo: 200, voice: 200 };
@@ -72,7 +71,7 @@ async function isHeard(player: SteamId64): Promise<{ lookup: boolean; stereo: nu
 }
 
 async function publish(player: SteamId64): Promise<void> {
-  const published = join(folder.path, 'roundsound');
+  const published = join(folder, 'roundsound');
   await mkdir(published, { recursive: true });
   for (const rendition of ['stereo', 'voice'] as const) {
     await Bun.write(publishedPath({ published }, player, rendition), `${rendition} of ${player}`);

@@ -35,12 +35,6 @@ export async function openEngine(engine: EngineName): Promise<Ffmpeg> {
   return native;
 }
 
-/** Makes a folder for this test file; `remove` it at the end. */
-export async function makeFolder(name: string): Promise<{ path: string; remove: () => Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), `${name}-`));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
-}
-
 /** Sounds that were encoded in earlier runs, by a hash of what they are made from. */
 const ENCODED = fileURLToPath(new URL('../../../node_modules/.cache/test-sounds', import.meta.url));
 
@@ -54,10 +48,10 @@ export async function encode(
   const hash = new Bun.CryptoHasher('sha256').update(recipe).update(wav).digest('hex');
   const kept = join(ENCODED, `${hash.slice(0, 32)}.${extension}`);
   if (await Bun.file(kept).exists()) return Bun.file(kept).bytes();
-  const folder = await makeFolder('encode');
-  await Bun.write(join(folder.path, 'source.wav'), wav);
-  const bytes = await convert(folder.path, ['source.wav', 'wav'], [`encoded.${extension}`, ...options]);
-  await folder.remove();
+  const folder = await mkdtemp(join(tmpdir(), 'encode-'));
+  await Bun.write(join(folder, 'source.wav'), wav);
+  const bytes = await convert(folder, ['source.wav', 'wav'], [`encoded.${extension}`, ...options]);
+  await rm(folder, { recursive: true });
   // Two processes may encode the same sound at once.
   await Bun.write(`${kept}.${process.pid}`, bytes);
   await rename(`${kept}.${process.pid}`, kept);

@@ -2,7 +2,8 @@ import { afterAll, expect } from 'bun:test';
 import type { Ffmpeg } from '../../../media/ffmpeg/ffmpeg.ts';
 import { type RenderedSound, renderSound } from '../../../media/rendering/render.ts';
 import type { RoundSoundFailure } from '../../../src/domain/round-sound.ts';
-import { JUDGED_ENGINE, makeFolder, makeUpload, openEngine } from './ffmpeg-engines.ts';
+import { createTestFolder } from '../service/program.ts';
+import { JUDGED_ENGINE, makeUpload, openEngine } from './ffmpeg-engines.ts';
 
 export const TARGET_LUFS = -18;
 
@@ -12,22 +13,19 @@ type RenderOptions = Partial<Parameters<typeof renderSound>[2]> & {
 };
 
 /** The judged ffmpeg, and a folder for the uploads that a test file renders; both end with its tests. */
-export async function openRendering(name: string) {
-  const folder = await makeFolder(name);
+export async function openRendering() {
+  const folder = createTestFolder();
   const judged = await openEngine(JUDGED_ENGINE);
-  afterAll(async () => {
-    await judged.close();
-    await folder.remove();
-  });
+  afterAll(() => judged.close());
   return {
     ffmpeg: judged,
-    folder: folder.path,
+    folder,
     /** Renders an upload, by default of up to ten seconds at {@link TARGET_LUFS}; `directory` has the files. */
     render: async (
       bytes: Uint8Array,
       { ffmpeg = judged, ...options }: RenderOptions = {},
     ): Promise<{ sound: RenderedSound; directory: string }> => {
-      const directory = await makeUpload(folder.path, bytes);
+      const directory = await makeUpload(folder, bytes);
       const sound = await renderSound(ffmpeg, directory, {
         maxSeconds: 10,
         targetLufs: TARGET_LUFS,

@@ -7,9 +7,10 @@ import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { createTestDatabase } from '../database/database.ts';
+import { createTestFolder } from '../service/program.ts';
 import { waitFor } from '../wait.ts';
 import { anAudio, silence, sine, toWav } from './audio.ts';
-import { makeFolder, openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
+import { openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
 import { openSounds, PLAYER, type SoundFolders, type UploadOptions, uploadSound } from './sound-folders.ts';
 
 export const TONE = toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16');
@@ -34,7 +35,7 @@ type WorkerOptions = {
  */
 export async function createSoundQueue() {
   const { db, url: databaseUrl } = await createTestDatabase();
-  const root = await makeFolder('queue');
+  const root = createTestFolder();
   const ffmpeg = await openEngine(USUAL_ENGINE);
   const workers: RoundSoundWorker[] = [];
   let home = '';
@@ -47,16 +48,13 @@ export async function createSoundQueue() {
   };
 
   beforeEach(async () => {
-    home = join(root.path, Bun.randomUUIDv7());
+    home = join(root, Bun.randomUUIDv7());
     ({ sounds, folders } = await open());
     await db.delete(roundSounds);
     await db.delete(auditLog);
   });
   afterEach(stopWorkers);
-  afterAll(async () => {
-    await ffmpeg.close();
-    await root.remove();
-  });
+  afterAll(() => ffmpeg.close());
 
   const upload = (bytes: Uint8Array, options?: UploadOptions): Promise<RoundSound> =>
     uploadSound({ db, sounds }, bytes, options);
@@ -105,7 +103,7 @@ export async function createSoundQueue() {
   return {
     db,
     databaseUrl,
-    root: root.path,
+    root,
     /** The present test's folder of all others. */
     get home() {
       return home;

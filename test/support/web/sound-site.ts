@@ -1,13 +1,13 @@
-import { afterAll, beforeEach } from 'bun:test';
+import { beforeEach } from 'bun:test';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { queueUpload, receiveUpload, removeSound } from '../../../media/uploads.ts';
 import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import type { SoundAudience } from '../../../src/domain/rights/sound-audience.ts';
-import { makeFolder } from '../audio/ffmpeg-engines.ts';
 import { openSounds, publishedPath } from '../audio/sound-folders.ts';
 import { aSteamId } from '../database/builders.ts';
+import { createTestFolder } from '../service/program.ts';
 import type { AccountSiteOptions } from './account.ts';
 import { type Browser, openBrowser, type Page } from './browser.ts';
 import { openMemberSite } from './member-site.ts';
@@ -22,10 +22,10 @@ type Fields = Record<string, string>;
  * {@link PLAYER}.
  */
 export async function openSoundSite() {
-  const root = await makeFolder('sound-section');
+  const root = createTestFolder();
   const { sounds, folders } = await openSounds({
-    dataDir: join(root.path, 'data'),
-    storageDir: join(root.path, 'storage'),
+    dataDir: join(root, 'data'),
+    storageDir: join(root, 'storage'),
   });
   /** The signed-in player's browser, and what the disk says to their uploads. */
   const visit: { browser: Browser; diskTrouble?: Error | undefined } = {
@@ -44,7 +44,6 @@ export async function openSoundSite() {
   /** Starts the pages with sounds for an audience, beside `site`. */
   const startSiteFor = (audience: SoundAudience) =>
     startSite({ sounds: { ...actions, limits: { ...actions.limits, audience } } });
-  afterAll(() => root.remove());
 
   beforeEach(async () => {
     visit.diskTrouble = undefined;
