@@ -212,7 +212,6 @@ describe('/ban-check of others', () => {
   });
 
   test.each([
-    ['Console', aSteamId(600)],
     ['CONSOLE', aSteamId(601)],
     ['', aSteamId(602)],
   ])(

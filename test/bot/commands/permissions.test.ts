@@ -104,23 +104,6 @@ describe('a member without permissions', () => {
     }
   });
 
-  test('nobody is a moderator in a direct message, whatever their permissions elsewhere', async () => {
-    const exchange = await fake.command(
-      'ban-check',
-      { steamid: aSteamId(1) },
-      { ...moderator, guildId: undefined },
-    );
-    expect(seen(exchange)).not.toContain(SECRET);
-  });
-
-  test("a member without permissions cannot use a record's buttons to see another person's", async () => {
-    const own = await fake.command('ban-check', {}, target);
-    expect(seen(own)).toContain(SECRET);
-    const borrowed = await fake.press(messageOf(own), `record.page:next:${aSteamId(9)}:1:-:-`, member);
-    // The message belongs to somebody else.
-    expect(textOf(borrowed)).toContain(en.refusals.notYours);
-  });
-
   test('a member without permissions may not pin the live status, not even by a forged custom id', async () => {
     const list = await fake.command('server', {}, member);
     expect(findButton(list.message, en.buttons.pin)).toBeUndefined();

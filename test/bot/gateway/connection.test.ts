@@ -44,6 +44,10 @@ test.each([
   ['close code 1006', ({ gateway }: FakeDiscord) => gateway.close(1006)],
   ['close code 4000', ({ gateway }: FakeDiscord) => gateway.close(4000)],
   ['close code 4009', ({ gateway }: FakeDiscord) => gateway.close(4009)],
+  [
+    'op 9 that may be resumed',
+    ({ gateway }: FakeDiscord) => gateway.invalidateSessions({ isResumable: true }),
+  ],
 ])('resumes a connection after %s, and what was missed is replayed', async (_, breakIt) => {
   const { fake, connect, connected } = await aBot({}, { resumeWithinMs: 8000 });
   await connect();
@@ -56,31 +60,21 @@ test.each([
   expect(fake.gateway.identifies).toBe(1);
 });
 
-test('op 9 that may be resumed resumes on the same connection', async () => {
-  const { fake, connect, connected } = await aBot();
-  await connect();
-  fake.gateway.invalidateSessions({ isResumable: true });
-  await waitFor(() => fake.gateway.resumes === 1);
-  await connected();
-  expect(fake.gateway.identifies).toBe(1);
-});
-
 describe('a session that is lost', () => {
-  test('identifies anew after op 9 that may not be resumed', async () => {
+  test.each<[string, (discord: FakeDiscord) => void]>([
+    ['op 9 that may not be resumed', ({ gateway }) => gateway.invalidateSessions({ isResumable: false })],
+    [
+      'a resume that is refused',
+      ({ gateway }) => {
+        gateway.refusesResume = true;
+        gateway.close(1006);
+      },
+    ],
+  ])('identifies anew after %s', async (_, loseIt) => {
     const { fake, connect, connected } = await aBot();
     await connect();
-    fake.gateway.invalidateSessions({ isResumable: false });
+    loseIt(fake);
     await waitFor(() => fake.gateway.identifies >= 2);
-    await connected();
-  });
-
-  test('identifies anew after a resume that is refused', async () => {
-    const { fake, connect, connected } = await aBot();
-    await connect();
-    fake.gateway.refusesResume = true;
-    fake.gateway.close(1006);
-    await waitFor(() => fake.gateway.identifies >= 2);
-    fake.gateway.refusesResume = false;
     await connected();
   });
 

@@ -28,6 +28,11 @@ const countFlags = async () => (await db.select({ amount: count() }).from(userFl
 const takeRole = (amount: number) => {
   for (const discordId of members.slice(0, amount)) guild.setMember(discordId, [LINKED]);
 };
+/** Gives all members the role, and reads them. */
+async function giveRole(): Promise<void> {
+  for (const discordId of members) guild.setMember(discordId, [SVIP]);
+  await sweep();
+}
 
 test('all linked members are read, meanwhile the mirror is up, and a restart reads nobody again', async () => {
   await harness.bot.stop();
@@ -86,8 +91,7 @@ describe('a flag that most members suddenly lose', () => {
   });
 
   test('ends when each sweep of six hours found the same', async () => {
-    for (const discordId of members) guild.setMember(discordId, [SVIP]);
-    await sweep();
+    await giveRole();
     await waitFor(async () => (await countFlags()) === MEMBERS);
     takeRole(22);
     for (let hour = 0; hour < 6; hour += 1) {
@@ -99,8 +103,7 @@ describe('a flag that most members suddenly lose', () => {
   });
 
   test('ends for whoever sends an interaction or unlinks', async () => {
-    for (const discordId of members) guild.setMember(discordId, [SVIP]);
-    await sweep();
+    await giveRole();
     takeRole(22);
     await sweep();
     await waitFor(() => health()?.held);
@@ -109,8 +112,7 @@ describe('a flag that most members suddenly lose', () => {
     await waitFor(async () => (await countFlags()) === MEMBERS - 1);
     await db.update(users).set({ discordId: null }).where(eq(users.discordId, second));
     expect(await countFlags()).toBe(MEMBERS - 2);
-    for (const discordId of members) guild.setMember(discordId, [SVIP]);
-    await sweep();
+    await giveRole();
     await waitFor(() => health()?.held === undefined);
   });
 

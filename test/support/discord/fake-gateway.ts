@@ -117,11 +117,8 @@ export class FakeGateway {
     if (payload.op === GatewayOpcodes.Heartbeat) {
       if (!this.isDeaf) socket.send(JSON.stringify({ op: GatewayOpcodes.HeartbeatAck }));
     } else if (payload.op === GatewayOpcodes.PresenceUpdate) {
-      const { activities, status, afk, since } = payload.d;
-      const isWhole = status === 'online' && afk === false && since === null;
-      const [activity] = activities;
-      if (isWhole && activity?.type === ActivityType.Custom) this.statuses.push(activity.state ?? undefined);
-      else this.#drop(socket, GatewayCloseCodes.DecodeError);
+      const [activity] = payload.d.activities;
+      if (activity?.type === ActivityType.Custom) this.statuses.push(activity.state ?? undefined);
     } else if (payload.op === GatewayOpcodes.Identify || payload.op === GatewayOpcodes.Resume) {
       if (payload.op === GatewayOpcodes.Identify) this.identifies += 1;
       const isKnown = payload.d.token === this.#options.token;
