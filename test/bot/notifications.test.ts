@@ -3,10 +3,9 @@ import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { discordNotifications } from '../../src/db/schema/discord.ts';
 import { servers } from '../../src/db/schema/servers.ts';
-import { erasePerson } from '../../src/queries/personal-data/erasure.ts';
 import { removeServer, setServerHidden } from '../../src/queries/servers/servers.ts';
 import { startTestBot } from '../support/bot/bot.ts';
-import { aSteamId, insertServer, insertUser } from '../support/database/builders.ts';
+import { aSteamId, erase, insertServer, insertUser } from '../support/database/builders.ts';
 import { readPerson } from '../support/database/person-export.ts';
 import { type Actor, anActor } from '../support/discord/actor.ts';
 import { messageOf, textOf } from '../support/discord/exchange.ts';
@@ -201,8 +200,7 @@ test('the own data of a linked person has them, and erasure removes them', async
   await insertUser(db, 91, { discordId: person.user.id });
   const exported = await readPerson(db, aSteamId(91), { actor: 'operator', now });
   expect(exported).toMatchObject({ discordNotifications: [{ serverId, playersAtLeast: 7 }] });
-  const removeSounds = async () => undefined;
-  await erasePerson(db, aSteamId(91), { withPenalties: false, actor: 'operator', removeSounds });
+  await erase(db, aSteamId(91));
   expect(await rowsOf(person)).toEqual([]);
 });
 

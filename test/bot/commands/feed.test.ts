@@ -5,9 +5,14 @@ import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { listGuildLiveMessages } from '../../../src/queries/live-status-messages.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
+import {
+  aSteamId,
+  erase,
+  insertPenalties,
+  insertServer,
+  insertUser,
+} from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { embedOf, messageOf, textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
@@ -346,8 +351,7 @@ test('/feed list leaves out who started a feed once they are erased', async () =
   const manager = aManager({ guildId: '900000000000000008' });
   await run(manager, 'start', { what: 'penalties' });
   await insertUser(db, 62, { discordId: manager.user.id });
-  const removeSounds = async () => undefined;
-  await erasePerson(db, aSteamId(62), { withPenalties: false, actor: 'operator', removeSounds });
+  await erase(db, aSteamId(62));
   const [, line] = (await run(manager, 'list')).split('\n');
   expect(line).toBe(
     `<#${manager.channelId}> **${subjects.penalties}**: ${en.feed.allTypes} · ${en.record.allServers}`,

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { blockUser } from '../../../src/queries/users/users.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, erase, insertPenalties, insertUser } from '../../support/database/builders.ts';
 import { type Actor, anActor } from '../../support/discord/actor.ts';
 import { embedOf, textOf } from '../../support/discord/exchange.ts';
 import type { OptionValue } from '../../support/discord/interactions.ts';
@@ -195,8 +194,7 @@ describe('a member who is erased or blocked', () => {
     for (const text of await see()) expect(text).toContain(name);
     expect(await suggested(name)).toContain(id);
 
-    const removeSounds = async () => {};
-    await erasePerson(db, id, { withPenalties: true, actor: 'operator', removeSounds });
+    await erase(db, id, { withPenalties: true });
 
     // The response repeats what was asked for.
     const unknownName = en.refusals.playerNotFound(name);

@@ -4,10 +4,15 @@ import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.t
 import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
 import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { insertAppeal } from '../../support/bot/appeals.ts';
 import { changePenalty, insertMany, startFeedBot, titleOfBan } from '../../support/bot/feeds.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../../support/database/builders.ts';
+import {
+  aSteamId,
+  erase,
+  insertPenalties,
+  insertServer,
+  insertUser,
+} from '../../support/database/builders.ts';
 import { textOf } from '../../support/discord/exchange.ts';
 import { refuse } from '../../support/discord/faults.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -143,8 +148,7 @@ test('the log says so when a direct message is refused', async () => {
 test('nobody is told when the person who started the feed has been erased', async () => {
   const feed = await startFeed({ what: 'penalties' });
   await insertUser(db, 9, { discordId: feed.manager.user.id });
-  const removeSounds = async () => undefined;
-  await erasePerson(db, aSteamId(9), { withPenalties: false, actor: 'operator', removeSounds });
+  await erase(db, aSteamId(9));
   // A round that began before the erasure has read who started it.
   await settle();
   fake.goneChannels.add(feed.channelId);

@@ -6,10 +6,9 @@ import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { FORMER_ADMIN } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { PUBLIC_URL } from '../../support/bot/bot.ts';
 import { changePenalty, insertMany, lasting, startFeedBot, titleOfBan } from '../../support/bot/feeds.ts';
-import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
+import { aSteamId, erase, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { textOf } from '../../support/discord/exchange.ts';
 import { slowDown } from '../../support/discord/faults.ts';
@@ -29,11 +28,6 @@ beforeEach(async () => {
   fake.clearFaults();
 });
 
-const ERASED_WITH_PENALTIES = {
-  withPenalties: true,
-  actor: 'operator' as const,
-  removeSounds: async () => {},
-};
 const now = () => new Date(Math.floor(Date.now() / 1000) * 1000);
 
 describe('a feed of penalties', () => {
@@ -182,7 +176,7 @@ describe('a message is edited', () => {
     await settle();
     const removed = [titleOfBan(erased, 'REMOVED'), titleOfBan(ended, 'REMOVED')];
     expect(feed.titles()).toEqual(removed);
-    await erasePerson(db, aSteamId(78), ERASED_WITH_PENALTIES);
+    await erase(db, aSteamId(78), { withPenalties: true });
     await changePenalty(db, rows[1], { endsAt: new Date(now().getTime() - 1000) });
     await recordExpiredPenalties(db, new Date());
     await settle();
@@ -267,7 +261,7 @@ test('a message about somebody who is erased no longer names them, while their p
   await insertPenalties(db, [{ playerSteamId: aSteamId(77), playerName: 'Erased one' }]);
   await settle();
   expect(JSON.stringify(feed.messages())).toContain('Erased one');
-  await erasePerson(db, aSteamId(77), ERASED_WITH_PENALTIES);
+  await erase(db, aSteamId(77), { withPenalties: true });
   await settle();
   expect(feed.messages()).toHaveLength(1);
   expect(JSON.stringify(feed.messages())).not.toMatch(new RegExp(`Erased one|${aSteamId(77)}`));

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { userFlags, users } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { linkDiscord, saveUser, unlinkDiscord } from '../../../src/queries/users/user-changes.ts';
 import { BANNED, LINKED, PLUS, SVIP, startRolesBot, VIP } from '../../support/bot/roles.ts';
+import { erase } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { type Fault, refuse, slowDown } from '../../support/discord/faults.ts';
 import { ABOVE_BOT, BOT_ROLE } from '../../support/discord/guild.ts';
@@ -142,11 +142,7 @@ describe('roles that are given', () => {
     guild.setMember(member.discordId, [BANNED]);
     await sweep();
     await hasRoles(member.discordId, LINKED);
-    await erasePerson(db, member.user.steamId64, {
-      withPenalties: false,
-      actor: 'operator',
-      removeSounds: async () => {},
-    });
+    await erase(db, member.user.steamId64);
     await hasRoles(member.discordId);
     await isForgotten(member);
   });

@@ -8,9 +8,8 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import type { AuditAction } from '../../../src/queries/audit-log.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { publishedPath, soundFoldersIn } from '../../support/audio/sound-folders.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, erase, insertUser } from '../../support/database/builders.ts';
 import { aPerson, insertEverythingAbout, insertRecordOf } from '../../support/database/everything-about.ts';
 import { findTraces } from '../../support/database/traces.ts';
 import { aToken, bearer } from '../../support/service/service.ts';
@@ -143,13 +142,12 @@ describe('when the secret of erasures is lost', () => {
     `warning: ${count} not recognised, since the secret that identifies them is lost: ` +
     `${whatFollows} (docs/privacy.md, "Erased people")\n`;
   const RESTORE_FIRST = 'imports name them again, so restore it before you erase anybody';
-  const removeSounds = async () => {};
   const findSecret = () => db.select().from(settings).where(eq(settings.key, 'erasure_secret'));
 
   async function loseSecretOf(...numbers: number[]): Promise<void> {
     await db.delete(erasedPeople);
     for (const number of numbers) {
-      await erasePerson(db, aSteamId(number), { withPenalties: true, actor: 'operator', removeSounds });
+      await erase(db, aSteamId(number), { withPenalties: true });
     }
     await db.delete(settings).where(eq(settings.key, 'erasure_secret'));
   }

@@ -4,6 +4,7 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
+import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { type ServerPoll, saveServerPolls } from '../../../src/queries/servers/polls.ts';
 
 /** A valid SteamID64, the same for the same number. */
@@ -102,4 +103,16 @@ export async function insertReadySound(
     loudnessAfterLufs: -18,
     ...values,
   });
+}
+
+/** Erases a person who has no sound; their penalties stay unless told otherwise. */
+export async function erase(
+  db: Db,
+  steamId64: SteamId64,
+  {
+    withPenalties = false,
+    actor = 'operator',
+  }: { withPenalties?: boolean; actor?: 'operator' | 'member' } = {},
+): Promise<void> {
+  await erasePerson(db, steamId64, { withPenalties, actor, removeSounds: async () => {} });
 }

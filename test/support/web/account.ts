@@ -4,12 +4,12 @@ import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
 import type { Db } from '../../../src/db/client.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
-import { erasePerson } from '../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
 import { countSteamCall } from '../../../src/queries/steam-bans.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';
 import { createSteamBans } from '../../../src/steam/bans.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
+import { erase } from '../database/builders.ts';
 import { urlOf } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import type { DiscordOAuthProvider } from '../providers/discord-oauth-provider.ts';
@@ -118,11 +118,7 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
         openPersonExport({ databaseUrl: urlOf(options.db), db: options.db }, steamId64, exportOptions),
     }),
     deleteAccount: async (steamId64) => {
-      await erasePerson(options.db, steamId64, {
-        withPenalties: false,
-        actor: 'member',
-        removeSounds: async () => {},
-      });
+      await erase(options.db, steamId64, { actor: 'member' });
     },
     sounds: options.sounds ?? {
       limits: { maxSeconds: 10, maxUploadBytes: 20 * 1024 * 1024, audience: 'everyone' },

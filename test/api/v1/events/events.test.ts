@@ -4,10 +4,10 @@ import { eq, sql } from 'drizzle-orm';
 import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { revokeApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import {
   aSteamId,
+  erase,
   insertPenalties,
   insertPenalty,
   insertReadySound,
@@ -436,11 +436,7 @@ test('an erasure ends the streams, which resume without the person', async () =>
   await insertPenalties(db, [{ createdAt: new Date(), ...person }]);
   await waitFor(() => stream.events.length === 1);
   expect(JSON.stringify(stream.events)).toContain(person.playerName);
-  await erasePerson(db, person.playerSteamId, {
-    withPenalties: true,
-    actor: 'operator',
-    removeSounds: async () => {},
-  });
+  await erase(db, person.playerSteamId, { withPenalties: true });
   await stream.closed;
   await waitFor(async () => (await countStreams()) === 0);
   unread.destroy();

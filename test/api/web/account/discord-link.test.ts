@@ -9,8 +9,7 @@ import {
 import { en } from '../../../../api/web/locales/en.ts';
 import { auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import { Unavailable } from '../../../../src/domain/errors.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { aSteamId } from '../../../support/database/builders.ts';
+import { aSteamId, erase } from '../../../support/database/builders.ts';
 import { startDiscordOAuthProvider } from '../../../support/providers/discord-oauth-provider.ts';
 import { type Browser, openBrowser, type Page, signIn } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
@@ -106,11 +105,7 @@ describe('linking Discord', () => {
 
   test('links nothing to an account that was deleted and created again meanwhile', async () => {
     discord.beforeAccount = async () => {
-      await erasePerson(db, aSteamId(lastPlayer), {
-        withPenalties: false,
-        actor: 'member',
-        removeSounds: async () => {},
-      });
+      await erase(db, aSteamId(lastPlayer), { actor: 'member' });
       await signIn(openBrowser(site.origin));
     };
     expect((await link()).status).toBe(401);

@@ -7,8 +7,7 @@ import { penalties, penaltyEvents } from '../../../../src/db/schema/penalties.ts
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { listAppealsOf, settleAppeals } from '../../../../src/queries/appeals.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, erase, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
@@ -69,8 +68,6 @@ const decide = (browser: Browser, id: number, action: string, text = 'Because.')
   browser.post(`${QUEUE}/${id}`, { action, text });
 
 const exportOf = (steamId64: SteamId64) => readPerson(db, steamId64, { actor: 'operator', now: NOW });
-
-const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
 
 const stateOf = async (id: number) => (await db.select().from(appeals).where(eq(appeals.id, id)))[0];
 
@@ -406,7 +403,7 @@ describe('personal data', () => {
       const id = await openedBy(player);
       const [page] = await Promise.all([
         decide(moderator, id, 'asked', 'Which round?'),
-        erasePerson(db, player.steamId64, erasure),
+        erase(db, player.steamId64),
       ]);
       expect([303, 404]).toContain(page.status);
       expect(await stateOf(id)).toBeUndefined();
@@ -422,7 +419,7 @@ describe('personal data', () => {
     const id = await openedBy(await aBannedPlayer());
     await decide(leaver, id, 'asked', 'Which round?');
     expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
-    await erasePerson(db, aSteamId(905), erasure);
+    await erase(db, aSteamId(905));
     const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
     expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);
     expect(page).not.toContain('Gone');

@@ -3,8 +3,13 @@ import { en } from '../../../../api/web/locales/en.ts';
 import { pl } from '../../../../api/web/locales/pl.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
-import { aSteamId, insertPenalties, insertServer, insertUser } from '../../../support/database/builders.ts';
+import {
+  aSteamId,
+  erase,
+  insertPenalties,
+  insertServer,
+  insertUser,
+} from '../../../support/database/builders.ts';
 import { type Browser, openBrowser } from '../../../support/web/browser.ts';
 import { openMemberSite } from '../../../support/web/member-site.ts';
 import { cardOf, rowsOf, textOf } from '../../../support/web/page-text.ts';
@@ -51,8 +56,7 @@ describe('the member’s own penalties', () => {
       // Somebody may really call themselves that.
       { playerSteamId: player.steamId, type: 'warn', adminName: 'Former admin', adminSteamId: aSteamId(802) },
     ]);
-    const removeSounds = async () => {};
-    await erasePerson(db, admin, { withPenalties: true, actor: 'operator', removeSounds });
+    await erase(db, admin, { withPenalties: true });
     const english = await readCard();
     expect(english).toContain(`${columns.admin} ${t.formerAdmin} ${columns.server}`);
     expect(english).toContain(`now ${t.by(t.formerAdmin)}`);

@@ -20,11 +20,11 @@ import {
   playerNames,
 } from '../../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { openPersonExport } from '../../../../src/queries/personal-data/export.ts';
 import { blockUser } from '../../../../src/queries/users/users.ts';
 import {
   aSteamId,
+  erase,
   insertPenalties,
   insertReadySound,
   insertUser,
@@ -77,7 +77,7 @@ const LEFT_OUT = [
 /** Tables that identify nobody: names without SteamIDs until the next poll, and one-time values. */
 const ABOUT_NOBODY = ['server_snapshots', 'used_nonces'];
 
-await erasePerson(db, ID, { withPenalties: true, actor: 'operator', removeSounds: async () => {} });
+await erase(db, ID, { withPenalties: true });
 const user = await insertEverythingAbout(db, aPerson(1));
 await insertReadySound(db, ID);
 await db.insert(discordMembers).values({ discordId: aPerson(1).discordId, roles: ['1'], readAt: now });

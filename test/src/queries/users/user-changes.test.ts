@@ -10,7 +10,6 @@ import {
   type UserFlag,
 } from '../../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
-import { erasePerson } from '../../../../src/queries/personal-data/erasure.ts';
 import { isPersonKnown } from '../../../../src/queries/personal-data/export.ts';
 import {
   linkDiscord,
@@ -27,7 +26,7 @@ import {
   saveFlagRound,
 } from '../../../../src/queries/users/user-flags.ts';
 import { findUserByDiscordId, findUserBySteamId } from '../../../../src/queries/users/users.ts';
-import { aSteamId, insertUser } from '../../../support/database/builders.ts';
+import { aSteamId, erase, insertUser } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { queueBehind } from '../../../support/database/lock-waits.ts';
 import { readPerson } from '../../../support/database/person-export.ts';
@@ -169,7 +168,7 @@ describe('personal data', () => {
       account: null,
       userFlags: [{ flag: 'has_svip', source: 'vipcore', endsAt: SOON.toISOString() }],
     });
-    await erasePerson(db, PLAYER, { withPenalties: false, actor: 'operator', removeSounds: async () => {} });
+    await erase(db, PLAYER);
     await saveRound('vipcore', [['has_svip']]);
     expect(await db.select().from(userFlags)).toEqual([]);
     expect(await saveSignIn(db, PLAYER, { now: NOW })).toMatchObject({ hasSvip: false });
