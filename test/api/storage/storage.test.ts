@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { mkdir, symlink } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { storage } from '../../../api/storage/storage.ts';
 import { openSoundStore } from '../../../media/sound-store.ts';
-import { sendRaw } from '../../support/http/raw-http.ts';
+import { openUnread, sendRaw } from '../../support/http/raw-http.ts';
 import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
@@ -27,7 +26,7 @@ await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder, 'secret.mp3'), 'secret');
 await symlink(join(folder, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
-const { port, origin } = listenOnLoopback(storage({ open: sounds.open }));
+const { origin } = listenOnLoopback(storage({ open: sounds.open }));
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {
   const response = await get();
@@ -189,23 +188,14 @@ test('accepts a preflight, and refuses other methods', async () => {
   expect(refused.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
 });
 
-/** Begins a download, and reads nothing after the first bytes. */
-async function beginDownload(): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  socket.on('error', () => undefined);
-  socket.write(`GET /storage/roundsound/${LARGE} HTTP/1.1\r\nHost: x\r\n\r\n`);
-  await new Promise((begun) => socket.once('data', begun));
-  return socket.pause();
-}
-
 const download = async (file: string) => (await fetch(`${origin}/storage/roundsound/${file}`)).bytes();
 
 test('downloads that nobody reads share the bytes, and keep nobody waiting', async () => {
   await download(LARGE);
   Bun.gc(true);
   const before = process.memoryUsage().rss;
-  const clients: Socket[] = [];
-  while (clients.length < 60) clients.push(await beginDownload());
+  const clients = Array.from({ length: 60 }, () => openUnread(origin, `/storage/roundsound/${LARGE}`));
+  for (const client of clients) await client.readBeginning();
   expect((await download(SMALL)).length).toBe(1000);
   const grownMb = (process.memoryUsage().rss - before) / 1024 / 1024;
   // Sixty copies would be 960 MB.

@@ -1,11 +1,10 @@
 import { beforeEach, expect } from 'bun:test';
-import { once } from 'node:events';
-import { connect as connectSocket } from 'node:net';
 import { BASES } from '../../../api/app.ts';
 import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { aToken, bearer, NOW, startTestService } from '../service/service.ts';
 import { waitFor } from '../wait.ts';
+import { openUnread } from './raw-http.ts';
 
 /** The last line of a whole export. */
 export type ExportEnd = { end: true; count: number; cursor: string };
@@ -106,33 +105,11 @@ export async function startExports() {
     return { readToEnd, cancel: () => reader.cancel() };
   }
 
-  /** A client that sends a request and reads nothing, or only the beginning, until told to read on. */
-  async function readNothing({ butTheBeginning = false } = {}) {
-    const socket = connectSocket({ port: Number(new URL(service.origin).port), host: '127.0.0.1' });
-    socket.pause();
-    socket.write(
-      `GET /api/v1/penalties/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.token}\r\n\r\n`,
-    );
+  /** Begins an export whose client reads nothing of it. */
+  async function readNothing() {
+    const client = openUnread(service.origin, '/api/v1/penalties/export', bearer(caller.token).headers);
     await waitFor(async () => (await countSessions()) === 1);
-    let text = '';
-    if (butTheBeginning) {
-      const [bytes] = await once(socket.resume(), 'data');
-      socket.pause();
-      text += bytes.toString();
-    }
-    return {
-      readRest: async () => {
-        const closed = Promise.withResolvers<void>();
-        socket.on('data', (bytes) => {
-          text += bytes.toString();
-        });
-        socket.on('close', () => closed.resolve());
-        socket.on('error', () => closed.resolve());
-        socket.resume();
-        await closed.promise;
-        return text;
-      },
-    };
+    return client;
   }
 
   /** Connections that exports hold. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 
 export type RawAnswer = { status: number; headers: Headers; text: string };
@@ -47,5 +48,34 @@ export async function sendRaw(
     status: Number(statusLine.split(' ')[1]),
     headers: received,
     text: new TextDecoder().decode(isCompressed ? Bun.gunzipSync(new Uint8Array(body)) : body),
+  };
+}
+
+/** A client that requests an address and reads nothing until it is told to. */
+export function openUnread(origin: string, target: string, headers: Record<string, string> = {}) {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).pause();
+  const lines = Object.entries({ Host: 'test', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  let text = '';
+  socket.on('data', (bytes) => {
+    text += bytes.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise((settle) => socket.once('close', settle));
+  // A listener for data makes it flow.
+  socket.pause();
+  return {
+    readBeginning: async () => {
+      await once(socket.resume(), 'data');
+      socket.pause();
+    },
+    /** @returns all that came until the connection was closed, a character a byte. */
+    readToEnd: async () => {
+      socket.resume();
+      await closed;
+      return text;
+    },
+    destroy: () => socket.destroy(),
   };
 }

@@ -1,5 +1,4 @@
 import { afterAll, expect, spyOn, test } from 'bun:test';
-import { connect } from 'node:net';
 import { sql } from 'drizzle-orm';
 import pino from 'pino';
 import {
@@ -12,6 +11,7 @@ import { createEventReader } from '../../../../src/events/event-reader.ts';
 import { listStoredEvents, type StoredEvent } from '../../../../src/queries/penalties/events.ts';
 import { insertPenalties } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
+import { openUnread } from '../../../support/http/raw-http.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 /** Ten times what a stream holds for a client that does not read. */
@@ -85,18 +85,9 @@ test('half a megabyte at most waits for a client that never reads, and Bun holds
     fetch: () =>
       new Response(streams.open({ owner: 1, tokenId: 1, types: new Set(EVENT_TYPES), afterId: 0 })),
   });
-  const client = connect(server.port ?? 0, '127.0.0.1');
-  client.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  client.pause();
+  const client = openUnread(server.url.origin, '/');
   await waitFor(() => enqueuedBytes > 0 && streams.count() === 0);
-  let receivedBytes = 0;
-  client.on('data', (chunk) => {
-    receivedBytes += chunk.length;
-  });
-  client.on('error', () => {});
-  const closed = new Promise((resolve) => client.on('close', resolve));
-  client.resume();
-  await closed;
+  const { length: receivedBytes } = await client.readToEnd();
   counting.mockRestore();
   await server.stop();
   expect(enqueuedBytes - receivedBytes).toBeLessThan(500_000);

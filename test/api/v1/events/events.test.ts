@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { connect } from 'node:net';
 import { eq, sql } from 'drizzle-orm';
 import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
@@ -16,6 +15,7 @@ import {
 } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { type EventStreamClient, openEventStream } from '../../../support/http/event-stream.ts';
+import { openUnread } from '../../../support/http/raw-http.ts';
 import { readMetrics } from '../../../support/service/metrics.ts';
 import { aToken, bearer, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -369,13 +369,7 @@ describe('GET /events', () => {
 
 const countStreams = async () => (await readMetrics(service)).event_streams;
 
-/** A client that reads nothing. */
-function openUnread() {
-  const client = connect(Number(new URL(service.origin).port), '127.0.0.1');
-  client.write(`GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-  client.pause();
-  return client;
-}
+const openUnreadStream = () => openUnread(service.origin, '/api/v1/events', bearer(token).headers);
 
 /** 24 MB: more than the kernel holds for a client. */
 async function insertLargePenalties(): Promise<string> {
@@ -408,19 +402,12 @@ test('a token that is revoked ends its streams within a second though nobody was
 });
 
 test('a client that does not read is cut off from what it has not read, and the others go on', async () => {
-  const lagging = openUnread();
+  const lagging = openUnreadStream();
   const stream = await open('?types=penalty.removed');
   await waitFor(async () => (await countStreams()) === 2);
   const reason = await insertLargePenalties();
   await waitFor(async () => (await countStreams()) === 1);
-  let received = '';
-  lagging.on('data', (chunk) => {
-    received += chunk.toString('latin1');
-  });
-  lagging.on('error', () => {});
-  const closed = new Promise((resolve) => lagging.on('close', resolve));
-  lagging.resume();
-  await closed;
+  const received = await lagging.readToEnd();
   expect(received).toStartWith('HTTP/1.1 200 OK\r\n');
   expect(received.endsWith('0\r\n\r\n')).toBe(false);
   await connection`delete from penalties where reason = ${reason}`;
@@ -428,7 +415,7 @@ test('a client that does not read is cut off from what it has not read, and the 
 });
 
 test('an erasure ends the streams, which resume without the person', async () => {
-  const unread = openUnread();
+  const unread = openUnreadStream();
   const stream = await open();
   await waitFor(async () => (await countStreams()) === 2);
   const cursor = stream.lastEventId() ?? '';

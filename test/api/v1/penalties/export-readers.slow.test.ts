@@ -14,5 +14,5 @@ test('Bun aborts an export that nobody reads, and one that is read slowly is who
   expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 1500 });
   // `idleTimeout` of api/http/listen.ts ends it.
   await waitFor(async () => (await countSessions()) === 0, { limitMs: PATIENCE_MS });
-  expect(await silent.readRest()).not.toContain('"end":true');
+  expect(await silent.readToEnd()).not.toContain('"end":true');
 });
