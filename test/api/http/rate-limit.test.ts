@@ -5,11 +5,10 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { countStatuses } from '../../support/http/steady-load.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
+const { db, url: databaseUrl } = await createTestDatabase();
 // No limit is set, so those of the specification apply.
 const service = await startTestService({
-  databaseUrl: database.url,
+  databaseUrl,
   env: { RATE_LIMIT_PUBLIC: '', RATE_LIMIT_PROTECTED: '', TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
 });
 const first = await aToken(db, 1);

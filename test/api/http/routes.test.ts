@@ -49,28 +49,17 @@ describe('both bases', () => {
       expect(slashed.text).toBe(plain.text);
     }
   });
-
-  test('a timestamp has an explicit offset, and no Z but in created_at of a user', async () => {
-    for (const path of PATHS) {
-      const { text } = await service.get(path, bearer(token));
-      for (const [stamp] of text.matchAll(/"[a-z_]+":"2026-[^"]+"/g)) {
-        const pattern = stamp.startsWith('"created_at"')
-          ? /:"2026-\d\d-\d\dT\d\d:\d\d:\d\dZ"$/
-          : /:"2026-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"$/;
-        expect(stamp).toMatch(pattern);
-      }
-    }
-  });
 });
 
 describe('HEAD', () => {
-  test('gives the headers of GET and no body, on every path', async () => {
+  test('gives the headers of GET and not one byte after them, on every path', async () => {
     for (const base of BASES) {
       for (const path of PATHS) {
-        const get = await service.ask(`${base}${path}`, bearer(token));
-        const head = await service.ask(`${base}${path}`, { ...bearer(token), method: 'HEAD' });
+        // Not by fetch, which reads no body of a response to HEAD.
+        const get = await sendRaw(service.origin, `${base}${path}`, bearer(token));
+        const head = await sendRaw(service.origin, `${base}${path}`, { ...bearer(token), method: 'HEAD' });
         expect([path, head.status, head.text]).toEqual([path, get.status, '']);
-        expect([path, head.headers.get('date')]).toEqual([path, expect.stringMatching(/ GMT$/)]);
+        expect([path, head.headers.get('date')]).toEqual([path, expect.stringMatching(/^[^,]+, [^,]+ GMT$/)]);
         const changing = { 'x-ratelimit-remaining': '', ratelimit: '' };
         expect({ path, ...headersOf(head), ...changing }).toEqual({ path, ...headersOf(get), ...changing });
         expect(Number(head.headers.get('content-length'))).toBeGreaterThan(0);
@@ -101,13 +90,6 @@ describe('HEAD', () => {
     }
     const wrong = await service.get('/bans?status=x', { ...bearer(token), method: 'HEAD' });
     expect([wrong.status, wrong.text]).toEqual([400, '']);
-  });
-
-  test('writes not one byte after the headers', async () => {
-    const { status, text, headers } = await sendRaw(service.origin, '/api/v1/servers', { method: 'HEAD' });
-    expect([status, text]).toEqual([200, '']);
-    expect(headers.get('date')).toMatch(/^[^,]+, [^,]+ GMT$/);
-    expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
 });
 
@@ -325,12 +307,6 @@ describe('a request that no browser would write', () => {
 
   test('a query of more than 8,192 characters is 400 that says so, once token and limit have been judged', async () => {
     const refusal = { success: false, message: 'The query is too long: use at most 8192 characters' };
-    for (const path of [...PROTECTED_PATHS, '/servers/one/history'].filter((path) => path !== STEAM_BANS)) {
-      const long = `${path}${path.includes('?') ? '&' : '?'}x=${'%C5%82'.repeat(10_000)}`;
-      const { status, body, headers } = await service.get(long, bearer(token));
-      expect([path, status, body]).toEqual([path, 400, refusal]);
-      expect(headers.has('x-ratelimit-limit')).toBe(true);
-    }
     const pairs = 'a&'.repeat(30_000);
     expect((await service.get(`/bans?${pairs}`)).status).toBe(401);
     expect((await service.get(`/bans?api_token=${token}&${pairs}`)).body).toEqual(refusal);

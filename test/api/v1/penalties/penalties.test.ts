@@ -145,20 +145,18 @@ test.each([
 });
 
 describe('GET /penalties', () => {
-  test('filters by type in any letter case; counts stay those of every type', async () => {
-    for (const [type, ids] of [
-      ['ban', [console_, lagging, unbanned, expired]],
-      ['MUTE', [mute]],
-      ['Gag', [gag]],
-      ['silence', [silence]],
-      ['wArN', [warn]],
-      ['warn,BAN', [console_, warn, lagging, unbanned, expired]],
-      [',gag, gag,', [gag]],
-    ] satisfies [string, unknown[]][]) {
-      const { ids: found, meta } = await list(`/penalties?type=${type}`);
-      expect([type, found]).toEqual([type, ids]);
-      expect(meta).toMatchObject({ total: ids.length, counts: ALL_COUNTS });
-    }
+  test.each([
+    ['ban', [console_, lagging, unbanned, expired]],
+    ['MUTE', [mute]],
+    ['Gag', [gag]],
+    ['silence', [silence]],
+    ['wArN', [warn]],
+    ['warn,BAN', [console_, warn, lagging, unbanned, expired]],
+    [',gag, gag,', [gag]],
+  ])('filters by the type %s in any letter case; counts stay those of every type', async (type, ids) => {
+    const { ids: found, meta } = await list(`/penalties?type=${type}`);
+    expect(found).toEqual(ids);
+    expect(meta).toMatchObject({ total: ids.length, counts: ALL_COUNTS });
   });
 
   test('counts are in the order of the specification', async () => {
@@ -179,13 +177,13 @@ test('/bans ignores type and admin_steamid', async () => {
   expect((await list('/bans?type=mute&admin_steamid=x')).ids).toHaveLength(4);
 });
 
-test('/mutes filters by type in upper and lower case', async () => {
-  for (const [type, id] of Object.entries({ gag, mute, silence })) {
-    for (const written of [type, type.toUpperCase()]) {
-      const { ids, meta } = await list(`/mutes?type=${written}`);
-      expect([written, ids, meta.total]).toEqual([written, [id], 1]);
-    }
-  }
+test.each([
+  ['gag', gag],
+  ['MUTE', mute],
+  ['Silence', silence],
+])('/mutes filters by the type %s in any letter case', async (type, id) => {
+  const { ids, meta } = await list(`/mutes?type=${type}`);
+  expect([ids, meta.total]).toEqual([[id], 1]);
 });
 
 test('a penalty that ends between two requests is ACTIVE in the first, EXPIRED in the second', async () => {

@@ -7,8 +7,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
+const { db, url: databaseUrl } = await createTestDatabase();
 const [both, stereo, none] = [aSteamId(1), aSteamId(2), aSteamId(3)];
 const readyAt = new Date('2026-11-20T08:00:00.900Z');
 await insertReadySound(db, both, 'mój "utwór" 🎧.wav', {
@@ -24,7 +23,7 @@ for (const status of ['queued', 'measuring', 'rendering', 'failed'] as const) {
     .insert(roundSounds)
     .values({ steamId64: none, title: 'no.mp3', status, uploadKey: `key-${status}` });
 }
-const service = await startTestService({ databaseUrl: database.url });
+const service = await startTestService({ databaseUrl });
 const getSound = (player: string) => service.get(`/players/${player}/roundsound`);
 const getSounds = (query: string, init?: RequestInit) => service.get(`/players/roundsounds?${query}`, init);
 type Body = {
@@ -53,16 +52,16 @@ describe('GET /players/{steamid64}/roundsound', () => {
     }
   });
 
-  test('the sound of a player without a ready one is 200 with success false', async () => {
-    for (const player of [none, aSteamId(404)]) {
-      const { status, body } = await getSound(player);
-      expect([status, body]).toStrictEqual([200, NONE]);
-    }
-  });
-
-  test('the sound of anything that is not a player is 200 with success false', async () => {
-    const others = '0 x 1e3 0x10 %00 %ED%A0%80 %E0%A4%A % 100000000000000000000 __proto__ %2e%2e%2f';
-    for (const player of [...others.split(' '), `${aSteamId(1)}%00`, 'ł'.repeat(5000)]) {
+  test.each([
+    ['a player without a ready one', [none, aSteamId(404)]],
+    [
+      'anything that is not a player',
+      '0 x 1e3 0x10 %00 %ED%A0%80 %E0%A4%A % 100000000000000000000 __proto__ %2e%2e%2f'
+        .split(' ')
+        .concat(`${aSteamId(1)}%00`, 'ł'.repeat(5000)),
+    ],
+  ])('the sound of %s is 200 with success false', async (_, players) => {
+    for (const player of players) {
       const { status, body } = await getSound(player);
       expect([player, status, body]).toStrictEqual([player, 200, NONE]);
     }
@@ -131,7 +130,7 @@ describe('GET /players/roundsounds', () => {
   });
 
   test('/players/roundsounds shows no sound of players whom SOUND_FOR leaves out, until they may have one again', async () => {
-    const exclusive = await startTestService({ databaseUrl: database.url, env: { SOUND_FOR: 'svip' } });
+    const exclusive = await startTestService({ databaseUrl, env: { SOUND_FOR: 'svip' } });
     const foundNow = async () => bodyOf((await exclusive.get(`/players/roundsounds?steamids=${both}`)).body);
     expect((await foundNow()).data).toEqual([{ steamid64: both, has_sound: false }]);
     await insertUser(db, 1, { hasSvip: true });

@@ -7,8 +7,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { NOW, startTestService } from '../../../support/service/service.ts';
 import { waitFor } from '../../../support/wait.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
+const { db, url: databaseUrl } = await createTestDatabase();
 
 const POLLED_AT = new Date('2026-11-21T09:59:57.400Z');
 const add = (name: string, address: string, values: Partial<Parameters<typeof addServer>[1]> = {}) =>
@@ -46,7 +45,7 @@ for (const polledAt of [new Date('2026-11-21T09:00:15Z'), new Date('2026-11-21T0
 // What was never polled shows when it was added.
 await db.update(servers).set({ createdAt: new Date('2026-11-20T08:00:00Z') });
 
-const service = await startTestService({ databaseUrl: database.url });
+const service = await startTestService({ databaseUrl });
 
 const ONLINE = {
   id: online.id,
@@ -140,24 +139,17 @@ describe('GET /servers/{slug}', () => {
     });
   });
 
-  test('gives an offline server without players, with its last known state', async () => {
-    expect((await service.get('/servers/zazolc-gesla')).body).toStrictEqual({
+  test.each([
+    ['gives an offline server without players, with its last known state', 'zazolc-gesla', OFFLINE],
+    ['calls a server by its slug if nobody can see its name', 'unseen', UNSEEN],
+    ['tells servers apart whose names make the same slug', 'only-mirage-1-2', TWIN],
+    ['reads a slug that looks like an id as a slug', String(online.id), NUMERIC],
+  ])('%s', async (_, slug, server) => {
+    expect((await service.get(`/servers/${slug}`)).body).toStrictEqual({
       success: true,
-      data: { ...OFFLINE, players: [] },
+      data: { ...server, players: [] },
       meta: { cached_at: '2026-11-21T10:00:00+00:00' },
     });
-  });
-
-  test('a server whose name nobody can see is called by its slug', async () => {
-    expect((await service.get('/servers/unseen')).body).toMatchObject({ data: UNSEEN });
-  });
-
-  test('tells servers apart whose names make the same slug', async () => {
-    expect((await service.get('/servers/only-mirage-1-2')).body).toMatchObject({ data: { id: twin.id } });
-  });
-
-  test('reads a slug that looks like an id as a slug', async () => {
-    expect((await service.get(`/servers/${online.id}`)).body).toMatchObject({ data: { id: numeric.id } });
   });
 
   test('finds no server by its id, by another letter case, or by a text that is nearly its slug', async () => {
@@ -284,7 +276,7 @@ describe('GET /servers/{slug}/history', () => {
 });
 
 test('every process sends the same tag for the same data, whenever it built the body', async () => {
-  const other = await startTestService({ databaseUrl: database.url });
+  const other = await startTestService({ databaseUrl });
   other.clock.now = new Date(NOW.getTime() + 60_000);
   for (const path of ['/servers', '/servers/only-mirage-1']) {
     const { text, headers } = await service.get(path);
