@@ -36,11 +36,6 @@ function aPart(leaders: Leaders, part: Part = 'poller', options: { outlastsDatab
   return { ...leadership, calls };
 }
 
-async function aProxy() {
-  const proxy = await startDatabaseProxy(url);
-  return proxy;
-}
-
 async function listSessions() {
   return connection`
     select pid, application_name as name from pg_stat_activity
@@ -106,7 +101,7 @@ test('a session that the server ended brings its locks back, and the work goes o
 });
 
 test('an earlier session of the same process, which the server takes for alive, is ended', async () => {
-  const proxy = await aProxy();
+  const proxy = await startDatabaseProxy(url);
   const { leaders } = aProcess(proxy.url);
   const part = aPart(leaders);
   await waitFor(part.isLeader);
@@ -123,7 +118,7 @@ test('an earlier session of the same process, which the server takes for alive, 
 });
 
 test('work ends when another process has its lock', async () => {
-  const proxy = await aProxy();
+  const proxy = await startDatabaseProxy(url);
   const first = aProcess(proxy.url);
   const lost = aPart(first.leaders, 'bot', { outlastsDatabase: true });
   await waitFor(lost.isLeader);
@@ -142,7 +137,7 @@ test('work ends when another process has its lock', async () => {
 test.each(['cut', 'freeze'] as const)(
   'work ends five seconds after the database went (%s) unless it outlasts that, and begins again later',
   async (how) => {
-    const proxy = await aProxy();
+    const proxy = await startDatabaseProxy(url);
     const { leaders, lines, clock } = aProcess(proxy.url);
     const [part, patient] = [aPart(leaders, 'poller'), aPart(leaders, 'bot', { outlastsDatabase: true })];
     await waitFor(() => part.isLeader() && patient.isLeader());

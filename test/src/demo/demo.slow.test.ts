@@ -1,7 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { atEnd } from '../../support/cleanup.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openBrowser } from '../../support/web/browser.ts';
@@ -9,30 +10,20 @@ import { textOf } from '../../support/web/page-text.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 
-const programs: Program[] = [];
-const folders: string[] = [];
-
-afterAll(async () => {
-  for (const program of programs) program.kill('SIGKILL');
-  for (const folder of folders) await stopPostgres(folder);
-});
-
 function aDataDir(): string {
   const folder = createTestFolder();
-  folders.push(folder);
+  atEnd(() => stopPostgres(folder));
   return folder;
 }
 
 function startDemo(dataDir: string, env: Record<string, string> = {}): Program {
-  const program = startProgram('src/demo/main.ts', {
+  return startProgram('src/demo/main.ts', {
     DATA_DIR: dataDir,
     HOST: '127.0.0.1',
     PORT: '0',
     POLL_INTERVAL_SECONDS: '1',
     ...env,
   });
-  programs.push(program);
-  return program;
 }
 
 async function untilRunning(program: Program): Promise<string> {

@@ -20,7 +20,6 @@ export type Receiver = {
   taken: () => string[];
   /** What it responds with; 204 by default. */
   respond: (request: Received) => Response | Promise<Response>;
-  stop: () => Promise<void>;
 };
 
 /** @param options.hostname the loopback address it listens on, 127.0.0.1 by default. */
@@ -59,7 +58,6 @@ export function startReceiver({
     received: [],
     taken: () => accepted.map(describe),
     respond: () => new Response(null, { status: 204 }),
-    stop: () => server.stop(true),
   };
   return receiver;
 }

@@ -9,6 +9,7 @@ import { countSteamCall } from '../../../src/queries/steam-bans.ts';
 import { openWebhookActions } from '../../../src/service/webhooks.ts';
 import { createSteamBans } from '../../../src/steam/bans.ts';
 import { createSteamApi } from '../../../src/steam/steam-api.ts';
+import { atEnd } from '../cleanup.ts';
 import { erase } from '../database/builders.ts';
 import { urlOf } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
@@ -22,7 +23,6 @@ export type AccountSite = {
   log: { level: 'info' | 'warn' | 'error'; fields: object; message: string }[];
   /** How many requests have come and have no response yet. */
   countPending: () => number;
-  stop: () => Promise<void>;
 };
 
 export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels' | 'sounds' | 'status'>> & {
@@ -38,7 +38,7 @@ export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels'
 
 const SECRET = 'a-secret-of-the-tests-0123456789abcdef';
 
-/** The account pages on a free port, against local providers: by default without servers, panels and stored sounds. */
+/** The account pages on a free port until the end of the test file: by default without servers, panels and stored sounds. */
 export function startAccountSite(options: AccountSiteOptions): AccountSite {
   const clock: AccountSite['clock'] = { now: null };
   const log: AccountSite['log'] = [];
@@ -128,12 +128,12 @@ export function startAccountSite(options: AccountSiteOptions): AccountSite {
     },
   });
   app.listen({ port, hostname: '127.0.0.1' });
+  atEnd(() => app.stop(true));
   if (options.discord) options.discord.redirectUris = [`${origin}/account/discord/return`];
   return {
     origin,
     clock,
     log,
     countPending: () => app.server?.pendingRequests ?? 0,
-    stop: async () => void (await app.stop(true)),
   };
 }

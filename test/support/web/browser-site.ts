@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { runService } from '../../../src/service/service.ts';
 import { atEnd } from '../cleanup.ts';
@@ -51,7 +51,7 @@ export async function startBrowserSite(
     atEnd(service.stop);
   };
   await startService();
-  const browser: Browser = await launchChromium();
+  const browser = await launchChromium();
   return {
     origin,
     steam,

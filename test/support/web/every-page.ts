@@ -223,20 +223,16 @@ export async function openEveryPage(
     panels: [{ source: 'simpleadmin', table: 'sa_bans', address: 'https://panel.example.org/{id}' }],
     status: aStatusOf(text),
   });
-  try {
-    const [visitor, owner] = [openBrowser(site.origin, { language }), openBrowser(site.origin, { language })];
-    await signIn(owner);
-    site.clock.now = NOW;
-    const pages = listPages(text);
-    const opened: { name: string; page: Page }[] = [];
-    const open = async (browser: Browser, [name, path, form]: Visit) =>
-      opened.push({ name, page: await (form ? browser.post(path, form) : browser.get(path)) });
-    for (const visit of pages.visitor) await open(visitor, visit);
-    for (const visit of pages.owner) await open(owner, visit);
-    return opened;
-  } finally {
-    await site.stop();
-  }
+  const [visitor, owner] = [openBrowser(site.origin, { language }), openBrowser(site.origin, { language })];
+  await signIn(owner);
+  site.clock.now = NOW;
+  const pages = listPages(text);
+  const opened: { name: string; page: Page }[] = [];
+  const open = async (browser: Browser, [name, path, form]: Visit) =>
+    opened.push({ name, page: await (form ? browser.post(path, form) : browser.get(path)) });
+  for (const visit of pages.visitor) await open(visitor, visit);
+  for (const visit of pages.owner) await open(owner, visit);
+  return opened;
 }
 
 /** One server, on which everything is called `text`. */

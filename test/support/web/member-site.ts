@@ -1,4 +1,4 @@
-import { afterAll, beforeEach } from 'bun:test';
+import { beforeEach } from 'bun:test';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
 import { aSteamId } from '../database/builders.ts';
@@ -11,19 +11,15 @@ import { type Browser, openBrowser, signIn } from './browser.ts';
 export const CONFIGURED_OWNER = aSteamId(900);
 
 /**
- * The pages for this test file, with a Steam that signs in without asking: a new player in each test. Stopped when the
- * file's tests are done.
+ * The pages for this test file, with a Steam that signs in without asking: a new player in each test.
  */
 export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) {
   const { db } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
-  const sites: AccountSite[] = [];
   /** Starts the pages with other settings, beside `site`. */
   function startSite({ settings, ...others }: Partial<AccountSiteOptions>): AccountSite {
     const owners = { ownerSteamIds: [CONFIGURED_OWNER] };
-    const other = startAccountSite({ db, steam, settings: { ...owners, ...settings }, ...others });
-    sites.push(other);
-    return other;
+    return startAccountSite({ db, steam, settings: { ...owners, ...settings }, ...others });
   }
   const site = startSite(options);
   /** Who signs in during this test, unless the test says otherwise. */
@@ -35,9 +31,6 @@ export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) 
     steam.steamId = player.steamId;
     steam.conduct = 'honest';
     site.clock.now = null;
-  });
-  afterAll(async () => {
-    for (const each of sites) await each.stop();
   });
 
   /** A browser that is signed in as the player of this test, or as another. */
