@@ -13,60 +13,54 @@ import { openMemberSite } from '../../support/web/member-site.ts';
 
 const { db, site, startSite, signedIn } = await openMemberSite();
 
-describe('a visitor who is not signed in', () => {
-  test('visitors are sent to the sign-in from a page, and get 401 for a form', async () => {
-    const browser = openBrowser(site.origin);
-    const page = await browser.get('/account/moderation');
-    expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
-    expect((await browser.follow(page)).text).toContain(en.notices['sign-in-first']);
-    expect((await browser.get('/account')).text).not.toContain(en.notices['sign-in-first']);
-    expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
-  });
-
-  test('gets a page that says so for an address that is too long', async () => {
-    const browser = openBrowser(site.origin);
-    expect((await browser.get(`/account?${'a&'.repeat(4096)}`)).status).toBe(200);
-    const page = await browser.get(`/account?a&${'a&'.repeat(4096)}`);
-    expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
-    expect(page.text).toContain(en.errors['address-too-long']);
-  });
+test('visitors are sent to the sign-in from a page, and get 401 for a form', async () => {
+  const browser = openBrowser(site.origin);
+  const page = await browser.get('/account/moderation');
+  expect([page.status, page.location]).toEqual([303, '/account?next=%2Faccount%2Fmoderation']);
+  expect((await browser.follow(page)).text).toContain(en.notices['sign-in-first']);
+  expect((await browser.get('/account')).text).not.toContain(en.notices['sign-in-first']);
+  expect((await browser.post('/account/tokens', { name: 'x' })).status).toBe(401);
 });
 
-describe('language', () => {
-  test('follows Accept-Language with its qualities', async () => {
-    for (const [header, lang] of [
-      ['pl', 'pl'],
-      ['pl-PL,pl;q=0.9,en;q=0.8', 'pl'],
-      ['de,en;q=0.5,pl;q=0.7', 'pl'],
-      ['en;q=0.9,pl;q=0', 'en'],
-      ['de-AT', 'en'],
-      ['*', 'en'],
-      [';;;,=,xx;q=x', 'en'],
-    ]) {
-      const page = await openBrowser(site.origin, { language: header ?? '' }).get('/account');
-      expect([header, page.text.includes(`<html lang="${lang}">`)]).toEqual([header, true]);
-    }
-  });
+test('an address that is too long gives a page that says so', async () => {
+  const browser = openBrowser(site.origin);
+  expect((await browser.get(`/account?${'a&'.repeat(4096)}`)).status).toBe(200);
+  const page = await browser.get(`/account?a&${'a&'.repeat(4096)}`);
+  expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+  expect(page.text).toContain(en.errors['address-too-long']);
 });
 
-describe('an address with a language', () => {
-  test.each([
-    ['/account?lang=pl', '/account'],
-    ['/account?next=%2Fpenalties&lang=pl', '/account?next=%2Fpenalties'],
-    ['/account/nothing?lang=en&page=2', '/account/nothing?page=2'],
-  ])('%s sets the cookie and leads to %s', async (path, location) => {
-    for (const method of ['GET', 'HEAD']) {
-      const { status, headers } = await fetch(site.origin + path, { method, redirect: 'manual' });
-      expect([status, headers.get('location')]).toEqual([303, location]);
-      expect(headers.get('cache-control')).toBe('no-store');
-    }
-  });
+test('the language of a page follows Accept-Language with its qualities', async () => {
+  for (const [header, lang] of [
+    ['pl', 'pl'],
+    ['pl-PL,pl;q=0.9,en;q=0.8', 'pl'],
+    ['de,en;q=0.5,pl;q=0.7', 'pl'],
+    ['en;q=0.9,pl;q=0', 'en'],
+    ['de-AT', 'en'],
+    ['*', 'en'],
+    [';;;,=,xx;q=x', 'en'],
+  ]) {
+    const page = await openBrowser(site.origin, { language: header ?? '' }).get('/account');
+    expect([header, page.text.includes(`<html lang="${lang}">`)]).toEqual([header, true]);
+  }
+});
 
-  test('chooses nothing for a form, and nothing by an unknown language', async () => {
-    const browser = openBrowser(site.origin);
-    expect((await browser.post('/account/tokens?lang=pl')).status).toBe(401);
-    expect((await browser.get('/account?lang=xx')).status).toBe(200);
-  });
+test.each([
+  ['/account?lang=pl', '/account'],
+  ['/account?next=%2Fpenalties&lang=pl', '/account?next=%2Fpenalties'],
+  ['/account/nothing?lang=en&page=2', '/account/nothing?page=2'],
+])('%s sets the cookie and leads to %s', async (path, location) => {
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers } = await fetch(site.origin + path, { method, redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([303, location]);
+    expect(headers.get('cache-control')).toBe('no-store');
+  }
+});
+
+test('an address with a language chooses nothing for a form, and nothing by an unknown language', async () => {
+  const browser = openBrowser(site.origin);
+  expect((await browser.post('/account/tokens?lang=pl')).status).toBe(401);
+  expect((await browser.get('/account?lang=xx')).status).toBe(200);
 });
 
 test('somebody who is blocked is told so, and led only to what they can open', async () => {
@@ -256,42 +250,34 @@ const FORMS = [
 ];
 const BOTH = ['/account/moderation/webhooks'];
 
-describe('a method that a page does not have is 405 with Allow', () => {
-  test.each([
-    ['GET, HEAD', READ_ONLY, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
-    ['POST', FORMS, ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
-    ['GET, HEAD, POST', BOTH, ['PUT', 'DELETE', 'OPTIONS']],
-  ])('%s', async (allowed, paths, methods) => {
-    for (const origin of [service.origin, site.origin]) {
-      // The other site shows no penalties.
-      for (const path of paths.filter((path) => origin === service.origin || path !== '/penalties')) {
-        for (const method of methods) {
-          const response = await fetch(origin + path, { method, redirect: 'manual' });
-          const found = [method, path, response.status, response.headers.get('allow')];
-          expect(found).toEqual([method, path, 405, allowed]);
-          expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-          expect(response.headers.get('cache-control')).toBe('no-store');
-        }
+test.each([
+  ['GET, HEAD', READ_ONLY, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']],
+  ['POST', FORMS, ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+  ['GET, HEAD, POST', BOTH, ['PUT', 'DELETE', 'OPTIONS']],
+])('a method that a page does not have is 405 with Allow: %s', async (allowed, paths, methods) => {
+  for (const origin of [service.origin, site.origin]) {
+    // The other site shows no penalties.
+    for (const path of paths.filter((path) => origin === service.origin || path !== '/penalties')) {
+      for (const method of methods) {
+        const response = await fetch(origin + path, { method, redirect: 'manual' });
+        const found = [method, path, response.status, response.headers.get('allow')];
+        expect(found).toEqual([method, path, 405, allowed]);
+        expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(response.headers.get('cache-control')).toBe('no-store');
       }
     }
-  });
+  }
+});
 
-  test('a path without a page gives 404 for every method', async () => {
-    for (const path of [
-      '/nope',
-      '/servers',
-      '/servers/one/nope',
-      '/account/nope',
-      '/account/tokens/1/nope',
-    ]) {
-      for (const method of ['GET', 'POST', 'DELETE']) {
-        const response = await fetch(service.origin + path, { method, headers: { accept: 'text/html' } });
-        const facts = ['allow', 'content-type'].map((name) => response.headers.get(name));
-        const expected = [404, null, 'text/html; charset=utf-8'];
-        expect([method, path, response.status, ...facts]).toEqual([method, path, ...expected]);
-      }
+test('a path without a page gives 404 for every method', async () => {
+  for (const path of ['/nope', '/servers', '/servers/one/nope', '/account/nope', '/account/tokens/1/nope']) {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const response = await fetch(service.origin + path, { method, headers: { accept: 'text/html' } });
+      const facts = ['allow', 'content-type'].map((name) => response.headers.get(name));
+      const expected = [404, null, 'text/html; charset=utf-8'];
+      expect([method, path, response.status, ...facts]).toEqual([method, path, ...expected]);
     }
-  });
+  }
 });
 
 test('a visitor who opens the address of a form is shown the way to it, in their language', async () => {

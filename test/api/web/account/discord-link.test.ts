@@ -152,16 +152,14 @@ describe('linking Discord', () => {
   });
 });
 
-describe('unlinking Discord', () => {
-  test('asks first, then forgets the account', async () => {
-    await link();
-    expect((await browser.get('/account')).text).toContain(en.discord.unlinkTitle);
-    const page = await browser.post('/account/discord/unlink');
-    expect([page.status, page.location]).toEqual([303, '/account#discord']);
-    expect(await userOf()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
-    const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
-    expect(entries.at(-1)?.action).toBe('discord.unlinked');
-  });
+test('unlinking Discord asks first, then forgets the account', async () => {
+  await link();
+  expect((await browser.get('/account')).text).toContain(en.discord.unlinkTitle);
+  const page = await browser.post('/account/discord/unlink');
+  expect([page.status, page.location]).toEqual([303, '/account#discord']);
+  expect(await userOf()).toMatchObject({ discordId: null, discordUsername: '', discordAvatar: '' });
+  const entries = await db.select().from(auditLog).where(eq(auditLog.subject, steam.steamId));
+  expect(entries.at(-1)?.action).toBe('discord.unlinked');
 });
 
 test('the start and the return of a link count as attempts of the address', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
@@ -90,24 +90,22 @@ test('signing out works again without the session that has ended', async () => {
   }
 });
 
-describe('a moderator', () => {
-  test('revoking a token of somebody else than the page shows, or of nobody, gives 404', async () => {
-    const admin = await openAdmin();
-    const id = await createTokenOf(aSteamId(7));
-    for (const wrong of [id, 999_999, 'abc', '%00']) {
-      const path = `${PLAYER_PAGE}/tokens/${wrong}/revoke`;
-      expect([wrong, (await admin.post(path)).status]).toEqual([wrong, 404]);
-    }
-    const [token] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
-    expect(token?.revokedAt).toBeNull();
-    expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
-  });
+test('revoking a token of somebody else than the page shows, or of nobody, gives 404', async () => {
+  const admin = await openAdmin();
+  const id = await createTokenOf(aSteamId(7));
+  for (const wrong of [id, 999_999, 'abc', '%00']) {
+    const path = `${PLAYER_PAGE}/tokens/${wrong}/revoke`;
+    expect([wrong, (await admin.post(path)).status]).toEqual([wrong, 404]);
+  }
+  const [token] = await db.select().from(apiTokens).where(eq(apiTokens.id, id));
+  expect(token?.revokedAt).toBeNull();
+  expect((await admin.post('/account/moderation/sounds/abc/delete')).status).toBe(404);
+});
 
-  test('deleting the only thing known of a player three times leads back to their record', async () => {
-    const admin = await openAdmin();
-    const unknown = aSteamId(40);
-    await insertSoundOf(db, unknown);
-    const path = `/account/moderation/users/${unknown}`;
-    expect(await repeat(admin, `${path}/sound/delete`)).toEqual(Array(3).fill(`303 ${path}#sounds`));
-  });
+test('deleting the only thing known of a player three times leads back to their record', async () => {
+  const admin = await openAdmin();
+  const unknown = aSteamId(40);
+  await insertSoundOf(db, unknown);
+  const path = `/account/moderation/users/${unknown}`;
+  expect(await repeat(admin, `${path}/sound/delete`)).toEqual(Array(3).fill(`303 ${path}#sounds`));
 });

@@ -176,46 +176,42 @@ describe('creating a token', () => {
   });
 });
 
-describe('the list', () => {
-  test('shows when a token was last used, and leaves out tokens that have expired', async () => {
-    const { id } = await makeToken('Used');
-    await makeToken('Fresh');
-    await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
-    await makeToken('Short', new Date(Date.now() + DAY_MS));
-    const page = await browser.get('/account');
-    expect(page.text).toContain('3 hours ago');
-    expect(page.text).toContain(`>${en.tokens.never}<`);
-    site.clock.now = new Date(Date.now() + 2 * DAY_MS);
-    expect((await browser.get('/account')).text).not.toContain('Short');
-  });
+test('the list shows when a token was last used, and leaves out tokens that have expired', async () => {
+  const { id } = await makeToken('Used');
+  await makeToken('Fresh');
+  await saveApiTokenUses(db, [id], new Date(Date.now() - 3 * 3_600_000));
+  await makeToken('Short', new Date(Date.now() + DAY_MS));
+  const page = await browser.get('/account');
+  expect(page.text).toContain('3 hours ago');
+  expect(page.text).toContain(`>${en.tokens.never}<`);
+  site.clock.now = new Date(Date.now() + 2 * DAY_MS);
+  expect((await browser.get('/account')).text).not.toContain('Short');
 });
 
-describe('revoking a token', () => {
-  test('asks first, and takes effect immediately', async () => {
-    const { token, id } = await makeToken('Old');
-    const question = await browser.get('/account');
-    expect(question.text).toContain(en.tokens.revokeTitle);
-    expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
-    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeDefined();
+test('revoking a token asks first, and takes effect immediately', async () => {
+  const { token, id } = await makeToken('Old');
+  const question = await browser.get('/account');
+  expect(question.text).toContain(en.tokens.revokeTitle);
+  expect(question.text).toContain(`action="/account/tokens/${id}/revoke"`);
+  expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeDefined();
 
-    const page = await browser.post(`/account/tokens/${id}/revoke`);
-    expect([page.status, page.location]).toEqual([303, '/account#tokens']);
-    const { text } = await browser.follow(page);
-    expect(noticesOf(text)).toEqual([['tokens', en.notices['token-revoked']]]);
-    expect(text).not.toContain('Old');
-    expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
-  });
+  const page = await browser.post(`/account/tokens/${id}/revoke`);
+  expect([page.status, page.location]).toEqual([303, '/account#tokens']);
+  const { text } = await browser.follow(page);
+  expect(noticesOf(text)).toEqual([['tokens', en.notices['token-revoked']]]);
+  expect(text).not.toContain('Old');
+  expect(await findLiveApiToken(db, hashApiToken(token), new Date())).toBeUndefined();
+});
 
-  test('revoking a token of somebody else, or of nobody, gives 404', async () => {
-    const owner = await signedIn(700);
-    await owner.post('/account/tokens', { name: 'Foreign' });
-    const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
-    for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
-      expect([id, (await browser.post(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
-    }
-    const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
-    expect(after?.revokedAt).toBeNull();
-  });
+test('revoking a token of somebody else, or of nobody, gives 404', async () => {
+  const owner = await signedIn(700);
+  await owner.post('/account/tokens', { name: 'Foreign' });
+  const [foreign] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+  for (const id of [foreign?.id, 999_999, 'abc', '1e3', '-1', '99999999999', '%00']) {
+    expect([id, (await browser.post(`/account/tokens/${id}/revoke`)).status]).toEqual([id, 404]);
+  }
+  const [after] = await db.select().from(apiTokens).where(eq(apiTokens.name, 'Foreign'));
+  expect(after?.revokedAt).toBeNull();
 });
 
 describe('where TOKENS_FOR is "admins"', () => {

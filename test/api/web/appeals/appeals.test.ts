@@ -396,67 +396,63 @@ describe('a penalty that changes', () => {
   });
 });
 
-describe('personal data', () => {
-  test('erasing a player while a moderator answers leaves nothing of the appeal, whichever is first', async () => {
-    for (let round = 0; round < 5; round++) {
-      const player = await aBannedPlayer();
-      const id = await openedBy(player);
-      const [page] = await Promise.all([
-        decide(moderator, id, 'asked', 'Which round?'),
-        erase(db, player.steamId64),
-      ]);
-      expect([303, 404]).toContain(page.status);
-      expect(await stateOf(id)).toBeUndefined();
-      expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(0);
-      expect(await eventsOf(id)).toEqual([]);
-      expect(JSON.stringify(await exportOf(player.steamId64))).not.toMatch(/demo of the round|Which round/);
-    }
-  });
-
-  test('a message of erased staff stays as "staff"', async () => {
-    await insertUser(db, 905, { nickname: 'Gone', isModerator: true });
-    const leaver = await signedIn(905);
-    const id = await openedBy(await aBannedPlayer());
-    await decide(leaver, id, 'asked', 'Which round?');
-    expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
-    await erase(db, aSteamId(905));
-    const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
-    expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);
-    expect(page).not.toContain('Gone');
-  });
+test('erasing a player while a moderator answers leaves nothing of the appeal, whichever is first', async () => {
+  for (let round = 0; round < 5; round++) {
+    const player = await aBannedPlayer();
+    const id = await openedBy(player);
+    const [page] = await Promise.all([
+      decide(moderator, id, 'asked', 'Which round?'),
+      erase(db, player.steamId64),
+    ]);
+    expect([303, 404]).toContain(page.status);
+    expect(await stateOf(id)).toBeUndefined();
+    expect(await db.$count(appealMessages, eq(appealMessages.appealId, id))).toBe(0);
+    expect(await eventsOf(id)).toEqual([]);
+    expect(JSON.stringify(await exportOf(player.steamId64))).not.toMatch(/demo of the round|Which round/);
+  }
 });
 
-describe('staff notes on a penalty', () => {
-  test('a note on a penalty is shown there and in the record of the player, with https addresses as links', async () => {
-    const player = await aBannedPlayer();
-    const path = `/account/moderation/penalties/${player.penaltyId}`;
-    await moderator.get(path);
-    const text =
-      'Demo: https://example.org/demo?round=7. <b>not</b> https://user:pw@evil.example http://plain.example';
-    const added = await moderator.post(`${path}/notes`, { text });
-    expect(added.location).toBe(`${path}#notes`);
-    const page = (await moderator.follow(added)).text;
-    expect(textOf(page).split(notices['note-added'])).toHaveLength(2);
-    expect(page).toContain(
-      '<a href="https://example.org/demo?round=7" rel="nofollow noopener noreferrer">https://example.org/demo?round=7</a>.',
-    );
-    expect(page).not.toContain('href="https://user');
-    expect(page).not.toContain('href="http://plain');
-    const record = (await moderator.get(`/account/moderation/users/${player.steamId64}`)).text;
-    expect(record).toContain('https://example.org/demo?round=7');
-    expect(record).toContain(`<a href="${path}">#${player.penaltyId}</a>`);
-    const noteId = /notes\/(\d+)\/delete/.exec(page)?.[1];
-    expect((await moderator.post(`${path}/notes/${noteId}/delete`)).location).toBe(`${path}#notes`);
-    expect((await moderator.get(path)).text).not.toContain('Demo:');
-  });
+test('a message of erased staff stays as "staff"', async () => {
+  await insertUser(db, 905, { nickname: 'Gone', isModerator: true });
+  const leaver = await signedIn(905);
+  const id = await openedBy(await aBannedPlayer());
+  await decide(leaver, id, 'asked', 'Which round?');
+  expect(await exportOf(aSteamId(905))).toMatchObject({ appealMessagesWritten: [{}] });
+  await erase(db, aSteamId(905));
+  const page = textOf((await moderator.get(`${QUEUE}/${id}`)).text);
+  expect(page).toContain(`${t.staff} · ${t.kinds.asked}`);
+  expect(page).not.toContain('Gone');
+});
 
-  test('a note cannot belong to a penalty of an unknown player', async () => {
-    const { penaltyId } = await aBannedPlayer({ playerSteamId: '0' as never });
-    const path = `/account/moderation/penalties/${penaltyId}`;
-    const page = await moderator.get(path);
-    expect(page.text).not.toContain(`${path}/notes`);
-    expect((await moderator.post(`${path}/notes`, { text: 'x' })).status).toBe(404);
-  });
+test('a note on a penalty is shown there and in the record of the player, with https addresses as links', async () => {
+  const player = await aBannedPlayer();
+  const path = `/account/moderation/penalties/${player.penaltyId}`;
+  await moderator.get(path);
+  const text =
+    'Demo: https://example.org/demo?round=7. <b>not</b> https://user:pw@evil.example http://plain.example';
+  const added = await moderator.post(`${path}/notes`, { text });
+  expect(added.location).toBe(`${path}#notes`);
+  const page = (await moderator.follow(added)).text;
+  expect(textOf(page).split(notices['note-added'])).toHaveLength(2);
+  expect(page).toContain(
+    '<a href="https://example.org/demo?round=7" rel="nofollow noopener noreferrer">https://example.org/demo?round=7</a>.',
+  );
+  expect(page).not.toContain('href="https://user');
+  expect(page).not.toContain('href="http://plain');
+  const record = (await moderator.get(`/account/moderation/users/${player.steamId64}`)).text;
+  expect(record).toContain('https://example.org/demo?round=7');
+  expect(record).toContain(`<a href="${path}">#${player.penaltyId}</a>`);
+  const noteId = /notes\/(\d+)\/delete/.exec(page)?.[1];
+  expect((await moderator.post(`${path}/notes/${noteId}/delete`)).location).toBe(`${path}#notes`);
+  expect((await moderator.get(path)).text).not.toContain('Demo:');
+});
+
+test('a note cannot belong to a penalty of an unknown player', async () => {
+  const { penaltyId } = await aBannedPlayer({ playerSteamId: '0' as never });
+  const path = `/account/moderation/penalties/${penaltyId}`;
+  const page = await moderator.get(path);
+  expect(page.text).not.toContain(`${path}/notes`);
+  expect((await moderator.post(`${path}/notes`, { text: 'x' })).status).toBe(404);
 });
 
 test('APPEALS unset leaves no page, no link and no tab', async () => {

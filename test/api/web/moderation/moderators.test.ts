@@ -276,30 +276,28 @@ describe('pages of moderation with a TIME_ZONE', () => {
   });
 });
 
-describe("a penalty's page", () => {
-  test('shows who lifted it, its source and the records, and never its reason as that of the lifting', async () => {
-    const { types, columns, permanent, statusOf, noServer } = en.penalties;
-    const { penalty: label } = en.records;
-    const { text } = await moderator.get(`${MODERATION}/penalties/${ids[2]}`);
-    expect(textOf(text)).toContain(
-      `${types.mute} #${ids[2]} ${statusOf('mute', 'UNBANNED')} 50 days ago ${columns.player} Kowalczyk ${columns.reason} Multikonto ` +
-        `${columns.admin} Ola ${columns.issued} 22 Sept 2026, 12:00 UTC ${label.duration} ${permanent('mute')} ` +
-        `${label.lifted} 2 Oct 2026, 12:00 UTC ${label.liftedBy} Ala ${label.liftReason} ${label.notRecorded} ` +
-        `${columns.server} ${noServer} ${label.source} simpleadmin ${label.removed} ${label.panel}`,
-    );
-    expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
-    const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
-    expect(other.text).not.toContain('panel.example');
-    for (const steamId of [KOWALCZYK, OLA, ALA]) {
-      expect(text).toContain(`href="${MODERATION}/users/${steamId}"`);
-    }
-  });
+test("a penalty's page shows who lifted it, its source and the records, and never its reason as that of the lifting", async () => {
+  const { types, columns, permanent, statusOf, noServer } = en.penalties;
+  const { penalty: label } = en.records;
+  const { text } = await moderator.get(`${MODERATION}/penalties/${ids[2]}`);
+  expect(textOf(text)).toContain(
+    `${types.mute} #${ids[2]} ${statusOf('mute', 'UNBANNED')} 50 days ago ${columns.player} Kowalczyk ${columns.reason} Multikonto ` +
+      `${columns.admin} Ola ${columns.issued} 22 Sept 2026, 12:00 UTC ${label.duration} ${permanent('mute')} ` +
+      `${label.lifted} 2 Oct 2026, 12:00 UTC ${label.liftedBy} Ala ${label.liftReason} ${label.notRecorded} ` +
+      `${columns.server} ${noServer} ${label.source} simpleadmin ${label.removed} ${label.panel}`,
+  );
+  expect(text).toContain(`href="https://panel.example/?id=7&amp;of=${KOWALCZYK}"`);
+  const other = await moderator.get(`${MODERATION}/penalties/${ids[0]}`);
+  expect(other.text).not.toContain('panel.example');
+  for (const steamId of [KOWALCZYK, OLA, ALA]) {
+    expect(text).toContain(`href="${MODERATION}/users/${steamId}"`);
+  }
+});
 
-  test("a penalty's page gives 404 for a number that no penalty has", async () => {
-    for (const id of ['0', '999999', 'x', '1e3']) {
-      expect([id, (await moderator.get(`${MODERATION}/penalties/${id}`)).status]).toEqual([id, 404]);
-    }
-  });
+test("a penalty's page gives 404 for a number that no penalty has", async () => {
+  for (const id of ['0', '999999', 'x', '1e3']) {
+    expect([id, (await moderator.get(`${MODERATION}/penalties/${id}`)).status]).toEqual([id, 404]);
+  }
 });
 
 test('admins are listed with what they gave in 7, 30 and 90 days by type, and how much was lifted', async () => {
@@ -311,34 +309,32 @@ test('admins are listed with what they gave in 7, 30 and 90 days by type, and ho
   expect(text).toContain(`href="${MODERATION}/penalties?admin=${ALA}"`);
 });
 
-describe("a player's record", () => {
-  const record = (steamId: string) => `${MODERATION}/users/${steamId}`;
+const record = (steamId: string) => `${MODERATION}/users/${steamId}`;
 
-  test('shows what Steam says, and names used before', async () => {
-    steamApi.bans[KOWALSKI] = {
-      VACBanned: true,
-      NumberOfVACBans: 1,
-      DaysSinceLastBan: 30,
-      CommunityBanned: true,
-    };
-    steamApi.players[KOWALSKI] = { timecreated: 1_100_000_000 };
-    await insertPenalties(db, [
-      { playerSteamId: KOWALSKI, playerName: 'Kowal dawny', createdAt: new Date('2020-01-01T00:00:00Z') },
-    ]);
-    const { steamBans: bans } = en.records;
-    const told = textOf((await moderator.get(record(KOWALSKI))).text);
-    expect(told).toContain(`${en.records.steamAccount} 9 Nov 2004, 11:33 UTC (22 years ago)`);
-    expect(told).toContain(`${bans.title} ${bans.vac(1)} · ${bans.community} (${bans.last('30 days ago')})`);
-    expect(told).toContain(`${en.records.formerNames} Kowal dawny`);
-    const link = en.records.penaltiesBy;
-    expect(told).not.toContain(link);
-    expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
-    steamApi.answer = 'fails';
-    const untold = textOf((await moderator.get(record(OLA))).text);
-    expect(untold).toContain(`${bans.title} ${bans.unknown}`);
-    expect(untold).not.toContain(en.records.steamAccount);
-    steamApi.answer = 'players';
-  });
+test("a player's record shows what Steam says, and names used before", async () => {
+  steamApi.bans[KOWALSKI] = {
+    VACBanned: true,
+    NumberOfVACBans: 1,
+    DaysSinceLastBan: 30,
+    CommunityBanned: true,
+  };
+  steamApi.players[KOWALSKI] = { timecreated: 1_100_000_000 };
+  await insertPenalties(db, [
+    { playerSteamId: KOWALSKI, playerName: 'Kowal dawny', createdAt: new Date('2020-01-01T00:00:00Z') },
+  ]);
+  const { steamBans: bans } = en.records;
+  const told = textOf((await moderator.get(record(KOWALSKI))).text);
+  expect(told).toContain(`${en.records.steamAccount} 9 Nov 2004, 11:33 UTC (22 years ago)`);
+  expect(told).toContain(`${bans.title} ${bans.vac(1)} · ${bans.community} (${bans.last('30 days ago')})`);
+  expect(told).toContain(`${en.records.formerNames} Kowal dawny`);
+  const link = en.records.penaltiesBy;
+  expect(told).not.toContain(link);
+  expect(textOf((await moderator.get(record(ALA))).text)).toContain(link);
+  steamApi.answer = 'fails';
+  const untold = textOf((await moderator.get(record(OLA))).text);
+  expect(untold).toContain(`${bans.title} ${bans.unknown}`);
+  expect(untold).not.toContain(en.records.steamAccount);
+  steamApi.answer = 'players';
 });
 
 describe('staff notes', () => {

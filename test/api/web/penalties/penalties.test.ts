@@ -179,18 +179,16 @@ describe('the member’s own penalties', () => {
   });
 });
 
-describe('APPEAL_URL', () => {
-  const appeals = startSite({ settings: { appealUrl: 'https://forum.example.org/?a=1&b="' } });
+const appeals = startSite({ settings: { appealUrl: 'https://forum.example.org/?a=1&b="' } });
 
-  test('APPEAL_URL, and nothing else, adds a link beside active penalties', async () => {
-    const appellant = await signedIn(undefined, { at: appeals });
-    expect((await appellant.get('/account')).text).not.toContain('forum.example.org');
-    await insertPenalties(db, [{ playerSteamId: player.steamId }]);
-    expect((await appellant.get('/account')).text).toContain(
-      'href="https://forum.example.org/?a=1&amp;b=&quot;"',
-    );
-    expect(await readCard()).not.toContain(t.appeal);
-  });
+test('APPEAL_URL, and nothing else, adds a link beside active penalties', async () => {
+  const appellant = await signedIn(undefined, { at: appeals });
+  expect((await appellant.get('/account')).text).not.toContain('forum.example.org');
+  await insertPenalties(db, [{ playerSteamId: player.steamId }]);
+  expect((await appellant.get('/account')).text).toContain(
+    'href="https://forum.example.org/?a=1&amp;b=&quot;"',
+  );
+  expect(await readCard()).not.toContain(t.appeal);
 });
 
 describe('the public list of penalties', () => {

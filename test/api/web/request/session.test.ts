@@ -236,21 +236,16 @@ describe('the list of sessions', () => {
   });
 });
 
-describe('the session secret', () => {
-  test('generates the session secret once and stores it, so that replicas and restarts share it', async () => {
-    const [one, two] = await Promise.all([
-      loadSessionSecret(db, undefined),
-      loadSessionSecret(db, undefined),
-    ]);
-    expect(one).toBe(two);
-    expect(one).toHaveLength(43);
-    expect(await loadSessionSecret(db, undefined)).toBe(one);
-  });
+test('generates the session secret once and stores it, so that replicas and restarts share it', async () => {
+  const [one, two] = await Promise.all([loadSessionSecret(db, undefined), loadSessionSecret(db, undefined)]);
+  expect(one).toBe(two);
+  expect(one).toHaveLength(43);
+  expect(await loadSessionSecret(db, undefined)).toBe(one);
+});
 
-  test('prefers the session secret of the configuration', async () => {
-    const configured = 'configured-0123456789-0123456789-0123';
-    expect(await loadSessionSecret(db, configured)).toBe(configured);
-  });
+test('prefers the session secret of the configuration', async () => {
+  const configured = 'configured-0123456789-0123456789-0123';
+  expect(await loadSessionSecret(db, configured)).toBe(configured);
 });
 
 describe('the signer', () => {

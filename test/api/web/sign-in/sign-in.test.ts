@@ -273,24 +273,22 @@ describe('the destination of a sign-in', () => {
   });
 });
 
-describe('the persona name', () => {
-  const steamApi = startSteamApi();
+const steamApi = startSteamApi();
 
-  test('comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
-    const named = startSite({ steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
-    const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
-    steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
-    const page = await signIn(openBrowser(named.origin));
-    expect(page.text).toContain('First');
-    expect(page.text).toContain(`src="${avatarfull}"`);
-    steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
-    expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
-    steamApi.answer = 'fails';
-    const unchanged = await signIn(openBrowser(named.origin));
-    expect(unchanged.text).toContain('Second');
-    expect(unchanged.text).toContain(`src="${avatarfull}"`);
-    expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
-  });
+test('the persona name comes from Steam at each sign-in when there is a key, and stays when Steam says nothing', async () => {
+  const named = startSite({ steamApi: { apiUrl: steamApi.url, apiKey: steamApi.key } });
+  const avatarfull = 'https://avatars.steamstatic.com/a_full.jpg';
+  steamApi.players = { [steam.steamId]: { personaname: 'First', avatarfull } };
+  const page = await signIn(openBrowser(named.origin));
+  expect(page.text).toContain('First');
+  expect(page.text).toContain(`src="${avatarfull}"`);
+  steamApi.players = { [steam.steamId]: { personaname: 'Second' } };
+  expect((await signIn(openBrowser(named.origin))).text).toContain('Second');
+  steamApi.answer = 'fails';
+  const unchanged = await signIn(openBrowser(named.origin));
+  expect(unchanged.text).toContain('Second');
+  expect(unchanged.text).toContain(`src="${avatarfull}"`);
+  expect(JSON.stringify(named.log)).not.toContain(steamApi.key);
 });
 
 describe('the demo', () => {

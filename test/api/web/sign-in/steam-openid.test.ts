@@ -76,23 +76,21 @@ function idOf(steamId: string): Record<string, string> {
   return { 'openid.claimed_id': url, 'openid.identity': url };
 }
 
-describe('the request', () => {
-  test('asks the provider to pick the identity and names return address and realm', () => {
-    const url = new URL(
-      buildSignInUrl('https://steamcommunity.com/openid/login', {
-        returnTo: RETURN_TO,
-        realm: 'https://community.example',
-      }),
-    );
-    expect(url.origin + url.pathname).toBe('https://steamcommunity.com/openid/login');
-    expect(Object.fromEntries(url.searchParams)).toEqual({
-      'openid.ns': 'http://specs.openid.net/auth/2.0',
-      'openid.mode': 'checkid_setup',
-      'openid.return_to': RETURN_TO,
-      'openid.realm': 'https://community.example',
-      'openid.identity': 'http://specs.openid.net/auth/2.0/identifier_select',
-      'openid.claimed_id': 'http://specs.openid.net/auth/2.0/identifier_select',
-    });
+test('a sign-in asks the provider to pick the identity and names return address and realm', () => {
+  const url = new URL(
+    buildSignInUrl('https://steamcommunity.com/openid/login', {
+      returnTo: RETURN_TO,
+      realm: 'https://community.example',
+    }),
+  );
+  expect(url.origin + url.pathname).toBe('https://steamcommunity.com/openid/login');
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    'openid.ns': 'http://specs.openid.net/auth/2.0',
+    'openid.mode': 'checkid_setup',
+    'openid.return_to': RETURN_TO,
+    'openid.realm': 'https://community.example',
+    'openid.identity': 'http://specs.openid.net/auth/2.0/identifier_select',
+    'openid.claimed_id': 'http://specs.openid.net/auth/2.0/identifier_select',
   });
 });
 

@@ -262,31 +262,29 @@ describe('with servers', () => {
   });
 });
 
-describe('as many requests for pages a minute as the public API allows', async () => {
-  const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '3' } });
-  afterAll(limited.stop);
+const limited = await startTestService({ databaseUrl: url, env: { RATE_LIMIT_PUBLIC: '3' } });
+afterAll(limited.stop);
 
-  test('lets as many requests through as the public API allows, then a page says 429', async () => {
-    const browser = openBrowser(limited.origin);
-    const statuses: number[] = [];
-    const within = ['/', '/servers/full', '/account'];
-    const beyond = ['/', '/account', '/account/none', '/nothing', '/account/data'];
-    for (const path of [...within, ...beyond])
-      statuses.push((await browser.get(path, { accept: 'text/html' })).status);
-    expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
-    const refused = await browser.get('/');
-    expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const pause = Number(refused.headers.get('retry-after'));
-    expect(pause).toBeWithin(1, 61);
-    expect(refused.text).toContain(en.errors['too-many-requests'](pause));
-    const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(refused.text) ?? [];
-    expect((await browser.get(styles)).status).toBe(200);
-    // The API and the banners have separate limits.
-    expect((await limited.ask('/api/v1/servers')).status).toBe(200);
-    const banners = await Promise.all(
-      Array.from({ length: 300 }, () => limited.ask('/servers/nope/banner.png')),
-    );
-    expect(new Set(banners.map(({ status }) => status))).toEqual(new Set([404]));
-    expect((await limited.ask('/servers/nope/banner.png')).status).toBe(429);
-  });
+test('lets as many requests through as the public API allows, then a page says 429', async () => {
+  const browser = openBrowser(limited.origin);
+  const statuses: number[] = [];
+  const within = ['/', '/servers/full', '/account'];
+  const beyond = ['/', '/account', '/account/none', '/nothing', '/account/data'];
+  for (const path of [...within, ...beyond])
+    statuses.push((await browser.get(path, { accept: 'text/html' })).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+  const refused = await browser.get('/');
+  expect(refused.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const pause = Number(refused.headers.get('retry-after'));
+  expect(pause).toBeWithin(1, 61);
+  expect(refused.text).toContain(en.errors['too-many-requests'](pause));
+  const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(refused.text) ?? [];
+  expect((await browser.get(styles)).status).toBe(200);
+  // The API and the banners have separate limits.
+  expect((await limited.ask('/api/v1/servers')).status).toBe(200);
+  const banners = await Promise.all(
+    Array.from({ length: 300 }, () => limited.ask('/servers/nope/banner.png')),
+  );
+  expect(new Set(banners.map(({ status }) => status))).toEqual(new Set([404]));
+  expect((await limited.ask('/servers/nope/banner.png')).status).toBe(429);
 });
