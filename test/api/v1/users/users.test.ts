@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { eq } from 'drizzle-orm';
-import { users } from '../../../../src/db/schema/accounts.ts';
 import { aSteamId, insertPenalties, insertUser } from '../../../support/database/builders.ts';
 import { NOW, openTestApi } from '../../../support/service/service.ts';
 
@@ -115,13 +113,6 @@ describe('GET /users/lookup', () => {
     service.clock.now = NOW;
     await insert({ type: 'ban' });
     expect(await isBanned()).toBe(true);
-  });
-
-  test('shows a change of a user at once', async () => {
-    await insertUser(db, 4, { nickname: 'Before' });
-    expect((await lookUp(`steamid64=${aSteamId(4)}`)).body).toMatchObject({ user: { nickname: 'Before' } });
-    await db.update(users).set({ nickname: 'After' }).where(eq(users.nickname, 'Before'));
-    expect((await lookUp(`steamid64=${aSteamId(4)}`)).body).toMatchObject({ user: { nickname: 'After' } });
   });
 });
 
