@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { penalties } from '../../../src/db/schema/penalties.ts';
 import { aSteamId, insertPenalties, insertServer } from '../../support/database/builders.ts';
 import { LINE } from '../../support/import/penalty-rows.ts';
 import { createSourceFiles, editSource } from '../../support/import/source-file.ts';
@@ -16,10 +17,7 @@ beforeEach(async () => {
   await connection`truncate penalties, penalty_sources`;
 });
 
-async function countPenalties(): Promise<number> {
-  const [row] = await connection`select count(*)::int as n from penalties`;
-  return row?.n;
-}
+const countPenalties = () => db.$count(penalties);
 
 const line = (values: object) => JSON.stringify({ ...LINE, ...values });
 

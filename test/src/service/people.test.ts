@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
-import { apiTokens, auditLog, users } from '../../../src/db/schema/accounts.ts';
+import { auditLog, users } from '../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import type { AuditAction } from '../../../src/queries/audit-log.ts';
 import { saveConfiguredFlags, saveUser } from '../../../src/queries/users/user-changes.ts';
@@ -251,34 +251,27 @@ describe('the audit log of pages and the tool', () => {
 
   test('the audit log keeps who gave a token its scopes, and who revoked it', async () => {
     const [user] = await db.select().from(users).where(eq(users.steamId64, id));
-    const findToken = async () => {
-      const tokens = await db
-        .select()
-        .from(apiTokens)
-        .where(eq(apiTokens.userId, user?.id ?? 0));
-      return tokens.at(-1)?.id ?? 0;
-    };
-    const expectEntries = async (
-      by: number | null,
-      { scopes, create, revoke }: Record<'create' | 'revoke', () => Promise<unknown>> & { scopes: string[] },
-    ) => {
-      const created = await entriesOf(create);
-      const token = { tokenId: await findToken(), name: 'website' };
-      expect(created).toEqual([anEntry('token.created', by, { ...token, scopes, expiresAt: null })]);
-      expect(await entriesOf(revoke)).toEqual([anEntry('token.revoked', by, token)]);
-    };
     const form = { name: 'website', expires: 'never', scopes_offered: '1', scope_servers: 'on' };
-    await expectEntries(user?.id ?? 0, {
-      scopes: ['servers'],
-      create: () => member.post('/account/tokens', form),
-      revoke: async () => member.post(`/account/tokens/${await findToken()}/revoke`),
-    });
     const options = ['--steamid64', id, '--name', 'website', '--scopes', 'lookup,events'];
-    await expectEntries(null, {
-      scopes: ['lookup', 'events'],
-      create: () => run('tokens', 'create', ...options),
-      revoke: async () => run('tokens', 'revoke', String(await findToken())),
-    });
+    for (const { by, scopes, create, revoke } of [
+      {
+        by: user?.id ?? 0,
+        scopes: ['servers'],
+        create: () => member.post('/account/tokens', form),
+        revoke: (tokenId: unknown) => member.post(`/account/tokens/${tokenId}/revoke`),
+      },
+      {
+        by: null,
+        scopes: ['lookup', 'events'],
+        create: () => run('tokens', 'create', ...options),
+        revoke: (tokenId: unknown) => run('tokens', 'revoke', String(tokenId)),
+      },
+    ]) {
+      const created = await entriesOf(create);
+      const token = { tokenId: created[0]?.details.tokenId, name: 'website' };
+      expect(created).toEqual([anEntry('token.created', by, { ...token, scopes, expiresAt: null })]);
+      expect(await entriesOf(() => revoke(token.tokenId))).toEqual([anEntry('token.revoked', by, token)]);
+    }
   });
 
   test('only admins block, and neither owners nor themselves; the audit log keeps nothing of what is refused', async () => {

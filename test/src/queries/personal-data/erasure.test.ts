@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
-import { count, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { eq, isNotNull, sql } from 'drizzle-orm';
 import { storeUpload } from '../../../../media/uploads.ts';
 import {
   apiTokens,
@@ -58,11 +57,6 @@ const erase = (withPenalties = false) =>
   erasePlayer(db, sounds, { steamId64: id, withPenalties, actor: 'operator' });
 const traces = () => findTraces(connection, [folder], [id, name]);
 const now = new Date();
-
-async function countRows(table: PgTable, where?: SQL): Promise<number> {
-  const [row] = await db.select({ rows: count() }).from(table).where(where);
-  return row?.rows ?? 0;
-}
 
 /** What comes of a write about the user while the erasure, with its earlier steps done, waits for their row. */
 async function duringErasure(write: () => Promise<unknown>): Promise<unknown> {
@@ -177,7 +171,7 @@ describe('work under way while somebody is erased', () => {
 
     await db.update(erasedPeople).set({ erasedAt: sql`now() - interval '61 seconds'` });
     await save();
-    expect(await countRows(steamBans)).toBe(2);
+    expect(await db.$count(steamBans)).toBe(2);
     await erase();
   });
 
@@ -220,7 +214,7 @@ describe('work under way while somebody is erased', () => {
       // The source no longer knows who the admin is.
       () => run(line({ admin_steamid: null, reason: 'Changed meanwhile' })),
     ]);
-    expect(await countRows(penalties, eq(penalties.reason, 'Changed meanwhile'))).toBe(1);
+    expect(await db.$count(penalties, eq(penalties.reason, 'Changed meanwhile'))).toBe(1);
     expect(await traces()).toEqual([]);
   });
 });
@@ -266,8 +260,8 @@ describe('erasing penalties', () => {
     const [after] = await connection`select pg_current_xact_id()::text::bigint as id`;
     expect(Number(after?.id) - Number(before?.id)).toBeGreaterThan(6);
     expect(await traces()).toEqual([]);
-    expect(await countRows(penaltyTallies, eq(penaltyTallies.adminSteamId, id))).toBe(0);
-    expect(await countRows(penalties, eq(penalties.adminName, 'Former admin'))).toBe(2501);
+    expect(await db.$count(penaltyTallies, eq(penaltyTallies.adminSteamId, id))).toBe(0);
+    expect(await db.$count(penalties, eq(penalties.adminName, 'Former admin'))).toBe(2501);
   });
 
   test('repeating an interrupted erasure completes it; each statement has a limit', async () => {
@@ -283,8 +277,8 @@ describe('erasing penalties', () => {
     await expect(interrupted).rejects.toThrow('interrupted at 10s');
     // So no import restores the name meanwhile.
     expect(await listErased(db, [id])).toEqual(new Set([id]));
-    expect(await countRows(penalties, eq(penalties.playerSteamId, id))).toBe(0);
-    expect(await countRows(users, eq(users.steamId64, id))).toBe(1);
+    expect(await db.$count(penalties, eq(penalties.playerSteamId, id))).toBe(0);
+    expect(await db.$count(users, eq(users.steamId64, id))).toBe(1);
     expect(await erase(true)).toEqual({ account: true, penalties: 0 });
     expect(await traces()).toEqual([]);
   });
