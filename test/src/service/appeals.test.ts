@@ -22,7 +22,7 @@ editSource(
   `insert into sa_bans (player_name, player_steamid, admin_steamid, admin_name, reason, duration, created)
     values ('Rzeźnik', '${aSteamId(PLAYER)}', '0', 'Console', 'Aim', 0, '2026-11-21 11:30:00')`,
 );
-const { db, signInAs, cli, service } = await openWholeService({
+const { db, signInAs, cli, succeedWithJson, service } = await openWholeService({
   ROLES: 'api,bot,sync',
   APPEALS: '1',
   SIMPLEADMIN_URL: source,
@@ -71,10 +71,10 @@ test('an appeal leads from a ban to its lift at the source, and erasure leaves n
   await waitFor(() => feed()[0]?.embeds[0]?.title?.endsWith(words.carriedOut));
   expect(feed()).toHaveLength(1);
 
-  const { stdout } = await cli('users', 'erase', aSteamId(PLAYER), '--penalties', '--yes', '--json');
-  expect(JSON.parse(stdout)).toMatchObject({ penalties: 1 });
+  const erased = await succeedWithJson(`users erase ${aSteamId(PLAYER)} --penalties --yes`);
+  expect(erased).toMatchObject({ penalties: 1 });
   await waitFor(() => feed()[0]?.embeds[0]?.description === words.deleted);
-  const exported = await cli('users', 'export', aSteamId(PLAYER));
+  const exported = await cli(`users export ${aSteamId(PLAYER)}`);
   expect(exported.stdout).not.toMatch(/brother|admitted/);
   expect((await second.get(page)).status).toBe(404);
 });

@@ -18,7 +18,7 @@ import { waitFor } from '../../support/wait.ts';
 
 const { data, notices, signIn } = PAGE_TEXTS.en;
 
-const { db, connection, service, folder, signInAs, cli } = await openWholeService();
+const { db, connection, service, folder, signInAs, cli, succeed, expectRefusals } = await openWholeService();
 const dataDir = join(folder, 'data');
 const storageDir = join(folder, 'storage');
 const soundFolders = soundFoldersIn({ dataDir, storageDir });
@@ -77,12 +77,9 @@ describe('users erase', () => {
     expect((await traces()).length).toBeGreaterThan(15);
     const [before] = await db.select().from(penalties).where(eq(penalties.playerSteamId, player.id));
 
-    const erased = await cli('users', 'erase', player.id, '--penalties', '--yes');
-    expect(erased).toEqual({
-      code: 0,
-      stdout: `Erased ${player.id} and made 3 penalties anonymous\n`,
-      stderr: '',
-    });
+    expect(await succeed(`users erase ${player.id} --penalties --yes`)).toBe(
+      `Erased ${player.id} and made 3 penalties anonymous\n`,
+    );
     expect(await traces()).toEqual([]);
 
     const isFileGone = async () => (await service.ask(`/storage/roundsound/${player.id}.mp3`)).status === 404;
@@ -104,36 +101,26 @@ describe('users erase', () => {
     expect((await service.get(`/users/lookup?steamid64=${player.id}`, bearer(reader))).status).toBe(404);
     const erasure = { action: 'user.erased' as const, subject: 'erased', details: { penalties: 3 } };
     expect(await listEntries('user.erased')).toEqual([{ ...erasure, ...BY_OPERATOR }]);
-    expect(await cli('users', 'export', player.id)).toMatchObject({ code: 1, stdout: '' });
-    expect(await cli('users', 'erase', player.id, '--yes')).toMatchObject({ code: 1, stdout: '' });
+    expect(await cli(`users export ${player.id}`)).toMatchObject({ code: 1, stdout: '' });
+    expect(await cli(`users erase ${player.id} --yes`)).toMatchObject({ code: 1, stdout: '' });
   });
 
   test('users erase works for players without an account, and asks unless --yes is given', async () => {
     await insertRecordOf(db, player);
-    expect(await cli('users', 'erase', player.id, '--yes')).toEqual({
-      code: 0,
-      stdout: `Erased ${player.id}; their penalties stay\n`,
-      stderr: '',
-    });
-    expect(await cli('users', 'erase', player.id, '--penalties')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: "Without a terminal this can't be confirmed: use --yes\n",
-    });
-    const id = `[U:1:${39_734_272 + player.number}]`;
-    expect((await cli('users', 'erase', id, '--penalties', '--yes')).code).toBe(0);
+    expect(await succeed(`users erase ${player.id} --yes`)).toBe(
+      `Erased ${player.id}; their penalties stay\n`,
+    );
+    const unconfirmed = "Without a terminal this can't be confirmed: use --yes";
+    await expectRefusals({ [`users erase ${player.id} --penalties`]: unconfirmed });
+    await succeed(`users erase [U:1:${39_734_272 + player.number}] --penalties --yes`);
     expect(await traces()).toEqual([]);
-    expect(await cli('users', 'erase', aSteamId(9999), '--yes')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `Nothing is kept about "${aSteamId(9999)}"\n`,
+    await expectRefusals({
+      [`users erase ${aSteamId(9999)} --yes`]: `Nothing is kept about "${aSteamId(9999)}"`,
     });
     // Before an import brings them.
-    expect(await cli('users', 'erase', aSteamId(9998), '--penalties', '--yes')).toEqual({
-      code: 0,
-      stdout: `Nothing was kept about ${aSteamId(9998)}; imports will keep them anonymous\n`,
-      stderr: '',
-    });
+    expect(await succeed(`users erase ${aSteamId(9998)} --penalties --yes`)).toBe(
+      `Nothing was kept about ${aSteamId(9998)}; imports will keep them anonymous\n`,
+    );
   });
 });
 
@@ -156,7 +143,7 @@ describe('when the secret of erasures is lost', () => {
     await loseSecretOf(801);
     const file = `${folder}/none.ndjson`;
     await Bun.write(file, '');
-    const { code, stderr } = await cli('penalties', 'import', 'ndjson', file);
+    const { code, stderr } = await cli(`penalties import ndjson ${file}`);
     expect([code, stderr]).toEqual([0, LOST('1 erased person is', 'this import may name them again')]);
   });
 
@@ -164,7 +151,7 @@ describe('when the secret of erasures is lost', () => {
     await loseSecretOf(801, 802);
     const warning = LOST('2 erased people are', RESTORE_FIRST);
     await insertUser(db, player.number);
-    const asked = await cli('users', 'erase', player.id);
+    const asked = await cli(`users erase ${player.id}`);
     expect([asked.code, asked.stderr]).toEqual([
       1,
       `${warning}Without a terminal this can't be confirmed: use --yes\n`,
@@ -172,7 +159,7 @@ describe('when the secret of erasures is lost', () => {
     expect(await findSecret()).toBeEmpty();
     await insertUser(db, 803);
     for (const id of [player.id, aSteamId(803)]) {
-      const erased = await cli('--json', 'users', 'erase', id, '--penalties', '--yes');
+      const erased = await cli(`--json users erase ${id} --penalties --yes`);
       expect([erased.code, erased.stderr]).toEqual([0, warning]);
       expect(JSON.parse(erased.stdout)).toEqual({ erased: id, account: true, penalties: 0, lostErasures: 2 });
     }
@@ -202,13 +189,11 @@ describe('own data', () => {
     for (const secret of ['tokenHash', 'idHash']) expect(page.text).not.toContain(secret);
     expect(page.text).not.toContain(aSteamId(777));
 
-    const exported = await cli('users', 'export', player.id);
-    expect(JSON.parse(exported.stdout).account.discordId).toBe(player.discordId);
-    expect(JSON.parse((await cli('users', 'export', player.discordId)).stdout).steamId64).toBe(player.id);
-    expect(await cli('users', 'export', aSteamId(9999))).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `Nothing is kept about "${aSteamId(9999)}"\n`,
+    const read = async (who: string) => JSON.parse(await succeed(`users export ${who}`));
+    expect((await read(player.id)).account.discordId).toBe(player.discordId);
+    expect((await read(player.discordId)).steamId64).toBe(player.id);
+    await expectRefusals({
+      [`users export ${aSteamId(9999)}`]: `Nothing is kept about "${aSteamId(9999)}"`,
     });
     const exports = { action: 'user.exported' as const, subject: player.id as string, details: {} };
     expect(await listEntries('user.exported')).toEqual([

@@ -41,26 +41,10 @@ function splitWords(line: string): string[] {
   return Array.from(line.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
 }
 
-/**
- * The operator's tool, on a database that is emptied before each test. Its commands are lines as in a shell.
- * @param env what is configured besides the database and the folders.
- */
-export async function openCli(env: Record<string, string> = {}) {
-  const database = await createTestDatabase();
-  const { db } = database;
-  const folder = createTestFolder();
-  beforeEach(async () => {
-    for (const table of [apiTokens, userFlags, users, servers, penalties, auditLog]) await db.delete(table);
-  });
-  const shared = {
-    DATABASE_URL: database.url,
-    DATA_DIR: folder,
-    STORAGE_DIR: join(folder, 'storage'),
-    ...env,
-  };
-
+/** The operator's tool with these settings. Its commands are lines as in a shell. */
+export function createTool(env: Record<string, string>) {
   const cli = (line: string, more: Record<string, string> = {}): Promise<Ended> =>
-    runCli(splitWords(line), { ...shared, ...more });
+    runCli(splitWords(line), { ...env, ...more });
 
   /** Asserts a call that succeeds without a word on stderr. @returns what it prints. */
   async function succeed(line: string): Promise<string> {
@@ -70,10 +54,6 @@ export async function openCli(env: Record<string, string> = {}) {
   }
 
   return {
-    database,
-    db,
-    folder,
-    env: shared,
     cli,
     succeed,
     /** Asserts a call that succeeds with JSON. */
@@ -91,4 +71,24 @@ export async function openCli(env: Record<string, string> = {}) {
       );
     },
   };
+}
+
+/**
+ * The operator's tool, on a database that is emptied before each test.
+ * @param env what is configured besides the database and the folders.
+ */
+export async function openCli(env: Record<string, string> = {}) {
+  const database = await createTestDatabase();
+  const { db } = database;
+  const folder = createTestFolder();
+  beforeEach(async () => {
+    for (const table of [apiTokens, userFlags, users, servers, penalties, auditLog]) await db.delete(table);
+  });
+  const shared = {
+    DATABASE_URL: database.url,
+    DATA_DIR: folder,
+    STORAGE_DIR: join(folder, 'storage'),
+    ...env,
+  };
+  return { database, db, folder, env: shared, ...createTool(shared) };
 }

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../database/database.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
 import { type Browser, openBrowser, signIn } from '../web/browser.ts';
-import { runCli } from './cli.ts';
+import { createTool } from './cli.ts';
 import { createTestFolder } from './program.ts';
 import { startTestService } from './service.ts';
 
@@ -40,7 +40,6 @@ export async function openWholeService(env: Record<string, string> = {}) {
       await signIn(browser);
       return browser;
     },
-    /** Runs the operator's tool. */
-    cli: (...args: string[]) => runCli(args, { DATABASE_URL: database.url, ...shared }),
+    ...createTool({ DATABASE_URL: database.url, ...shared }),
   };
 }
