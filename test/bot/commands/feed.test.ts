@@ -150,47 +150,40 @@ describe('/feed start', () => {
   });
 
   const penaltyFeed = { what: 'penalties' };
-  const callFeed = { what: 'servers', players: 3, role: { role: closedRole } };
+  const serverFeed = { what: 'servers' };
+  const callFeed = { ...serverFeed, players: 3, role: { role: closedRole } };
+  const { manageGuildRequired, unknownType, cannotPost, mayNotMention, cannotMention } = en.feed;
+  const mention = `<@&${role.id}>`;
   test.each<[string, Actor, Record<string, OptionValue>, string]>([
-    ['a member without Manage Server', anActor(), penaltyFeed, en.feed.manageGuildRequired],
-    [
-      'a moderator without Manage Server',
-      anActor({ isModerator: true }),
-      { what: 'servers' },
-      en.feed.manageGuildRequired,
-    ],
+    ['a member without Manage Server', anActor(), penaltyFeed, manageGuildRequired],
+    ['a moderator without Manage Server', anActor({ isModerator: true }), serverFeed, manageGuildRequired],
     [
       'an unknown type',
       aManager(),
-      { what: 'penalties', types: 'ban, kick' },
-      en.feed.unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warn' }),
+      { ...penaltyFeed, types: 'ban, kick' },
+      unknownType({ text: 'kick', allowed: 'ban, mute, gag, silence, warn' }),
     ],
-    [
-      'an unknown server',
-      aManager(),
-      { what: 'servers', server: 'nuke' },
-      en.refusals.serverNotFound('nuke'),
-    ],
-    ['types of servers', aManager(), { what: 'servers', types: 'ban' }, en.feed.forPenaltiesOnly],
-    ['players of penalties', aManager(), { what: 'penalties', players: 3 }, en.feed.forServersOnly],
-    ['a role without players', aManager(), { what: 'servers', role: { role } }, en.feed.roleNeedsPlayers],
+    ['an unknown server', aManager(), { ...serverFeed, server: 'nuke' }, en.refusals.serverNotFound('nuke')],
+    ['types of servers', aManager(), { ...serverFeed, types: 'ban' }, en.feed.forPenaltiesOnly],
+    ['players of penalties', aManager(), { ...penaltyFeed, players: 3 }, en.feed.forServersOnly],
+    ['a role without players', aManager(), { ...serverFeed, role: { role } }, en.feed.roleNeedsPlayers],
     [
       'a role that the manager may not mention',
       aManager({ appPermissions: MENTIONING_BOT }),
       callFeed,
-      en.feed.mayNotMention(`<@&${role.id}>`),
+      mayNotMention(mention),
     ],
     [
       'a role that the bot may not mention',
       aManager({ permissions: MENTIONING_MANAGER }),
       callFeed,
-      en.feed.cannotMention(`<@&${role.id}>`),
+      cannotMention(mention),
     ],
     [
       'a channel that the bot does not see',
       aManager({ appPermissions: '0' }),
       penaltyFeed,
-      en.feed.cannotPost(bold(can.viewChannel, can.sendMessages, can.embedLinks)),
+      cannotPost(bold(can.viewChannel, can.sendMessages, can.embedLinks)),
     ],
     [
       'a channel that takes no embeds, in Polish',
@@ -202,7 +195,7 @@ describe('/feed start', () => {
       'a thread that the bot may not write in',
       aManager({ ...THREAD, appPermissions: bits(ViewChannel, SendMessages, EmbedLinks) }),
       penaltyFeed,
-      en.feed.cannotPost(bold(can.sendMessagesInThreads)),
+      cannotPost(bold(can.sendMessagesInThreads)),
     ],
   ])('refuses %s, and stores nothing', async (_, actor, options, text) => {
     expect(await run(actor, 'start', options)).toContain(text);
