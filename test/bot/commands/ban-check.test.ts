@@ -81,21 +81,11 @@ const press = (exchange: Exchange, label: string) => fake.click(exchange.message
 const choose = (exchange: Exchange, name: RegExp, value: string, actor: Actor = member) =>
   fake.choose(exchange.message, name, value, actor);
 
-/** Ways to name player 1. */
+/** A way of each kind to name player 1. */
 const account = BigInt(aSteamId(1)) - 76561197960265728n;
-const NOTATIONS = [
-  aSteamId(1),
-  `STEAM_0:${account % 2n}:${account / 2n}`,
-  `STEAM_1:${account % 2n}:${account / 2n}`,
-  `[U:1:${account}]`,
-  `U:1:${account}`,
-  String(account),
-  `<@${member.user.id}>`,
-  member.user.id,
-  `https://steamcommunity.com/profiles/${aSteamId(1)}/`,
-  `<https://steamcommunity.com/profiles/${aSteamId(1)}>`,
-  address,
-].map((steamid) => ({ steamid }));
+const NOTATIONS = [`[U:1:${account}]`, String(account), `<@${member.user.id}>`, address].map((steamid) => ({
+  steamid,
+}));
 
 describe('/ban-check of oneself', () => {
   test('/ban-check without an option shows the invoker’s record, only to them, active penalties first', async () => {

@@ -190,16 +190,6 @@ test('a live status message ends cleanly when it or its channel is gone', async 
   expect(first.edits()).toHaveLength(attempts);
 });
 
-test('a live status message is kept while Discord fails', async () => {
-  const { edits, showsLastPlayer, isStored } = await pin();
-  fake.fail({ matches: /^PATCH \/channels/, times: 20, response: refuse(503) });
-  await addPlayer();
-  await waitFor(() => edits().some(({ status }) => status === 503));
-  fake.clearFaults();
-  await showsLastPlayer();
-  expect(await isStored()).toBe(true);
-});
-
 test('a live status message opens its thread again, which Discord has archived meanwhile', async () => {
   const thread = { ...moderator, channelId: '910000000000000077' };
   const { showsLastPlayer } = await pin(thread);

@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
 import { anActor } from './actor.ts';
-import { startFakeDiscord } from './fake-discord.ts';
+import type { Exchange } from './exchange.ts';
+import { ACKNOWLEDGE_WITHIN_MS } from './fake-discord.ts';
+import { createInteractionRoutes } from './interaction-routes.ts';
 import { checkMessage, type FakeComponent, type MessageForm } from './message-form.ts';
-
-const fake = await startFakeDiscord();
+import { createMessageStore } from './messages.ts';
+import type { RestCall } from './rest-call.ts';
+import { nextSnowflake } from './snowflake.ts';
 
 const row = (type: number, values: object): FakeComponent => ({ type: 1, components: [{ type, ...values }] });
 const aButton = (values: object) => row(2, { style: 2, label: 'x', custom_id: 'x', ...values });
@@ -36,41 +39,39 @@ test('the fake refuses an empty message', () => {
   expect(checkMessage({ content: 'x' }, [])).toBeUndefined();
 });
 
-/** An interaction, as a client receives it. */
-async function receiveInteraction(): Promise<{ id: string; token: string }> {
-  const connection = new WebSocket(`${fake.apiUrl.replace('http', 'ws')}/gateway?v=10&encoding=json`);
-  const { promise, resolve } = Promise.withResolvers<{ id: string; token: string }>();
-  connection.onmessage = ({ data }) => {
-    const { op, t, d } = JSON.parse(String(data));
-    if (op === 10) connection.send(JSON.stringify({ op: 2, d: { token: fake.token } }));
-    if (t === 'READY') void fake.command('server', {}, anActor());
-    if (t === 'INTERACTION_CREATE') resolve(d);
-  };
-  const interaction = await promise;
-  connection.close();
-  return interaction;
+const exchanges = new Map<string, Exchange>();
+const { acknowledge } = createInteractionRoutes({
+  exchanges,
+  messages: createMessageStore({}, { keeps: true }),
+  state: { acknowledgeWithinMs: ACKNOWLEDGE_WITHIN_MS },
+  onAcknowledged: () => {},
+});
+
+/** A command that was sent so long ago. */
+function sendCommand({ msAgo }: { msAgo: number }): Exchange {
+  const [id, token] = [nextSnowflake(), nextSnowflake()];
+  const sentAt = Date.now() - msAgo;
+  const exchange = { id, token, type: 2, sentAt, followUps: [], actor: anActor(), refusals: [] };
+  exchanges.set(token, exchange);
+  return exchange;
 }
 
-async function respond({ id, token }: { id: string; token: string }, body: object) {
-  const url = `${fake.apiUrl}/v10/interactions/${id}/${token}/callback`;
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
-  const text = await response.text();
-  return [response.status, ...(text === '' ? [] : [JSON.parse(text).code])];
+/** The status, and the code of a refusal. */
+async function respond({ id, token }: { id: string; token: string }, body: RestCall['body']) {
+  const call = { method: 'POST', path: '', query: new URLSearchParams(), body, files: [], authorization: '' };
+  const response = acknowledge(call, id, token);
+  return [response.status, /"code":(\d+)/.exec(await response.text())?.[1]];
 }
 
 test('the fake takes one acknowledgement, and knows no other token', async () => {
-  const interaction = await receiveInteraction();
+  const interaction = sendCommand({ msAgo: 2000 });
   const hello = { type: 4, data: { content: 'x' } };
-  expect(await respond({ ...interaction, token: 'other' }, { type: 5 })).toEqual([404, 10062]);
-  expect(await respond(interaction, { type: 4, data: {} })).toEqual([400, 50006]);
-  expect(await respond(interaction, hello)).toEqual([204]);
-  expect(await respond(interaction, hello)).toEqual([400, 40060]);
+  expect(await respond({ ...interaction, token: 'other' }, { type: 5 })).toEqual([404, '10062']);
+  expect(await respond(interaction, { type: 4, data: {} })).toEqual([400, '50006']);
+  expect(await respond(interaction, hello)).toEqual([204, undefined]);
+  expect(await respond(interaction, hello)).toEqual([400, '40060']);
 });
 
 test('the fake forgets an interaction after three seconds', async () => {
-  expect(fake.state.acknowledgeWithinMs).toBe(3000);
-  fake.state.acknowledgeWithinMs = 20;
-  const interaction = await receiveInteraction();
-  await Bun.sleep(30);
-  expect(await respond(interaction, { type: 5 })).toEqual([404, 10062]);
+  expect(await respond(sendCommand({ msAgo: 3001 }), { type: 5 })).toEqual([404, '10062']);
 });

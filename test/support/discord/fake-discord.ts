@@ -11,7 +11,7 @@ import { createMessageStore } from './messages.ts';
 import { json, type RestCall, readRestCall, restError } from './rest-call.ts';
 
 /** https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction */
-const ACKNOWLEDGE_WITHIN_MS = 3000;
+export const ACKNOWLEDGE_WITHIN_MS = 3000;
 
 export type FakeDiscord = Awaited<ReturnType<typeof startFakeDiscord>>;
 

@@ -81,7 +81,6 @@ export function createInteractions({ applicationId, exchanges, dispatch, members
   }
 
   return {
-    interact,
     onAcknowledged: (exchange: Exchange): void => {
       waiting.get(exchange.token)?.(exchange);
       waiting.delete(exchange.token);
