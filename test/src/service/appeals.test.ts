@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { aSteamId, insertUser } from '../../support/database/builders.ts';
+import { aSteamId, insertPenalty, insertUser } from '../../support/database/builders.ts';
 import { anActor } from '../../support/discord/actor.ts';
 import { startFakeDiscord } from '../../support/discord/fake-discord.ts';
 import { simpleAdminSqliteSchema } from '../../support/import/simple-admin-schema.ts';
@@ -73,6 +73,8 @@ test('an appeal leads from a ban to its lift at the source, and erasure leaves n
 
   const erased = await succeedWithJson(`users erase ${aSteamId(PLAYER)} --penalties --yes`);
   expect(erased).toMatchObject({ penalties: 1 });
+  // Feeds look for deleted appeals with each event, and otherwise every 15 seconds.
+  await insertPenalty(db);
   await waitFor(() => feed()[0]?.embeds[0]?.description === words.deleted);
   const exported = await cli(`users export ${aSteamId(PLAYER)}`);
   expect(exported.stdout).not.toMatch(/brother|admitted/);
