@@ -24,7 +24,7 @@ export function cardOf(html: string, id: string): string {
 /** Each notice of a page: the id of its card, undefined at the top of the page, and its words. */
 export function noticesOf(html: string): [card: string | undefined, words: string][] {
   return [...html.matchAll(/<p class="notice".*?<\/p>/gs)].map(({ 0: notice, index }) => {
-    const card = /.*<section class="card" id="([\w-]+)"(?!.*<\/section>)/s.exec(html.slice(0, index))?.[1];
-    return [card, textOf(notice)];
+    const beforeIt = html.slice(0, index).split('</section>').at(-1) ?? '';
+    return [/<section class="card" id="([\w-]+)"/.exec(beforeIt)?.[1], textOf(notice)];
   });
 }
