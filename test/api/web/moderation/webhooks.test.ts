@@ -139,9 +139,7 @@ describe('the page of webhooks', () => {
     expect((await admin.get('/account/moderation/audit')).text).toContain(
       en.moderation.actions['webhook.removed'],
     );
-    for (const id of [String(webhook.id), '0', 'x', '99999999999']) {
-      expect([id, (await admin.get(`${LIST}/${id}`)).status]).toEqual([id, 404]);
-    }
+    expect((await admin.get(path)).status).toBe(404);
   });
 
   test('leads from forms for a removed one to the list, which says so', async () => {
@@ -161,7 +159,8 @@ describe('the page of webhooks', () => {
       1,
     );
     for (const id of ['0', 'x', '99999999999']) {
-      expect([id, (await admin.post(`${LIST}/${id}/remove`)).status]).toEqual([id, 404]);
+      const pages = [await admin.get(`${LIST}/${id}`), await admin.post(`${LIST}/${id}/remove`)];
+      expect([id, ...pages.map(({ status }) => status)]).toEqual([id, 404, 404]);
     }
   });
 });
