@@ -206,27 +206,16 @@ describe('GET /events without a token', () => {
 });
 
 test('500 streams without a token at once, whatever their addresses', async () => {
-  const { hostname, port } = new URL(service.origin);
   // Not by fetch, which opens fewer connections.
-  const sockets = await Promise.all(
-    Array.from({ length: 500 }, async (_, n) => {
-      const opened = Promise.withResolvers<void>();
-      const socket = await Bun.connect({
-        hostname,
-        port: Number(port),
-        socket: { data: () => opened.resolve() },
-      });
-      const address = `203.0.${n >> 8}.${n & 255}`;
-      socket.write(`GET /api/v1${PUBLIC} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n\r\n`);
-      await opened.promise;
-      return socket;
-    }),
+  const clients = Array.from({ length: 500 }, (_, n) =>
+    openUnread(service.origin, `/api/v1${PUBLIC}`, { 'X-Forwarded-For': `203.0.${n >> 8}.${n & 255}` }),
   );
+  await Promise.all(clients.map((client) => client.readBeginning()));
   const next = await service.get(PUBLIC, { headers: { 'X-Forwarded-For': '198.51.100.4' } });
   const own = await open(PUBLIC.replace('/events', ''));
   expect([next.status, own.status]).toEqual([429, 200]);
   own.leave();
-  for (const socket of sockets) socket.end();
+  for (const client of clients) client.destroy();
 });
 
 test('sends which sounds were published, replaced and removed', async () => {
