@@ -19,7 +19,7 @@ import { findFreePort } from '../support/machine/free-port.ts';
 import { parseSamples } from '../support/service/metrics.ts';
 import { createTestFolder, type Program, startProgram } from '../support/service/program.ts';
 import { aToken, bearer } from '../support/service/service.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 const redisUrl = await findTestRedis();
 const isComplete = SYSTEM_VERSIONS.length > 0 && redisUrl !== undefined && isInstalled('caddy');
@@ -54,7 +54,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
       DISCORD_API_URL: discord.apiUrl,
       SIMPLEADMIN_URL: `sqlite:${join(folder, 'none.sqlite')}`,
     });
-    await waitFor(() => isWell(`http://127.0.0.1:${port}/readyz`));
+    await waitForProcess(() => isWell(`http://127.0.0.1:${port}/readyz`));
     return program;
   }
 
@@ -72,14 +72,14 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
     (await fetch(`http://127.0.0.1:${ports[name]}/metrics`)).text();
 
   test('penalties are read from the replica that the scripts made', async () => {
-    await waitFor(async () => /^community_api_replica_read\{.*\} 1$/m.test(await readMetrics('api1')));
+    await waitForProcess(async () => /^community_api_replica_read\{.*\} 1$/m.test(await readMetrics('api1')));
     const response = await fetch(`${caddy.origin}/api/v1/penalties`, bearer(token));
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ success: true });
   });
 
   test('the worker leads every part, and nobody reads metrics through Caddy', async () => {
-    await waitFor(async () => {
+    await waitForProcess(async () => {
       const samples = parseSamples(await readMetrics('worker'));
       return ['bot', 'poller', 'mirror_simpleadmin', 'webhooks', 'retention'].every(
         (part) => samples[`leader{part="${part}"}`] === 1,
@@ -116,7 +116,7 @@ describe.skipIf(lacks)('the layout of compose.scale.yaml, run from processes', a
     expect(await first.exited).toBe(0);
     await Bun.sleep(1000);
     await startService('api1', ports.api1);
-    await waitFor(async () => /route="listServers"/.test(await readMetrics('api1')));
+    await waitForProcess(async () => /route="listServers"/.test(await readMetrics('api1')));
     second.kill('SIGKILL');
     await second.exited;
     await Bun.sleep(2000);

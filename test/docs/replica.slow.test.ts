@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { SYSTEM_VERSIONS, startFilledPostgres } from '../support/database/system-postgres.ts';
 import { startDeployedPrimary } from '../support/docs/deployment.ts';
 import { createTestFolder } from '../support/service/program.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async () => {
   if (SYSTEM_VERSIONS.length === 0) return;
@@ -27,7 +27,7 @@ describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async
   test('replaces the slot of an earlier copy when it was lost, but not while a replica uses it', async () => {
     await connection`ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'`;
     await connection`SELECT pg_reload_conf()`;
-    await waitFor(async () => {
+    await waitForProcess(async () => {
       await connection`SELECT pg_switch_wal(), txid_current()`;
       await connection`CHECKPOINT`;
       return (await readSlots())[0]?.wal_status === 'lost';
@@ -37,7 +37,7 @@ describe.skipIf(SYSTEM_VERSIONS.length === 0)('the script of the replica', async
     await startFilledPostgres(primary.password, async (dir) =>
       expect(await copyPrimary(dir)).toMatchObject({ code: 0 }),
     );
-    await waitFor(async () => (await readSlots())[0]?.active === true);
+    await waitForProcess(async () => (await readSlots())[0]?.active === true);
     const { code, output } = await copyPrimary(join(folder, 'second'));
     expect([code, output]).toEqual([1, expect.stringContaining('replication slot "replica" already exists')]);
     expect(await readSlots()).toEqual([{ slot_name: 'replica', active: true, wal_status: 'reserved' }]);

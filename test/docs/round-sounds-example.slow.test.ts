@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { hash } from '../support/service/backups.ts';
 import { createServices, waitForOrigin } from '../support/service/program.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 setDefaultTimeout(120_000);
 
@@ -50,11 +50,11 @@ test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of
   })();
   /** Tells what happens in the game. @returns the lines that follow it. */
   const tell = async (line: string, expected: RegExp): Promise<void> => {
-    await waitFor(async () => {
+    await waitForProcess(async () => {
       output = '';
       example.stdin.write(`${line}\n`);
       example.stdin.flush();
-      await waitFor(() => output.includes('\n'));
+      await waitForProcess(() => output.includes('\n'));
       return expected.test(output);
     });
   };
@@ -68,7 +68,7 @@ test.skipIf(!hasMono)('the example keeps the sounds of the players, and hears of
   await tell(`end ${PLAYER}`, /^play 11 bytes$/m);
   // What is not the file of its hash is not played.
   await publish('another one', hash('something else'));
-  await waitFor(() => output.includes('ready'));
+  await waitForProcess(() => output.includes('ready'));
   await tell(`end ${PLAYER}`, /^play 11 bytes$/m);
   await db.delete(roundSounds);
   await tell(`end ${PLAYER}`, /^silence$/m);

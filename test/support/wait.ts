@@ -6,8 +6,7 @@ const LOOKS_MS = 10_000;
 
 /**
  * Waits until the condition holds, looking every `everyMs` (10 ms by default).
- * @param options.limitMs the time to wait instead: {@link PATIENCE_MS} for what a process that starts or an encoder has to
- *   do; a shorter one is a promise that the test holds.
+ * @param options.limitMs the time to wait instead; a shorter one is a promise that the test holds.
  * @returns what the condition gave.
  * @throws after as many looks as fit into ten seconds, so that a busy machine, which looks less often, gets more time; the
  *   error says what the test waited for and what it saw last.
@@ -26,6 +25,14 @@ export async function waitFor<T>(
       throw new Error(`did not hold within ${waitedMs} ms: ${what} (last: ${Bun.inspect(value)})`);
     await Bun.sleep(everyMs);
   }
+}
+
+/** The same for what a process that was started has to do, up to {@link PATIENCE_MS}. */
+export function waitForProcess<T>(
+  condition: () => T | Promise<T>,
+  options: Omit<WaitOptions, 'limitMs'> = {},
+): Promise<Truthy<T>> {
+  return waitFor(condition, { ...options, limitMs: PATIENCE_MS });
 }
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;

@@ -10,7 +10,7 @@ import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { insertSoundFile, openSoundsOf, REPLACING } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const FILE = `${aSteamId(1)}.mp3`;
 const root = createTestFolder();
@@ -100,7 +100,7 @@ describe('a restore of many rows', () => {
     async (signal, code) => {
       const place = openPlace(signal);
       const program = place.restore();
-      await waitFor(place.isMarked);
+      await waitForProcess(place.isMarked);
       program.kill(signal);
       // A shell and its terminal each send a hangup.
       if (signal === 'SIGHUP') program.kill(signal);
@@ -112,15 +112,15 @@ describe('a restore of many rows', () => {
   test.skipIf(!hasTerminal)('a restore whose terminal is closed leaves nothing', async () => {
     const place = openPlace('closed');
     const program = startAtTerminal(`bun src/cli.ts restore ${many}`, place.env);
-    await waitFor(place.isMarked);
+    await waitForProcess(place.isMarked);
     program.hangUp();
-    await waitFor(() => !place.isMarked() && !place.isRunning());
+    await waitForProcess(() => !place.isMarked() && !place.isRunning());
   });
 
   test('a restore that was killed is finished by running it again', async () => {
     const place = openPlace('killed');
     const killed = place.restore();
-    await waitFor(place.isMarked);
+    await waitForProcess(place.isMarked);
     killed.kill('SIGKILL');
     await killed.exited;
     expect(place.isMarked()).toBe(true);

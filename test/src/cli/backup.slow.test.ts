@@ -13,7 +13,7 @@ import { SYSTEM_VERSIONS, startSystemPostgres } from '../../support/database/sys
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { openSoundsIn } from '../../support/service/backups.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 // The tests create embedded databases and render sounds, on a machine that may be busy.
 setDefaultTimeout(240_000);
@@ -222,7 +222,7 @@ describe.skipIf(!hasSystemPostgres)('commands that end early', () => {
   test('a backup that is interrupted leaves no file', async () => {
     const file = join(folder, 'interrupted.tar.gz');
     const program = startProgram('src/cli.ts', embedded.env, ['backup', file]);
-    await waitFor(async () => (await readdir(folder)).some((name) => name.startsWith('interrupted')));
+    await waitForProcess(async () => (await readdir(folder)).some((name) => name.startsWith('interrupted')));
     program.kill('SIGTERM');
     const code = await program.exited;
     const left = (await readdir(folder)).filter((name) => name.startsWith('interrupted'));

@@ -4,7 +4,7 @@ import { users } from '../../../src/db/schema/accounts.ts';
 import { aSteamId, insertUser } from '../../support/database/builders.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { openCli } from '../../support/service/cli.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const { db, env } = await openCli();
 const ID = aSteamId(1);
@@ -16,7 +16,7 @@ describe.skipIf(!hasTerminal)('users erase at a terminal', () => {
 
   async function answer(keys: string) {
     const program = startAtTerminal(`bun src/cli.ts users erase ${ID} --penalties`, env);
-    await waitFor(() => program.screen().includes(question));
+    await waitForProcess(() => program.screen().includes(question));
     expect(await isThere()).toBe(true);
     program.type(keys);
     return { code: await program.exited, screen: program.screen() };

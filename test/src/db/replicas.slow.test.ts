@@ -12,7 +12,7 @@ import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { aSteamId, insertPenalties } from '../../support/database/builders.ts';
 import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const { primary, replicas } = await startReplicatedPostgres({ replicas: 2 });
 const [first, second] = replicas;
@@ -51,7 +51,7 @@ const ban = async () => {
 };
 
 test('a replica that follows is read, and the primary while none does', async () => {
-  await waitFor(isRead);
+  await waitForProcess(isRead);
   expect(await isReadOnReplica()).toBe(true);
   expect(changes.map(({ fault }) => fault)).toEqual([undefined]);
 });
@@ -59,7 +59,7 @@ test('a replica that follows is read, and the primary while none does', async ()
 test.each(['40001', '57P01', '22012'])(
   'a read that ends with %s on a replica is repeated on the primary',
   async (code) => {
-    await waitFor(isRead);
+    await waitForProcess(isRead);
     await database.connection.unsafe(`
     create or replace function fail_on_replica() returns boolean language plpgsql as $$ begin
       if pg_is_in_recovery() then raise sqlstate '${code}'; end if;
@@ -67,7 +67,7 @@ test.each(['40001', '57P01', '22012'])(
     end $$`);
     const [before] = await database.connection`select pg_current_wal_lsn() as lsn`;
     const replica = openDatabase(first.url, { max: 1 });
-    await waitFor(async () => {
+    await waitForProcess(async () => {
       const [row] = await replica.connection`select pg_last_wal_replay_lsn() >= ${before?.lsn} as "isThere"`;
       return row?.isThere;
     });
@@ -78,13 +78,13 @@ test.each(['40001', '57P01', '22012'])(
 );
 
 test('a read that takes longer than two seconds on a replica is repeated on the primary, and ends there', async () => {
-  await waitFor(isRead);
+  await waitForProcess(isRead);
   const late = () => sql`select pg_is_in_recovery(), case when pg_is_in_recovery() then pg_sleep(60) end`;
   const rows = await read('late on replica', late, {});
   expect(rows[0]?.[0]).toBe(false);
   const isCanceled = () =>
     askFirst("select not exists (select from pg_stat_activity where wait_event = 'PgSleep') as done");
-  await waitFor(async () => (await isCanceled())?.done);
+  await waitForProcess(async () => (await isCanceled())?.done);
 });
 
 test.each([
@@ -98,21 +98,21 @@ test.each([
 ] as const)(
   'a replica %s is left within five seconds, and hides no ban for longer',
   async (_, fail, heal) => {
-    await waitFor(isRead);
+    await waitForProcess(isRead);
     const failsMs = performance.now();
     await fail();
     const banned = await ban();
-    await Promise.all([expectToSee(banned), waitFor(() => stateOf()?.fault === 'behind')]);
+    await Promise.all([expectToSee(banned), waitForProcess(() => stateOf()?.fault === 'behind')]);
     expect(performance.now() - failsMs).toBeGreaterThan(3000);
     expect(await isReadOnReplica()).toBe(false);
     await heal();
     await ban();
-    await waitFor(isRead);
+    await waitForProcess(isRead);
   },
 );
 
 test('a replica that replays everything ten seconds late is not read until it no longer does', async () => {
-  await waitFor(isRead);
+  await waitForProcess(isRead);
   await askFirst("alter system set recovery_min_apply_delay = '10s'");
   await askFirst('select pg_reload_conf()');
   const isReplayLate = async () => {
@@ -120,11 +120,11 @@ test('a replica that replays everything ten seconds late is not read until it no
     const row = await askFirst("select wait_event from pg_stat_activity where backend_type = 'startup'");
     return row?.wait_event === 'RecoveryApplyDelay';
   };
-  await waitFor(isReplayLate);
+  await waitForProcess(isReplayLate);
   const banned = await ban();
   expect(await isBannedOnFirst(banned)).toBe(false);
   const isLeft = async () => (await ban()) && stateOf()?.fault === 'behind';
-  await Promise.all([expectToSee(banned), waitFor(isLeft, { everyMs: 100 })]);
+  await Promise.all([expectToSee(banned), waitForProcess(isLeft, { everyMs: 100 })]);
 
   const bannedThen = await ban();
   const hasReplayed = async () => {
@@ -132,11 +132,11 @@ test('a replica that replays everything ten seconds late is not read until it no
     expect(await isBanned(database.reads, await ban(), new Date())).toBe(true);
     return isBannedOnFirst(bannedThen);
   };
-  await waitFor(hasReplayed, { everyMs: 100 });
+  await waitForProcess(hasReplayed, { everyMs: 100 });
 
   await askFirst('alter system reset recovery_min_apply_delay');
   await askFirst('select pg_reload_conf()');
-  await waitFor(isReadOnReplica);
+  await waitForProcess(isReadOnReplica);
 });
 
 test('a database that is not a replica of this primary is never read, which is reported at the start', async () => {
@@ -148,7 +148,7 @@ test('a database that is not a replica of this primary is never read, which is r
     max: 2,
     onReplicaChange: ({ fault }) => faults.push(fault),
   });
-  await waitFor(() => faults.length === 3);
+  await waitForProcess(() => faults.length === 3);
   expect(faults.sort()).toEqual(['another database', 'not in recovery', 'unreachable']);
   await wrong.close({ timeoutSeconds: 1 });
 });
@@ -156,10 +156,10 @@ test('a database that is not a replica of this primary is never read, which is r
 test('a replica promoted by mistake is left for good', async () => {
   const mistaken = openDatabase(primary.url, { replicaUrls: [second.url], max: 2 });
   const state = () => mistaken.replicaStates()[0];
-  await waitFor(() => state()?.fault === undefined);
+  await waitForProcess(() => state()?.fault === undefined);
   await second.promote();
   await expectToSee(await ban(), mistaken.reads);
-  await waitFor(() => state()?.fault === 'not in recovery');
+  await waitForProcess(() => state()?.fault === 'not in recovery');
   await mistaken.close({ timeoutSeconds: 1 });
 });
 
@@ -168,14 +168,14 @@ test('nobody leads on a standby, which would grant the lock to everybody, until 
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const leaders = openLeaders(first.url, { log, everyMs: 20 });
   const part = leaders.run('poller', async (signal) => void (await once(signal, 'abort')));
-  await waitFor(() => lines.some((line) => line.includes('the server is a standby')));
+  await waitForProcess(() => lines.some((line) => line.includes('the server is a standby')));
   expect(part.isLeader()).toBe(false);
   await first.promote();
-  await waitFor(part.isLeader);
+  await waitForProcess(part.isLeader);
   await part.stop();
 });
 
 /** A read finds the ban before what it returns may be called too old. */
 async function expectToSee(banned: SteamId64, reads = database.reads): Promise<void> {
-  await waitFor(() => isBanned(reads, banned, new Date()));
+  await waitForProcess(() => isBanned(reads, banned, new Date()));
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { atEnd } from '../../support/cleanup.ts';
 import { createTestFolder, type Program, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 import { openBrowser } from '../../support/web/browser.ts';
 import { textOf } from '../../support/web/page-text.ts';
 
@@ -55,7 +55,7 @@ async function stopPostgres(dataDir: string): Promise<void> {
   const pid = await postgresOf(dataDir);
   if (pid === undefined) return;
   process.kill(pid, 'SIGQUIT');
-  await waitFor(async () => (await postgresOf(dataDir)) === undefined);
+  await waitForProcess(async () => (await postgresOf(dataDir)) === undefined);
 }
 
 function curlLines(output: string): string[] {
@@ -105,12 +105,12 @@ describe('the demo', async () => {
     expect(before.meta.online).toBe(before.meta.total);
     const shown = ({ data }: typeof before) =>
       data.map(({ players_count, map }) => `${players_count} on ${map}`);
-    await waitFor(async () => !Bun.deepEquals(shown(await getServers(base)), shown(before)), {
+    await waitForProcess(async () => !Bun.deepEquals(shown(await getServers(base)), shown(before)), {
       everyMs: 1000,
       what: 'players come and go',
     });
     const sound = /http\S+\.mp3/.exec(output)?.[0] ?? '';
-    await waitFor(async () => (await fetch(sound)).headers.get('content-type') === 'audio/mpeg', {
+    await waitForProcess(async () => (await fetch(sound)).headers.get('content-type') === 'audio/mpeg', {
       everyMs: 250,
       what: 'the owner has a round-end sound',
     });
@@ -183,7 +183,7 @@ describe('the demo', async () => {
   test('gives up a start that is interrupted, and the next one is whole', async () => {
     const folder = aDataDir();
     const running = startDemo(folder);
-    await waitFor(async () =>
+    await waitForProcess(async () =>
       (await readdir(join(folder, 'demo')).catch((): string[] => [])).includes('postgres'),
     );
     await interrupt(running, folder);

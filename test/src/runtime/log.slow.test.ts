@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { createTestFolder, serviceEnv, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const folder = createTestFolder();
 const disk = await mountSmallDisk(join(folder, 'disk'), 65_536);
@@ -69,7 +69,7 @@ describe.skipIf(!hasTerminal)('at a terminal', () => {
   test('what the first start advises can be pasted into a shell', async () => {
     const env = serviceEnv(join(folder, 'data'), '', { NO_COLOR: '1' });
     const service = startAtTerminal('exec bun src/main.ts', env);
-    await waitFor(() => service.screen().includes('tokens create'));
+    await waitForProcess(() => service.screen().includes('tokens create'));
     const commands = [...service.screen().matchAll(/bun run (cli .*)$/gm)].map(([, command = '']) => command);
     expect(commands).toHaveLength(2);
     const filledIn = commands.map((command) =>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestFolder, type Program, serviceEnv, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitFor, waitForProcess } from '../../support/wait.ts';
 
 const folder = createTestFolder();
 const started: Program[] = [];
@@ -102,7 +102,7 @@ describe('bun start', () => {
           },
         },
       });
-      await waitFor(() => shown.includes('HTTP server listening'));
+      await waitForProcess(() => shown.includes('HTTP server listening'));
       expect(existsSync(pidFile)).toBe(true);
       child.terminal?.close();
       expect(await child.exited).toBe(0);

@@ -8,7 +8,7 @@ import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { copyClusterTemplate } from '../../support/database/test-server.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
 import { createTestFolder, startProgram } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
 const proxy = await startDatabaseProxy(database.url);
@@ -50,7 +50,9 @@ test('Ctrl-C while the first start sets its database up ends it silently, and th
   const env = { ...good, DATABASE_URL: '', DATA_DIR, ROLES: 'api' };
   const first = startProgram('src/main.ts', env, [], { through: ['setsid'] });
   const catalogues = new Glob('postgres.new-*/base/1/*');
-  await waitFor(() => existsSync(DATA_DIR) && [...catalogues.scanSync(DATA_DIR)].length > 50, { everyMs: 5 });
+  await waitForProcess(() => existsSync(DATA_DIR) && [...catalogues.scanSync(DATA_DIR)].length > 50, {
+    everyMs: 5,
+  });
   // As a terminal does: to every process of the group.
   process.kill(-first.pid, 'SIGINT');
   expect({ code: await first.exited, stderr: first.stderr() }).toEqual({ code: 0, stderr: '' });

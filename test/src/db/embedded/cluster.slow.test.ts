@@ -15,7 +15,7 @@ import { describeCluster, openCluster } from '../../../../src/db/embedded/data-f
 import { LOCKS } from '../../../../src/db/locks.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../../src/runtime/time-limit.ts';
 import { createTestFolder, startProgram } from '../../../support/service/program.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { waitForProcess } from '../../../support/wait.ts';
 
 const log = pino({ level: 'silent' });
 const dataDir = createTestFolder();
@@ -81,7 +81,7 @@ test('a server that is killed is started again where it was, with what it held',
   await connection`insert into kept values ('this')`;
   const pid = await postmasterPid();
   process.kill(pid, 'SIGKILL');
-  await waitFor(async () => ![0, pid].includes(await postmasterPid()) && (await canAsk(url)), {
+  await waitForProcess(async () => ![0, pid].includes(await postmasterPid()) && (await canAsk(url)), {
     everyMs: 100,
   });
   expect([...(await connection`select what from kept`)]).toEqual([{ what: 'this' }]);
@@ -107,7 +107,7 @@ test('a server that ended all sessions, since one of its processes was killed, s
   };
   const first = await lockHolder();
   process.kill(Number(first), 'SIGKILL');
-  await waitFor(async () => ![undefined, first].includes(await lockHolder()));
+  await waitForProcess(async () => ![undefined, first].includes(await lockHolder()));
   // As a command of the operator does.
   const command = await startEmbeddedPostgres({ dataDir, log });
   await command.stop();
@@ -120,7 +120,7 @@ test('a user that leaves while the server is started again leaves nothing runnin
   const { url } = await start();
   const pid = await postmasterPid();
   process.kill(pid, 'SIGKILL');
-  await waitFor(async () => ![0, pid].includes(await postmasterPid()), { everyMs: 1 });
+  await waitForProcess(async () => ![0, pid].includes(await postmasterPid()), { everyMs: 1 });
   await stopAll();
   expect(await canAsk(url)).toBe(false);
   expect(await postmasterPid()).toBe(0);
@@ -146,7 +146,7 @@ test.skipIf(process.platform !== 'linux')(
     process.kill(checkpointer, 'SIGSTOP');
     // A fast shutdown, as pg_ctl asks for it.
     process.kill(pid, 'SIGINT');
-    await waitFor(async () => !(await canAsk(url)));
+    await waitForProcess(async () => !(await canAsk(url)));
     const starting = start();
     await expect(withTimeLimit(starting, 1000)).rejects.toThrow(TimeLimitExceeded);
     process.kill(checkpointer, 'SIGCONT');
@@ -195,7 +195,7 @@ test.skipIf(process.platform === 'win32')(
       { mode: 0o755 },
     );
     const leaving = leaveServer({ ...cluster, pg_ctl }, server, log);
-    await waitFor(() => existsSync(asked));
+    await waitForProcess(() => existsSync(asked));
     const joined = joining`select pg_advisory_lock_shared(${LOCKS.embeddedServer})`.then(
       () => 'joined',
       () => 'refused',
@@ -223,7 +223,7 @@ test.skipIf(process.platform !== 'linux')(
     };
 
     const killed = addServer();
-    const [orphan = 0] = await waitFor(async () => {
+    const [orphan = 0] = await waitForProcess(async () => {
       const running = await listInitdb(folder);
       return running.length > 0 && (await hasVersion()) && running;
     });
@@ -231,13 +231,13 @@ test.skipIf(process.platform !== 'linux')(
     await killed.exited;
     process.kill(-orphan, 'SIGSTOP');
     const repeated = addServer();
-    await waitFor(async () => (await listInitdb(folder)).some((pid) => pid !== orphan));
-    await waitFor(hasVersion);
+    await waitForProcess(async () => (await listInitdb(folder)).some((pid) => pid !== orphan));
+    await waitForProcess(hasVersion);
     process.kill(-orphan, 'SIGCONT');
     const code = await repeated.exited;
     expect([code, repeated.stderr()]).toEqual([0, `Creating a new database in ${folder}\n`]);
     // Nothing is left of the first attempt.
-    await waitFor(async () => (await listInitdb(folder)).length === 0);
+    await waitForProcess(async () => (await listInitdb(folder)).length === 0);
     const files = ['postgres', 'postgres.lock', 'postgres.log', 'postgres.password'];
     expect((await readdir(folder)).sort()).toEqual(files);
   },

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { type FakeDiscord, startFakeDiscord } from '../../../support/discord/fake-discord.ts';
 import { botEnv, createTestFolder, startProgram } from '../../../support/service/program.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { waitFor, waitForProcess } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const folder = createTestFolder();
@@ -36,7 +36,7 @@ async function startBotProcess(name: string, databaseUrl: string, shared?: FakeD
 /** A leader that reaches the database through the proxy, and another process that waits. */
 async function startTwo() {
   const first = await startBotProcess('first', proxy.url);
-  await waitFor(first.isConnected);
+  await waitForProcess(first.isConnected);
   const second = await startBotProcess('second', database.url);
   await second.program.waitFor('waiting: another process runs this part');
   return { first, second };
@@ -56,7 +56,7 @@ test.each([
   if (signal !== 'SIGSTOP') return expect(first.isConnected()).toBe(false);
   first.program.kill('SIGCONT');
   await first.program.waitFor('lost the lock of bot: another process has it');
-  await waitFor(() => !first.isConnected());
+  await waitForProcess(() => !first.isConnected());
 });
 
 test.each([
@@ -71,7 +71,7 @@ test.each([
     expect(first.isConnected()).toBe(true);
     proxy.restore();
     await first.program.waitFor('lost the lock of bot: another process has it');
-    await waitFor(() => !first.isConnected());
+    await waitForProcess(() => !first.isConnected());
     expect(second.isConnected()).toBe(true);
   },
 );
@@ -79,12 +79,12 @@ test.each([
 test('the only bot stays connected while the database is away, also after another login', async () => {
   const discord = await startFakeDiscord();
   const alone = await startBotProcess('alone', proxy.url, discord);
-  await waitFor(alone.isConnected);
+  await waitForProcess(alone.isConnected);
   proxy.cut();
   await Bun.sleep(7000);
   expect(alone.isConnected()).toBe(true);
   discord.gateway.invalidateSessions({ isResumable: false });
-  await waitFor(() => discord.gateway.identifies === 2 && alone.isConnected());
+  await waitForProcess(() => discord.gateway.identifies === 2 && alone.isConnected());
   await Bun.sleep(2000);
   expect(alone.isConnected()).toBe(true);
   proxy.restore();

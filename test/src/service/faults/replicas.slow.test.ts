@@ -14,7 +14,7 @@ import { countStatuses, startLoad } from '../../../support/http/steady-load.ts';
 import { parseSamples } from '../../../support/service/metrics.ts';
 import { createServices, startProgram, waitForOrigin } from '../../../support/service/program.ts';
 import { aToken, bearer } from '../../../support/service/service.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { waitForProcess } from '../../../support/wait.ts';
 
 setDefaultTimeout(120_000);
 
@@ -48,7 +48,7 @@ const areBothRead = () => {
   return latest.size === 2 && [...latest.values()].every(Boolean);
 };
 
-beforeEach(() => waitFor(areBothRead, { everyMs: 50 }));
+beforeEach(() => waitForProcess(areBothRead, { everyMs: 50 }));
 
 test('the metrics of a read replica tell its state and its lag', async () => {
   const name = `replica="${new URL(first.url).host}/postgres"`;
@@ -58,7 +58,7 @@ test('the metrics of a read replica tell its state and its lag', async () => {
   // There before it is first dropped, since Prometheus sees no increase where a series begins.
   expect(samples[`replica_changes_total{${name},change="left"}`] ?? Number.NaN).toBeWithin(0, 10);
   await first.kill();
-  await waitFor(async () => (await readSamples())[`replica_read{${name}}`] === 0);
+  await waitForProcess(async () => (await readSamples())[`replica_read{${name}}`] === 0);
   await first.start();
 });
 
@@ -79,7 +79,7 @@ test.each(Object.entries(FAULTS))('no request fails when %s', async (_, [fail, h
   await fail();
   await Bun.sleep(4000);
   await heal();
-  await waitFor(areBothRead, { everyMs: 50 });
+  await waitForProcess(areBothRead, { everyMs: 50 });
   const responses = await load.stop();
   expect(countStatuses(responses)).toEqual({ 200: responses.length });
 });
@@ -125,14 +125,17 @@ test('no process knows somebody 5 s after they were erased, whatever it had in m
   const KNOWN = { token: '200', user: '200', discord: '200', file: '200' };
   const LISTED = { penalties: true, active: true, search: true, sound: true };
   const seenByAll = () => Promise.all(origins.map(see));
-  await waitFor(async () => Bun.deepEquals(await seenByAll(), Array(2).fill({ ...KNOWN, ...LISTED })), {
-    everyMs: 200,
-  });
+  await waitForProcess(
+    async () => Bun.deepEquals(await seenByAll(), Array(2).fill({ ...KNOWN, ...LISTED })),
+    {
+      everyMs: 200,
+    },
+  );
 
   const erasing = startProgram('src/cli.ts', env, ['users', 'erase', id, '--penalties', '--yes']);
   expect(await erasing.exited).toBe(0);
   const GONE = { token: '401', user: '404', discord: '404', file: '404' };
   const UNLISTED = { penalties: false, active: false, search: false, sound: false };
   const isForgotten = async () => Bun.deepEquals(await seenByAll(), Array(2).fill({ ...GONE, ...UNLISTED }));
-  await waitFor(isForgotten, { everyMs: 100 });
+  await waitForProcess(isForgotten, { everyMs: 100 });
 });
