@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import pino from 'pino';
+import { createApp } from '../../../api/app.ts';
+import { createErrorMapper } from '../../../api/http/error-handler.ts';
+import { listen } from '../../../api/http/listen.ts';
 import { storage } from '../../../api/storage/storage.ts';
 import { openSoundStore } from '../../../media/sound-store.ts';
+import { atEnd } from '../../support/cleanup.ts';
 import { openUnread, sendRaw } from '../../support/http/raw-http.ts';
-import { listenOnLoopback } from '../../support/service/listen-on-loopback.ts';
 import { createTestFolder } from '../../support/service/program.ts';
 
 const ID = '76561198000000001';
@@ -26,7 +30,21 @@ await Bun.write(join(soundFolder, '.7.partial'), 'half');
 await Bun.write(join(soundFolder, 'note.txt'), 'note');
 await Bun.write(join(folder, 'secret.mp3'), 'secret');
 await symlink(join(folder, 'secret.mp3'), join(soundFolder, '76561198000000009.mp3'));
-const { origin } = listenOnLoopback(storage({ open: sounds.open }));
+const log = pino({ level: 'silent' });
+const server = listen(
+  createApp(createErrorMapper(log))
+    .use(storage({ open: sounds.open }))
+    .compile(),
+  {
+    host: '127.0.0.1',
+    port: 0,
+    maxBodyBytes: 1024,
+    log,
+    isStopping: () => false,
+  },
+);
+atEnd(() => server.stop(true));
+const origin = `http://127.0.0.1:${server.port}`;
 
 test('serves a sound whole, as MP3, to every origin, with an ETag', async () => {
   const response = await get();

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { localizationOf } from '../../../bot/locales/localization.ts';
 import { drawPlayerChart } from '../../../src/charts/player-chart.tsx';
 import { PENALTY_TYPES } from '../../../src/domain/penalty.ts';
@@ -8,11 +8,12 @@ import { aSteamId, insertPenalties, insertServer, insertUser } from '../../suppo
 import { anActor } from '../../support/discord/actor.ts';
 import type { Exchange } from '../../support/discord/exchange.ts';
 import { componentsOf, type FakeMessage } from '../../support/discord/messages.ts';
-import { addPseudoLanguage, PSEUDO_LOCALE } from '../../support/languages/pseudo-language.ts';
+import { PSEUDO_LOCALE, speakPseudoLanguage } from '../../support/languages/pseudo-language.ts';
 
 /** A picture with English words and the labels of {@link PSEUDO_LOCALE}. */
 const picture = await drawChart();
-addPseudoLanguage();
+const language = speakPseudoLanguage();
+afterAll(() => language[Symbol.dispose]());
 const { fake, db, poll, startFeed, settle } = await startFeedBot({
   appealUrl: 'https://appeal.example.org',
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createPartJoiner, parseInfo, parsePlayers, QueryFailure } from '../../../src/poll/a2s-protocol.ts';
 import { queryGameServer } from '../../../src/poll/game-server.ts';
@@ -7,7 +7,6 @@ import {
   anInfoPacket,
   aPlayersPacket,
   aSplitPart,
-  type RawServer,
   splitIntoParts,
   startRawServer,
   text,
@@ -17,24 +16,12 @@ import {
 const MALFORMED = { hasResponded: false, reason: 'malformed' } as const;
 const PLAYERS = aPlayersPacket([{ name: 'Ala', score: 4 }]);
 
-const running: RawServer[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.stop()));
-});
-
-async function aServer(respond: Parameters<typeof startRawServer>[0]): Promise<RawServer> {
-  const server = await startRawServer(respond);
-  running.push(server);
-  return server;
-}
-
 /** A server with these responses; without the second one, it never answers A2S_PLAYER. */
 function aServerWith(info: Buffer[], players: Buffer[] = [PLAYERS]) {
-  return aServer(({ isInfo }) => (isInfo ? info : players));
+  return startRawServer(({ isInfo }) => (isInfo ? info : players));
 }
 
-const ask = ({ address }: RawServer, timeoutMs = 2000) => queryGameServer(address, { timeoutMs });
+const ask = ({ address }: { address: string }, timeoutMs = 2000) => queryGameServer(address, { timeoutMs });
 
 /** @returns what is read of a server with these responses. */
 async function stateOf(info: Buffer[], players?: Buffer[]) {
@@ -113,7 +100,7 @@ describe('a split response', () => {
     );
     const whole = splitIntoParts(anInfoPacket({ hostname: 'Whole' }), { id: 1 });
     const forgotten = [...whole.slice(1), ...begun.slice(0, 2), ...whole.slice(0, 1)];
-    const once = await aServer(() => forgotten.splice(0));
+    const once = await startRawServer(() => forgotten.splice(0));
     expect(await ask(once, 300)).toEqual(MALFORMED);
     expect(await stateOf([...begun, ...whole])).toMatchObject({ hostname: 'Whole' });
   });
@@ -283,13 +270,13 @@ describe('a server that has responded to A2S_INFO is online, whatever it respond
 describe('a server that answers without an end', () => {
   test('gives up on a server that keeps sending new challenges', async () => {
     let challenge = 1;
-    const server = await aServer(() => [aChallengePacket(challenge++)]);
+    const server = await startRawServer(() => [aChallengePacket(challenge++)]);
     expect(await ask(server)).toEqual(MALFORMED);
     expect(server.requests.length).toBeLessThanOrEqual(4);
   });
 
   test('asks a server that repeats its challenge no more often than a silent one', async () => {
-    const server = await aServer(() => [aChallengePacket(5)]);
+    const server = await startRawServer(() => [aChallengePacket(5)]);
     expect(await ask(server, 400)).toEqual(MALFORMED);
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
@@ -297,7 +284,7 @@ describe('a server that answers without an end', () => {
   test('gives up early on a server that floods us with datagrams', async () => {
     const noise = Buffer.from('no response at all');
     let flood: ReturnType<typeof setInterval> | undefined;
-    const server = await aServer(({ send }) => {
+    const server = await startRawServer(({ send }) => {
       flood ??= setInterval(() => {
         for (let number = 0; number < 50; number++) send(noise);
       }, 1);
@@ -311,7 +298,7 @@ describe('a server that answers without an end', () => {
 });
 
 test('the ping is not shorter than the delay of the server, even if an earlier response comes twice', async () => {
-  const server = await aServer(({ isInfo, send }) => {
+  const server = await startRawServer(({ isInfo, send }) => {
     const response = isInfo ? anInfoPacket() : PLAYERS;
     setTimeout(() => send(response), 80);
     // The second copy arrives just after the next request has left.
@@ -383,7 +370,7 @@ test('random and changed packets are read, or are misses, and nothing else', () 
 test('a server that sends random and changed packets has responded or is missed', async () => {
   const datagrams = fc.sample(datagram, { numRuns: 10_000, seed: 2 });
   let sent = 0;
-  const server = await aServer(() =>
+  const server = await startRawServer(() =>
     Array.from({ length: 4 }, () => datagrams[sent++ % datagrams.length] ?? PLAYERS),
   );
   const reasons: string[] = [];

@@ -18,15 +18,6 @@ export type Seen = {
   uploads: Map<string, { accepted: string[]; unsure: string[] }>;
 };
 
-export type Clients = {
-  /** Sends reads, creates tokens and uploads sounds until the work is done. The work gets what was seen so far. */
-  watch: (work: (seen: Seen) => Promise<void>) => Promise<Seen>;
-  /** How many of the acknowledged writes are missing. */
-  countLost: (seen: Seen) => Promise<number>;
-  /** Waits until every address responds with 200. */
-  waitUntilWell: () => Promise<void>;
-};
-
 const MEMBERS = 10;
 const READ_EVERY_MS = 40;
 const TOKEN_EVERY_MS = 250;
@@ -46,7 +37,7 @@ const PATHS = [
 type Member = { steamId: string; browser: Browser };
 
 /** Programs that read, and members who are signed in. */
-export async function createClients(origin: string, steam: SteamOpenIdProvider): Promise<Clients> {
+export async function createClients(origin: string, steam: SteamOpenIdProvider) {
   const members: Member[] = [];
   for (let number = 1; number <= MEMBERS; number++) {
     steam.steamId = aSteamId(number);
@@ -114,7 +105,8 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
   }
 
   return {
-    watch: async (work) => {
+    /** Sends reads, creates tokens and uploads sounds until the work is done. The work gets what was seen so far. */
+    watch: async (work: (seen: Seen) => Promise<void>): Promise<Seen> => {
       const seen: Seen = { statuses: {}, unanswered: [], malformed: [], tokens: [], uploads: new Map() };
       const leaving = new AbortController();
       const under = [
@@ -138,7 +130,8 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
       for (const settled of under) await settled();
       return seen;
     },
-    countLost: async ({ tokens, uploads }) => {
+    /** How many of the acknowledged writes are missing. */
+    countLost: async ({ tokens, uploads }: Seen): Promise<number> => {
       let lost = 0;
       for (const token of tokens) {
         const { status } = await fetch(`${origin}/api/v1/penalties?per_page=1`, {
@@ -151,14 +144,13 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider):
       }
       return lost;
     },
+    /** Waits until every address responds with 200. */
     waitUntilWell: async () => {
       for (const path of PATHS) {
         await waitFor(
           async () => {
-            const { status } = await fetch(origin + path, { headers: authorization }).catch(() => ({
-              status: 0,
-            }));
-            return WELL.includes(status);
+            const response = await fetch(origin + path, { headers: authorization }).catch(() => undefined);
+            return response !== undefined && WELL.includes(response.status);
           },
           { everyMs: 100 },
         );

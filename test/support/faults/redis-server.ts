@@ -3,20 +3,11 @@ import { findFreePort } from '../machine/free-port.ts';
 import { createTestFolder } from '../service/program.ts';
 import { waitFor } from '../wait.ts';
 
-/** A Redis of this test file's own, which may be killed. */
-export type RedisServer = {
-  url: string;
-  start: () => Promise<void>;
-  signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => void;
-  /**
-   * Sends a command over a separate connection, open since the start, so that it also gets through when Redis takes no more.
-   * @throws when the response is not OK.
-   */
-  tell: (command: string) => Promise<void>;
-};
-
-/** @returns undefined without the program `redis-server`; where CI is set, that is a failure. */
-export async function startRedisServer(): Promise<RedisServer | undefined> {
+/**
+ * Starts a Redis of this test file's own, which may be killed.
+ * @returns undefined without the program `redis-server`; where CI is set, that is a failure.
+ */
+export async function startRedisServer() {
   if (!Bun.which('redis-server')) {
     if (process.env.CI) throw new Error('redis-server is missing: install the package redis-server');
     console.warn('SKIPPED: no redis-server here, so its faults are not tried');
@@ -27,7 +18,7 @@ export async function startRedisServer(): Promise<RedisServer | undefined> {
   const url = `redis://127.0.0.1:${port}`;
   let server: Bun.Subprocess | undefined;
   let operator: Bun.RedisClient | undefined;
-  const redis: RedisServer = {
+  const redis = {
     url,
     start: async () => {
       const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
@@ -35,8 +26,13 @@ export async function startRedisServer(): Promise<RedisServer | undefined> {
       operator?.close();
       operator = await waitFor(() => connectTo(url), { what: 'Redis responds' });
     },
-    signal: (signal) => server?.kill(signal),
-    tell: async (command) => {
+    signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => server?.kill(signal),
+    /**
+     * Sends a command over a separate connection, open since the start, so that it also gets through when Redis takes no
+     * more.
+     * @throws when the response is not OK.
+     */
+    tell: async (command: string) => {
       const [name = '', ...words] = command.split(' ');
       const reply = await operator?.send(name, words);
       if (reply !== 'OK') throw new Error(`Redis responds to ${command} with ${reply}`);

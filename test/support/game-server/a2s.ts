@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import type { Respond } from '../../../src/demo/simulated-game-server.ts';
+import { atEnd } from '../cleanup.ts';
 
 /** Packets of game servers byte by byte, and a server that sends whatever a test wants. https://developer.valvesoftware.com/wiki/Server_queries */
 
@@ -113,15 +114,13 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-export type RawServer = { address: string; requests: Buffer[]; stop: () => Promise<void> };
-
 /**
  * A server on loopback that sends back the datagrams which `respond` gives for a request.
  * @param respond `isInfo` tells A2S_INFO from A2S_PLAYER; `send` sends more, at any later time.
  */
 export async function startRawServer(
   respond: (request: { isInfo: boolean; bytes: Buffer; send: (datagram: Buffer) => void }) => Buffer[],
-): Promise<RawServer> {
+) {
   const socket = createSocket('udp4');
   const requests: Buffer[] = [];
   let isStopped = false;
@@ -134,12 +133,15 @@ export async function startRawServer(
     for (const datagram of respond({ isInfo: bytes[4] === 0x54, bytes, send })) send(datagram);
   });
   await new Promise<void>((settle) => socket.bind(0, '127.0.0.1', settle));
+  const stop = async (): Promise<void> => {
+    if (isStopped) return;
+    isStopped = true;
+    await new Promise<void>((settle) => socket.close(() => settle()));
+  };
+  atEnd(stop);
   return {
     address: `127.0.0.1:${socket.address().port}`,
     requests,
-    stop: () => {
-      isStopped = true;
-      return new Promise((settle) => socket.close(() => settle()));
-    },
+    stop,
   };
 }

@@ -1,27 +1,10 @@
-/** An event as a client of server-sent events reads it. */
-export type ReceivedEvent = { id: string | undefined; type: string; data: unknown };
-
-export type EventStreamClient = {
-  status: number;
-  headers: Headers;
-  /** All that came so far. */
-  events: ReceivedEvent[];
-  /** The cursor that a reconnecting browser would send. */
-  lastEventId: () => string | undefined;
-  /** Settles when the service ends the stream. */
-  closed: Promise<void>;
-  /** Leaves. */
-  leave: () => void;
-};
+export type EventStreamClient = Awaited<ReturnType<typeof openEventStream>>;
 
 /** Reads a stream of server-sent events as the HTML standard says. */
-export async function openEventStream(
-  url: string,
-  headers: Record<string, string> = {},
-): Promise<EventStreamClient> {
+export async function openEventStream(url: string, headers: Record<string, string> = {}) {
   const leaving = new AbortController();
   const response = await fetch(url, { headers, signal: leaving.signal });
-  const events: ReceivedEvent[] = [];
+  const events: { id: string | undefined; type: string; data: unknown }[] = [];
   let lastEventId: string | undefined;
 
   function readBlock(block: string): void {
@@ -51,8 +34,11 @@ export async function openEventStream(
   return {
     status: response.status,
     headers: response.headers,
+    /** All that came so far. */
     events,
+    /** The cursor that a reconnecting browser would send. */
     lastEventId: () => lastEventId,
+    /** Settles when the service ends the stream. */
     closed,
     leave: () => leaving.abort(),
   };

@@ -1,14 +1,9 @@
 /** One request of a load. */
-export type LoadResponse = {
+type LoadResponse = {
   status: number;
   path: string;
   /** Of an error, which tells who sent it; empty otherwise. */
   text: string;
-};
-
-export type Load = {
-  /** Ends it. @returns every response, the last one included. */
-  stop: () => Promise<LoadResponse[]>;
 };
 
 type LoadOptions = {
@@ -19,7 +14,7 @@ type LoadOptions = {
 };
 
 /** Sends requests at a steady rate, whether or not those before have come back. A connection that fails is status 0. */
-export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadOptions): Load {
+export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadOptions) {
   const responses: Promise<LoadResponse>[] = [];
   const ask = async (number: number): Promise<LoadResponse> => {
     const path = paths[number % paths.length] ?? '/';
@@ -39,7 +34,8 @@ export function startLoad(origin: string, { paths, init, perSecond = 40 }: LoadO
     responses.push(ask(responses.length));
   }, 1000 / perSecond);
   return {
-    stop: () => {
+    /** Ends it. @returns every response, the last one included. */
+    stop: (): Promise<LoadResponse[]> => {
       clearInterval(timer);
       return Promise.all(responses);
     },

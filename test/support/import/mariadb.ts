@@ -4,13 +4,6 @@ import mysql from 'mysql2/promise';
 /** Where tests look for a MariaDB or MySQL they may create databases on; `.ci/run` provides one. */
 const SERVER_URL = process.env.TEST_MYSQL_URL ?? 'mysql://root@127.0.0.1:3306';
 
-export type MariaDbDatabase = {
-  url: string;
-  /** Runs statements, each of which may be several that are separated by semicolons. */
-  run: (...statements: string[]) => Promise<void>;
-  drop: () => Promise<void>;
-};
-
 /**
  * Whether a server answers. Without one the tests that need it say so and are skipped, except under CI, where its
  * absence is a failure.
@@ -30,7 +23,7 @@ export async function isMariaDbAtHand(): Promise<boolean> {
 }
 
 /** A database of the caller's own. */
-export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
+export async function createMariaDbDatabase() {
   const name = `community_api_test_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
   const admin = await mysql.createConnection(SERVER_URL);
   await admin.query(`create database ${name} default character set utf8mb4`);
@@ -44,7 +37,8 @@ export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
   });
   return {
     url: url.href,
-    run: async (...statements) => {
+    /** Runs statements, each of which may be several that are separated by semicolons. */
+    run: async (...statements: string[]) => {
       const texts = statements.map((text) => text.trim().replace(/;$/, ''));
       await connection.query(texts.filter((text) => text !== '').join(';'));
     },
@@ -56,7 +50,7 @@ export async function createMariaDbDatabase(): Promise<MariaDbDatabase> {
 }
 
 /** A database that is dropped after the file's tests. @param statements what it is filled with. */
-export async function createTestMariaDb(...statements: string[]): Promise<MariaDbDatabase> {
+export async function createTestMariaDb(...statements: string[]) {
   const database = await createMariaDbDatabase();
   afterAll(database.drop);
   if (statements.length > 0) await database.run(...statements);

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test';
 import { GUIDES } from '../../../api/web/guide/page.tsx';
 import { PAGE_TEXTS } from '../../../api/web/locales/texts.ts';
 import { MODERATOR_GUIDES } from '../../../api/web/moderation/guide-page.tsx';
@@ -9,12 +8,6 @@ import { LANGUAGES } from '../../../src/domain/language.ts';
 export const PSEUDO = 'qps';
 /** Discord's locale that is served in it. It also formats dates and numbers, since it has no Latin letters. */
 export const PSEUDO_LOCALE = 'uk';
-
-/** Adds the language of {@link speakPseudoLanguage} until the tests of this file are done. */
-export function addPseudoLanguage(): void {
-  const language = speakPseudoLanguage();
-  afterAll(() => language[Symbol.dispose]());
-}
 
 /**
  * Adds a third language until it is disposed of, as CONTRIBUTING.md says: its entry in the table, and its texts. They are

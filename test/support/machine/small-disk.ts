@@ -1,19 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { atEnd } from '../cleanup.ts';
 
-export type SmallDisk = {
-  /** False for a user who may not mount: the tests that need it are skipped then, and say so. Always true under CI. */
-  isMounted: boolean;
-  path: string;
-  resize: (sizeBytes: number) => void;
-  makeReadOnly: () => void;
-};
-
 /**
  * A separate file system in memory, mounted in a new folder until the end of the test file, which only root may do.
  * @throws under CI when it could not be mounted.
  */
-export async function mountSmallDisk(path: string, sizeBytes: number): Promise<SmallDisk> {
+export async function mountSmallDisk(path: string, sizeBytes: number) {
   await mkdir(path, { recursive: true });
   const mount = (...options: string[]) => Bun.spawnSync(['mount', ...options]).success;
   const isMounted = mount('-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'tmpfs', path);
@@ -22,9 +14,10 @@ export async function mountSmallDisk(path: string, sizeBytes: number): Promise<S
   if (!isMounted) console.warn('SKIPPED: tests on a separate disk, since this user may not mount one');
   if (isMounted) atEnd(() => Bun.spawnSync(['umount', '-l', path]));
   return {
+    /** False for a user who may not mount: the tests that need it are skipped then, and say so. Always true under CI. */
     isMounted,
     path,
-    resize: (size) => mount('-o', `remount,size=${size}`, path),
+    resize: (size: number) => mount('-o', `remount,size=${size}`, path),
     makeReadOnly: () => mount('-o', 'remount,ro', path),
   };
 }
