@@ -154,7 +154,7 @@ describe('a response that Discord does not accept', () => {
     expect(others.filter(({ callback }) => callback === 4).length).toBeGreaterThanOrEqual(19);
   });
 
-  test('repeats a response whose links Discord refuses (localhost) without them, with its other buttons', async () => {
+  test('sends a response without links that Discord refuses (localhost), with its other buttons', async () => {
     await restart({ publicUrl: 'http://localhost:3000' });
     const { message, refusals } = await fake.command('server', { name: 'one' });
     expect(refusals).toEqual([]);

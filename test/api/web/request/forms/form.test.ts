@@ -3,10 +3,9 @@ import { connect } from 'node:net';
 import { inArray } from 'drizzle-orm';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../../src/db/schema/webhooks.ts';
-import { erasePerson } from '../../../../../src/queries/personal-data/erasure.ts';
 import { deleteSessionsOf } from '../../../../../src/queries/users/sessions.ts';
 import { blockUser } from '../../../../../src/queries/users/users.ts';
-import { aSteamId, insertUser } from '../../../../support/database/builders.ts';
+import { aSteamId, erase, insertUser } from '../../../../support/database/builders.ts';
 import { countWaiting } from '../../../../support/database/lock-waits.ts';
 import { waitFor } from '../../../../support/wait.ts';
 import type { Browser, Page } from '../../../../support/web/browser.ts';
@@ -116,8 +115,6 @@ const setFlags = (numbers: number[], flags: Partial<typeof users.$inferInsert>) 
     .where(inArray(users.steamId64, numbers.map(aSteamId)));
 
 let lastAdmin = 49;
-const erasure = { withPenalties: false, actor: 'operator', removeSounds: async () => {} } as const;
-
 test.each<[change: string, status: number, meanwhile: (number: number) => Promise<unknown>]>([
   ['its sender is no admin any more', 403, (number) => setFlags([number], { isAdmin: false })],
   [
@@ -126,7 +123,7 @@ test.each<[change: string, status: number, meanwhile: (number: number) => Promis
     (number) => blockUser(db, aSteamId(number), { reason: 'abuse', now: new Date(), actor: 'operator' }),
   ],
   ['its session ended', 401, async (number) => deleteSessionsOf(db, await userOf(number))],
-  ['its account was erased', 401, (number) => erasePerson(db, aSteamId(number), erasure)],
+  ['its account was erased', 401, (number) => erase(db, aSteamId(number))],
 ])('a form does nothing when %s while it arrived', async (_, status, meanwhile) => {
   lastAdmin += 1;
   const number = lastAdmin;
