@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isInstalled, isWell, nginxConfig } from '../support/docs/deployment.ts';
+import { isInstalled, isWell, nginxConfig, serve } from '../support/docs/deployment.ts';
 import { readPage } from '../support/docs/pages.ts';
 import { startLoad } from '../support/http/steady-load.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
@@ -57,28 +57,18 @@ const COMMANDS: Record<Balancer, (file: string) => string[]> = {
   nginx: (file) => ['nginx', '-e', 'stderr', '-c', file],
 };
 
-/** Starts a balancer on loopback before services on these ports. */
+/** Starts a balancer on loopback before services on these ports. @returns its origin. */
 async function startBalancer(
   name: Balancer,
   { folder, backends }: { folder: string; backends: readonly number[] },
-): Promise<{ origin: string; stop: () => Promise<unknown> }> {
+): Promise<string> {
   const port = findFreePort();
   const file = join(folder, `${name}.${name === 'caddy' ? 'Caddyfile' : 'cfg'}`);
   await writeFile(file, completeSettings(name, { port, backends, folder }));
-  const balancer = Bun.spawn(COMMANDS[name](file), {
-    env: { PATH: process.env.PATH, HOME: folder },
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
+  serve(COMMANDS[name](file), { HOME: folder });
   const origin = `http://127.0.0.1:${port}`;
   await waitFor(() => isWell(`${origin}/healthz`));
-  return {
-    origin,
-    stop: () => {
-      balancer.kill('SIGKILL');
-      return balancer.exited;
-    },
-  };
+  return origin;
 }
 
 const { token, folder, startService } = await openApiProcesses();
@@ -92,8 +82,8 @@ async function takesRequests(port: number): Promise<void> {
 test.each(BALANCERS.filter(isInstalled))('a rolling restart behind %s loses no request', async (name) => {
   const ports = [findFreePort(), findFreePort()];
   const programs = await Promise.all(ports.map(startService));
-  const balancer = await startBalancer(name, { folder: folder, backends: ports });
-  const load = startLoad(balancer.origin, {
+  const origin = await startBalancer(name, { folder: folder, backends: ports });
+  const load = startLoad(origin, {
     paths: ['/api/v1/servers', '/api/v1/penalties'],
     init: bearer(token),
     perSecond: 50,
@@ -106,7 +96,6 @@ test.each(BALANCERS.filter(isInstalled))('a rolling restart behind %s loses no r
     await takesRequests(port);
   }
   const responses = await load.stop();
-  await balancer.stop();
   expect(responses.filter(({ status }) => status !== 200)).toEqual([]);
   expect(responses.length).toBeGreaterThan(200);
 });

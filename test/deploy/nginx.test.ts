@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { atEnd } from '../support/cleanup.ts';
 import { aSteamId, insertPenalties } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
-import { isInstalled, nginxConfig } from '../support/docs/deployment.ts';
+import { isInstalled, nginxConfig, serve } from '../support/docs/deployment.ts';
 import { readPage } from '../support/docs/pages.ts';
 import { findFreePort } from '../support/machine/free-port.ts';
 import { startSteamOpenIdProvider } from '../support/providers/steam-openid-provider.ts';
@@ -31,11 +30,7 @@ async function startNginx({ port, backend }: { port: number; backend: number }):
     .replace('Host $host;', `Host $host:${port};`);
   const file = join(folder, 'nginx.conf');
   await writeFile(file, nginxConfig(folder, server));
-  const nginx = Bun.spawn(['nginx', '-e', 'stderr', '-c', file], { stdout: 'ignore', stderr: 'inherit' });
-  atEnd(async () => {
-    nginx.kill('SIGKILL');
-    await nginx.exited;
-  });
+  serve(['nginx', '-e', 'stderr', '-c', file]);
 }
 
 test.skipIf(!isInstalled('nginx'))(

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { hasTerminal, startAtTerminal } from '../../support/machine/terminal.ts';
 import { insertSoundFile, openSoundsOf, REPLACING } from '../../support/service/backups.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, runProgram, startProgram } from '../../support/service/program.ts';
 import { waitForProcess } from '../../support/wait.ts';
 
 const FILE = `${aSteamId(1)}.mp3`;
@@ -51,14 +51,13 @@ test.each(['cut', 'cut-before-response'] as const)(
       ['src/cli.ts', ['backup', join(root, 'none.tar.gz')]],
     ];
     for (const [program, args] of runs) {
-      const refused = startProgram(program, env, args);
-      expect([await refused.exited, refused.stderr()]).toEqual([1, refusal]);
+      expect(await runProgram(program, env, args)).toMatchObject({ code: 1, stderr: refusal });
     }
 
     // Of a restore that was killed earlier.
     await Bun.write(join(target.published, '.restore', FILE), 'a part of a sound');
-    const again = startProgram('src/cli.ts', env, ['restore', file]);
-    expect([await again.exited, again.stdout()]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
+    const again = await runProgram('src/cli.ts', env, ['restore', file]);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^Restored .*\n$/)]);
     expect(await readdir(target.published)).toEqual([FILE]);
     expect(await readFile(join(target.published, FILE), 'utf8')).toBe('a sound');
     const [aside = '', ...others] = await readdir(target.orphans);
@@ -66,8 +65,8 @@ test.each(['cut', 'cut-before-response'] as const)(
     expect(await readFile(join(target.orphans, aside), 'utf8')).toBe('an earlier sound');
     expect(existsSync(mark)).toBe(false);
 
-    const listed = startProgram('src/cli.ts', env, ['sounds', 'list', '--json']);
-    expect([await listed.exited, JSON.parse(listed.stdout()).length]).toEqual([0, 1]);
+    const listed = await runProgram('src/cli.ts', env, ['sounds', 'list', '--json']);
+    expect([listed.code, JSON.parse(listed.stdout).length]).toEqual([0, 1]);
   },
 );
 

@@ -12,7 +12,7 @@ import { fillEveryTable, readEveryTable } from '../../support/database/every-tab
 import { SYSTEM_VERSIONS, startSystemPostgres } from '../../support/database/system-postgres.ts';
 import { findFreePort } from '../../support/machine/free-port.ts';
 import { openSoundsIn } from '../../support/service/backups.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, runProgram, startProgram } from '../../support/service/program.ts';
 import { waitForProcess } from '../../support/wait.ts';
 
 // The tests create embedded databases and render sounds, on a machine that may be busy.
@@ -245,11 +245,7 @@ function openPlace(name: string, databaseUrl?: string) {
   return {
     env,
     published: join(folder, `${name}-storage/roundsound`),
-    cli: async (...args: string[]) => {
-      const program = startProgram('src/cli.ts', env, args);
-      const code = await program.exited;
-      return { code, stdout: program.stdout(), stderr: program.stderr() };
-    },
+    cli: (...args: string[]) => runProgram('src/cli.ts', env, args),
     /** Whatever PostgreSQL it is on; for as long as the work takes. */
     withDatabase: async <T>(work: (connection: Connection, url: string) => Promise<T>): Promise<T> => {
       const log = createLogger('silent');

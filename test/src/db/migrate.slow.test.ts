@@ -5,7 +5,7 @@ import { LOCKS } from '../../../src/db/locks.ts';
 import { MIGRATION_HASHES, migrateDatabase } from '../../../src/db/migrate.ts';
 import { arrayLiteral } from '../../../src/db/select.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, runProgram, startProgram } from '../../support/service/program.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
@@ -31,9 +31,12 @@ const hold = () => holder`select pg_advisory_lock(${LOCKS.migration})`;
 const release = () => holder`select pg_advisory_unlock_all()`;
 const env = () => ({ DATABASE_URL: url, DATA_DIR: folder, STORAGE_DIR: folder, PORT: '0' });
 
-const OTHER_SCHEMA =
-  'The database has the schema of another program, or of another version before 1.0.0: ' +
-  'point DATABASE_URL (or DATA_DIR) at an empty one\n';
+const OTHER_SCHEMA = {
+  code: 1,
+  stderr:
+    'The database has the schema of another program, or of another version before 1.0.0: ' +
+    'point DATABASE_URL (or DATA_DIR) at an empty one\n',
+};
 
 function aLog() {
   const lines: { msg: string }[] = [];
@@ -107,8 +110,7 @@ test('a database that is not UTF8 is refused in one line', async () => {
 
 test('refuses a database with tables of another program in one line, and writes nothing', async () => {
   await holder`create table orders (id integer)`;
-  const service = startProgram('src/main.ts', env());
-  expect([await service.exited, service.stderr()]).toEqual([1, OTHER_SCHEMA]);
+  expect(await runProgram('src/main.ts', env())).toMatchObject(OTHER_SCHEMA);
   expect(await holder`select from pg_namespace where nspname = 'drizzle'`).toHaveLength(0);
 });
 
@@ -121,11 +123,12 @@ test('uses a database in which only an extension has a table', async () => {
 
 test('refuses a database in which another program has one of our names in one line', async () => {
   await holder`create view settings as select 1 as one`;
-  const service = startProgram('src/main.ts', env());
-  expect(await service.exited).toBe(1);
-  expect(service.stderr()).toMatch(
-    /^The database of DATABASE_URL cannot be used: relation "settings" already exists \(.*\)\n$/,
-  );
+  expect(await runProgram('src/main.ts', env())).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The database of DATABASE_URL cannot be used: relation "settings" already exists \(.*\)\n$/,
+    ),
+  });
 });
 
 describe('a database whose migrations are not those of this version', () => {
@@ -144,10 +147,8 @@ describe('a database whose migrations are not those of this version', () => {
     ['this version, less its first one', MIGRATION_HASHES.slice(1)],
   ])('a database with foreign migrations is refused in one line and not touched: %s', async (_, hashes) => {
     await recordMigrations(hashes);
-    const service = startProgram('src/main.ts', env());
-    expect([await service.exited, service.stderr()]).toEqual([1, OTHER_SCHEMA]);
-    const tool = startProgram('src/cli.ts', env(), ['servers', 'list']);
-    expect([await tool.exited, tool.stderr()]).toEqual([1, OTHER_SCHEMA]);
+    expect(await runProgram('src/main.ts', env())).toMatchObject(OTHER_SCHEMA);
+    expect(await runProgram('src/cli.ts', env(), ['servers', 'list'])).toMatchObject(OTHER_SCHEMA);
     expect([...(await tables())]).toEqual([]);
   });
 

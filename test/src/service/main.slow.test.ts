@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTestFolder, type Program, serviceEnv, startProgram } from '../../support/service/program.ts';
+import {
+  createTestFolder,
+  type Program,
+  runProgram,
+  serviceEnv,
+  startProgram,
+} from '../../support/service/program.ts';
 import { waitFor, waitForProcess } from '../../support/wait.ts';
 
 const folder = createTestFolder();
@@ -15,10 +21,7 @@ async function startService(extra: Record<string, string> = {}) {
   return { program, url: `http://127.0.0.1:${port}` };
 }
 
-const cli = async (...args: string[]) => {
-  const program = startProgram('src/cli.ts', env, args);
-  return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
-};
+const cli = (...args: string[]) => runProgram('src/cli.ts', env, args);
 
 /** The server process of the embedded database, if it runs. */
 function findPostmaster(): number | undefined {

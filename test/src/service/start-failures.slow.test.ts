@@ -7,7 +7,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import { copyClusterTemplate } from '../../support/database/test-server.ts';
 import { mountSmallDisk } from '../../support/machine/small-disk.ts';
-import { createTestFolder, startProgram } from '../../support/service/program.ts';
+import { createTestFolder, runProgram, startProgram } from '../../support/service/program.ts';
 import { waitForProcess } from '../../support/wait.ts';
 
 const database = await createTestDatabase();
@@ -38,9 +38,8 @@ async function failure(
   args: string[] = [],
   options: Parameters<typeof startProgram>[3] = {},
 ) {
-  const started = startProgram(program, { ...good, ...env }, args, options);
-  const code = await started.exited;
-  return { code, stderr: started.stderr() };
+  const { code, stderr } = await runProgram(program, { ...good, ...env }, args, options);
+  return { code, stderr };
 }
 
 const line = (text: string) => ({ code: 1, stderr: `${text}\n` });
@@ -89,8 +88,7 @@ test.each<Refusal>([
   ],
 ])('%s ends the start with one line, before anything else is started', async (what, env, text) => {
   const DATA_DIR = join(folder, what.replaceAll(' ', '-'));
-  const program = startProgram('src/main.ts', { ...good, DATA_DIR, ...env });
-  const ended = { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+  const ended = await runProgram('src/main.ts', { ...good, DATA_DIR, ...env });
   expect(ended).toEqual({ ...line(text), stdout: '' });
   expect(existsSync(DATA_DIR)).toBe(false);
 });

@@ -53,6 +53,19 @@ export async function run(command: string[], env: Record<string, string> = {}) {
   return { code: await child.exited, output: `${stdout}${stderr}` };
 }
 
+/** Starts a program that serves until the end of the test file. */
+export function serve(command: string[], env: Record<string, string> = {}): void {
+  const child = Bun.spawn(command, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  atEnd(() => {
+    child.kill('SIGKILL');
+    return child.exited;
+  });
+}
+
 /** Whether an address responds with success. */
 export function isWell(url: string): Promise<boolean> {
   return fetch(url).then(
@@ -121,15 +134,7 @@ export async function startDeployedCaddy({ folder, backends }: { folder: string;
   const config = { ...JSON.parse(await adapted.stdout.text()), admin: { disabled: true } };
   const file = join(folder, 'caddy.json');
   await writeFile(file, JSON.stringify(config));
-  const caddy = Bun.spawn(['caddy', 'run', '--config', file], {
-    env: { PATH: process.env.PATH, ...env },
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  atEnd(() => {
-    caddy.kill('SIGKILL');
-    return caddy.exited;
-  });
+  serve(['caddy', 'run', '--config', file], env);
   await waitFor(() => isWell(`${origin}/readyz`));
   return { origin };
 }

@@ -6,9 +6,7 @@ import { penalties } from '../../../src/db/schema/penalties.ts';
 import { servers } from '../../../src/db/schema/servers.ts';
 import { parseConfig } from '../../../src/runtime/config.ts';
 import { createTestDatabase } from '../database/database.ts';
-import { createTestFolder } from './program.ts';
-
-type Ended = { code: number; stdout: string; stderr: string };
+import { createTestFolder, type Ended } from './program.ts';
 
 /** Runs the operator's tool in this process. */
 export async function runCli(

@@ -79,6 +79,15 @@ export function startProgram(
   };
 }
 
+/** What a program that has ended left. */
+export type Ended = { code: number; stdout: string; stderr: string };
+
+/** Runs a program of ours, as {@link startProgram} starts it, to its end. */
+export async function runProgram(...start: Parameters<typeof startProgram>): Promise<Ended> {
+  const program = startProgram(...start);
+  return { code: await program.exited, stdout: program.stdout(), stderr: program.stderr() };
+}
+
 /** The environment of a service with the API on a free port of loopback; its data lies in the folder. */
 export function serviceEnv(
   folder: string,
