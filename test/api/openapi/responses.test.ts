@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { sql } from 'drizzle-orm';
 import { ROUTES } from '../../../api/v1/routes.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
 import {
@@ -181,12 +180,9 @@ test('503 of every operation that reads the database, and of no other', async ()
 describe('failures of a broken service are as documented:', () => {
   // The last tests of the file: tables are gone after them.
   beforeAll(async () => {
-    await database.db.execute(sql`alter table penalties rename to moved_penalties`);
-    await database.db.execute(sql`alter table penalty_tallies rename to moved_tallies`);
-    await database.db.execute(sql`alter table penalty_event_state rename to moved_event_state`);
-    await database.db.execute(sql`alter table server_samples rename to moved_server_samples`);
-    await database.db.execute(sql`alter table steam_bans rename to moved_steam_bans`);
-    await database.db.execute(sql`alter table round_sounds rename to moved_round_sounds`);
+    const tables = 'penalties penalty_tallies penalty_event_state server_samples steam_bans round_sounds';
+    for (const table of tables.split(' '))
+      await database.connection.unsafe(`alter table ${table} rename to moved_${table}`);
   });
 
   test('500 reveals nothing of the failure', () =>

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test';
 import { cpSync, mkdtempSync } from 'node:fs';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import pino from 'pino';
 import { runAs } from '../../../src/db/embedded/account.ts';
 import { type Cluster, describeCluster, openCluster } from '../../../src/db/embedded/data-folder.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
+import { atEnd } from '../cleanup.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { type DatabaseProxy, startDatabaseProxy } from './database-proxy.ts';
 
@@ -54,11 +54,7 @@ export async function startReplicatedPostgres({
   const root = mkdtempSync(join(parent, 'community-api-replicas-'));
   const folders = Array.from({ length: count + 1 }, (_, index) => join(root, `${index}`));
   const [primaryFolder = ''] = folders;
-  const stops: (() => Promise<unknown>)[] = [];
-  afterAll(async () => {
-    for (const stop of stops.reverse()) await stop();
-    await rm(root, { recursive: true, force: true });
-  });
+  atEnd(() => rm(root, { recursive: true, force: true }));
   await Bun.$`chmod 755 ${root} && mkdir ${folders}`;
   const cluster = await describeCluster(primaryFolder, []);
   const password = await openCluster(cluster, pino({ level: 'silent' }));
@@ -67,7 +63,7 @@ export async function startReplicatedPostgres({
   const begin = async (folder: string) => {
     const server = createServer(await describeCluster(folder, []), password);
     await server.start();
-    stops.push(() => server.kill());
+    atEnd(server.kill);
     return server;
   };
   const primary = await begin(primaryFolder);

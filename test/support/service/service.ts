@@ -1,6 +1,4 @@
 import { afterAll } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { BASES } from '../../../api/app.ts';
@@ -12,6 +10,7 @@ import { parseConfig } from '../../../src/runtime/config.ts';
 import { runService, type Service } from '../../../src/service/service.ts';
 import { aSteamId } from '../database/builders.ts';
 import { createTestDatabase } from '../database/database.ts';
+import { createTestFolder } from './program.ts';
 
 /** What came over the wire; `body` is the parsed JSON, undefined where there is no body. */
 export type WireResponse = { status: number; headers: Headers; text: string; body: unknown };
@@ -57,7 +56,7 @@ export async function startTestService({
   log = pino({ level: 'silent' }),
 }: Options): Promise<TestService> {
   const clock = { now: NOW, monotonicMs: 0 };
-  const folder = await mkdtemp(join(tmpdir(), 'community-api-service-'));
+  const folder = createTestFolder();
   const config = parseConfig({
     DATABASE_URL: databaseUrl,
     HOST: '127.0.0.1',
@@ -76,10 +75,7 @@ export async function startTestService({
     ...(!hasRealClock && { now: () => clock.now }),
     ...(hasFrozenCaches && { clockMs: () => clock.monotonicMs }),
   });
-  afterAll(async () => {
-    await service.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(service.stop);
   const origin = `http://127.0.0.1:${service.port}`;
   // By the real clock a second may begin between two requests.
   const withoutTime = (text: string) => (hasRealClock ? text.replaceAll(/"cached_at":"[^"]*"/g, '') : text);
