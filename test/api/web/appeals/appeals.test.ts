@@ -110,7 +110,7 @@ describe('a player', () => {
     expect((await appeal(player.browser, player.penaltyId, { text: '💥'.repeat(2000) })).status).toBe(303);
   });
 
-  test('is offered and may send appeals only against their own penalties in force', async () => {
+  test('a player is offered and may send appeals only against their own penalties in force', async () => {
     const [player, other] = [await aBannedPlayer(), await aBannedPlayer()];
     expect((await appeal(player.browser, other.penaltyId)).status).toBe(404);
     expect((await player.browser.get(`/account/penalties/${other.penaltyId}/appeal`)).status).toBe(404);
