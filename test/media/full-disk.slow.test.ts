@@ -13,7 +13,7 @@ import { openSounds, PLAYER, publishedPath, uploadSound } from '../support/audio
 import { createTestDatabase } from '../support/database/database.ts';
 import { mountSmallDisk } from '../support/machine/small-disk.ts';
 import { createTestFolder } from '../support/service/program.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 /** A real disk that is full: a small file system in memory, which only root may mount. */
 const DISK_BYTES = 1024 * 1024;
@@ -36,7 +36,7 @@ describe.skipIf(!isMounted)('on a full disk', () => {
     const { sounds, folders } = await openSounds({ dataDir: disk, storageDir: join(folder, 'storage') });
     await Bun.write(join(disk, 'other'), new Uint8Array(DISK_BYTES - 100_000));
     await expect(uploadSound({ db, sounds }, CLIP)).rejects.toThrow('There is no room for uploads now');
-    await waitFor(async () => (await readdir(folders.inbox)).length === 0);
+    await waitForProcess(async () => (await readdir(folders.inbox)).length === 0);
     expect(await listRoundSounds(db)).toEqual([]);
   });
 
@@ -58,11 +58,11 @@ describe.skipIf(!isMounted)('on a full disk', () => {
         );
         worker.start();
         await warned.promise;
-        await waitFor(async () => (await findRoundSounds(db, PLAYER)).latest?.status === 'queued');
+        await waitForProcess(async () => (await findRoundSounds(db, PLAYER)).latest?.status === 'queued');
         expect(await readdir(folders.published)).not.toContain(`${PLAYER}.mp3`);
 
         resize(20 * DISK_BYTES);
-        await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready);
+        await waitForProcess(async () => (await findRoundSounds(db, PLAYER)).ready);
         expect(await Bun.file(publishedPath(folders, PLAYER)).exists()).toBe(true);
         await worker.stop();
         expect(await readdir(folders.inbox)).toEqual([]);

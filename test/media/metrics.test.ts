@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database/database.ts';
 import { readMetrics } from '../support/service/metrics.ts';
 import { createTestFolder } from '../support/service/program.ts';
 import { startTestService } from '../support/service/service.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 const { db, url } = await createTestDatabase();
 const root = createTestFolder();
@@ -34,13 +34,13 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
       return { steamId64: aSteamId(10 + index), title: 'other.wav', uploadKey, status, claimedUntil };
     }),
   );
-  await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
+  await waitForProcess(async () => (await readMetrics(service)).sounds_queued === 2);
   expect(await readMetrics(service)).toMatchObject({ sounds_measuring: 1, sounds_rendering: 1 });
 
   await uploadSound({ db, sounds }, toWav(anAudio({ seconds: 1, shape: sine(440, 0.3) }), 's16'));
   await uploadSound({ db, sounds }, toWav(silence(1), 's16'), { player: aSteamId(2) });
   const silent = 'sounds_settled_total{outcome="silent"}';
-  await waitFor(async () => (await readMetrics(service))[silent] === 1);
+  await waitForProcess(async () => (await readMetrics(service))[silent] === 1);
   const settled = await readMetrics(service);
   expect(settled).toMatchObject({
     'sounds_settled_total{outcome="published"}': 1,
@@ -48,5 +48,5 @@ test('/metrics counts sounds by status and outcome, and tells how long they took
     'sound_render_seconds_bucket{le="60"}': 1,
   });
   expect(settled.sound_render_seconds_sum).toBeWithin(0.01, 30);
-  await waitFor(async () => (await readMetrics(service)).sounds_queued === 2);
+  await waitForProcess(async () => (await readMetrics(service)).sounds_queued === 2);
 });

@@ -13,7 +13,7 @@ import { SILENT_LOG as log } from '../support/audio/ffmpeg-engines.ts';
 import { PLAYER, publishedPath, stagedPath } from '../support/audio/sound-folders.ts';
 import { createSoundQueue, SILENCE, TONE } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -98,7 +98,7 @@ describe('reconciliation', () => {
 
   test('removes the folder of an upload that is finished', async () => {
     const { latest } = await settle(SILENCE);
-    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
     await mkdir(join(queue.folders.inbox, latest?.uploadKey ?? ''));
     await reconcileSounds(db, queue.sounds, log);
     expect(await readdir(queue.folders.inbox)).toEqual([]);

@@ -16,7 +16,7 @@ import {
   TONE,
 } from '../support/audio/sound-queue.ts';
 import { countProcesses } from '../support/machine/processes.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -43,7 +43,7 @@ describe('after kill -9', () => {
     startWorker({ leaseMs: 1000, beforeRun });
     const after = await settled();
     expect(after.ready).toMatchObject({ status: 'ready', attempts: 2 });
-    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
     expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);
     expect(await countChildren()).toBe(0);
   });
@@ -58,7 +58,7 @@ describe('after kill -9', () => {
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(first?.sha256 ?? '');
     expect((await findRoundSounds(db, PLAYER)).ready?.title).toBe('first.wav');
     startWorker({ leaseMs: 1000 });
-    await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'second.wav');
+    await waitForProcess(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'second.wav');
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(
       (await findRoundSounds(db, PLAYER)).ready?.sha256 ?? '',
     );
@@ -76,7 +76,7 @@ describe('after kill -9', () => {
     const { ready, latest } = await settled();
     expect([ready?.title, latest?.title, latest?.failure]).toEqual(['second.wav', 'silence.wav', 'silent']);
     expect(await hashOfFile(publishedPath(queue.folders, PLAYER))).toBe(ready?.sha256 ?? '');
-    await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+    await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
   });
 
   test('a sound whose processing was killed ten times is rendered all the same', async () => {

@@ -26,7 +26,7 @@ import {
 } from '../support/audio/sound-queue.ts';
 import { aSteamId } from '../support/database/builders.ts';
 import { countWaiting } from '../support/database/lock-waits.ts';
-import { waitFor } from '../support/wait.ts';
+import { waitForProcess } from '../support/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -61,7 +61,7 @@ test('an upload gets its response before it is rendered, then it is published un
       isServed: true,
     },
   ]);
-  await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+  await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
   expect((await readdir(queue.folders.published)).sort()).toEqual(PUBLISHED_NAMES);
 });
 
@@ -76,7 +76,7 @@ test('the earlier sound stays published while its replacement is processed, and 
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).toEqual(before);
 
   await upload(OTHER_TONE, { fileName: 'other.wav' });
-  await waitFor(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'other.wav');
+  await waitForProcess(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'other.wav');
   expect(await listRoundSounds(db)).toHaveLength(1);
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).not.toEqual(before);
 });
@@ -131,12 +131,12 @@ test('removing, publishing and comparing sounds wait for what else is done to th
   const waiting = await db.transaction(async (holding) => {
     await lockPlayer(holding, PLAYER);
     const removal = removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' });
-    await waitFor(async () => (await countWaiting(db)) === 1);
+    await waitForProcess(async () => (await countWaiting(db)) === 1);
     startWorker({ log: { ...log, info: () => superseded.resolve() } });
-    await waitFor(async () => (await countWaiting(db)) === 2);
+    await waitForProcess(async () => (await countWaiting(db)) === 2);
     await Bun.write(publishedPath(queue.folders, PLAYER), 'x');
     const reconciliation = reconcileSounds(db, queue.sounds, log);
-    await waitFor(async () => (await countWaiting(db)) === 3);
+    await waitForProcess(async () => (await countWaiting(db)) === 3);
     return { ended: Promise.all([removal, reconciliation]) };
   });
   await waiting.ended;
@@ -162,7 +162,7 @@ test("a member's bad file is one log line without a stack trace; a failure of th
     const { id } = await upload(bytes);
     expect((await settled()).latest?.failure).toBe(reason);
     const find = () => lines.find(({ message }) => message === 'an upload could not be processed');
-    await waitFor(async () => find() !== undefined);
+    await waitForProcess(async () => find() !== undefined);
     const line = find();
     expect(line).toMatchObject({ level: 'info', fields: { steamId64: PLAYER, sound: id, reason } });
     expect(line?.fields).not.toHaveProperty('err');
@@ -175,7 +175,7 @@ test("a member's bad file is one log line without a stack trace; a failure of th
     .update(roundSounds)
     .set({ status: 'queued', attempts: 20, sha256: null })
     .where(eq(roundSounds.id, id));
-  await waitFor(async () => lines.some(({ level }) => level === 'warn'));
+  await waitForProcess(async () => lines.some(({ level }) => level === 'warn'));
   expect(lines.find(({ level }) => level === 'warn')?.fields).toHaveProperty('err');
 });
 
@@ -207,7 +207,7 @@ test('refuses an empty upload and one that is too large, and stores nothing of t
   await expect(upload(new Uint8Array(3_000_000), { maxBytes: 2 * 1_048_576 })).rejects.toThrow(
     'at most 2 MB',
   );
-  await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+  await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
   expect(await listRoundSounds(db)).toEqual([]);
 });
 
@@ -220,7 +220,7 @@ test('two workers share the queue, each upload rendered once', async () => {
   };
   startWorker({ beforeRun });
   startWorker({ beforeRun });
-  await waitFor(async () => (await listReadySounds(db)).length === players.length);
+  await waitForProcess(async () => (await listReadySounds(db)).length === players.length);
   expect(runs).toBe(players.length);
 });
 
@@ -254,7 +254,7 @@ describe('failures of the service', () => {
         },
       });
       expect(latest).toMatchObject({ status: 'failed', failure, attempts });
-      await waitFor(async () => (await readdir(queue.folders.inbox)).length === 0);
+      await waitForProcess(async () => (await readdir(queue.folders.inbox)).length === 0);
     },
   );
 

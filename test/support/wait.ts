@@ -27,7 +27,7 @@ export async function waitFor<T>(
   }
 }
 
-/** The same for what a process that was started has to do, up to {@link PATIENCE_MS}. */
+/** The same for what another process has to do, such as a service that starts or an encoder: up to {@link PATIENCE_MS}. */
 export function waitForProcess<T>(
   condition: () => T | Promise<T>,
   options: Omit<WaitOptions, 'limitMs'> = {},

@@ -21,7 +21,7 @@ import {
 import { countTurns } from '../../support/machine/event-loop.ts';
 import { countProcesses } from '../../support/machine/processes.ts';
 import { createTestFolder } from '../../support/service/program.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 setDefaultTimeout(240_000);
 
@@ -112,7 +112,7 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
     await expect(run(ffmpeg, TO_MP3, { wallMs: 500 })).rejects.toHaveProperty('failure', 'timed-out');
     const isSleep = async (pid: number) =>
       (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(`sleep\0${mark}`);
-    await waitFor(async () => (await countProcesses(isSleep)) === 0);
+    await waitForProcess(async () => (await countProcesses(isSleep)) === 0);
     await ffmpeg.close();
   });
 
@@ -141,10 +141,10 @@ describe.skipIf(!HAS_NATIVE_FFMPEG)('a native ffmpeg', () => {
   test('dies with the service, however the service ends', async () => {
     const script = join(import.meta.dir, '../../support/audio/endless-ffmpeg.ts');
     const service = Bun.spawn(['bun', script, folder], { stdout: 'inherit', stderr: 'inherit' });
-    await waitFor(async () => (await countFfmpegIn(folder)) === 1);
+    await waitForProcess(async () => (await countFfmpegIn(folder)) === 1);
     service.kill('SIGKILL');
     await service.exited;
-    await waitFor(async () => (await countFfmpegIn(folder)) === 0);
+    await waitForProcess(async () => (await countFfmpegIn(folder)) === 0);
   });
 
   test('fails one call when the system cannot start ffmpeg, and serves the next', async () => {

@@ -8,7 +8,7 @@ import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
 import { findRoundSounds, type RoundSound } from '../../../src/queries/round-sounds/round-sounds.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { createTestFolder } from '../service/program.ts';
-import { waitFor } from '../wait.ts';
+import { waitForProcess } from '../wait.ts';
 import { anAudio, silence, sine, toWav } from './audio.ts';
 import { openEngine, SILENT_LOG, USUAL_ENGINE } from './ffmpeg-engines.ts';
 import { openSounds, PLAYER, type SoundFolders, type UploadOptions, uploadSound } from './sound-folders.ts';
@@ -86,7 +86,7 @@ export async function createSoundQueue() {
 
   /** Waits until the newest upload of {@link PLAYER} is ready or failed. */
   function settled(): ReturnType<typeof findRoundSounds> {
-    return waitFor(async () => {
+    return waitForProcess(async () => {
       const sounds = await findRoundSounds(db, PLAYER);
       const isSettled = sounds.latest ? sounds.latest.status === 'failed' : sounds.ready !== undefined;
       return isSettled && sounds;

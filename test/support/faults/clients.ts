@@ -1,7 +1,7 @@
 import { anAudio, sine, toWav } from '../audio/audio.ts';
 import { aSteamId } from '../database/builders.ts';
 import type { SteamOpenIdProvider } from '../providers/steam-openid-provider.ts';
-import { waitFor } from '../wait.ts';
+import { waitForProcess } from '../wait.ts';
 import { type Browser, openBrowser, signIn } from '../web/browser.ts';
 
 /** What clients saw while a fault lasted. */
@@ -147,7 +147,7 @@ export async function createClients(origin: string, steam: SteamOpenIdProvider) 
     /** Waits until every address responds with 200. */
     waitUntilWell: async () => {
       for (const path of PATHS) {
-        await waitFor(
+        await waitForProcess(
           async () => {
             const response = await fetch(origin + path, { headers: authorization }).catch(() => undefined);
             return response !== undefined && WELL.includes(response.status);
@@ -169,7 +169,7 @@ async function isPlayed(
   if (last === undefined) return true;
   const allowed = unsure.slice(unsure.indexOf(last));
   const path = `${origin}/api/v1/players/${player}/roundsound`;
-  return waitFor(
+  return waitForProcess(
     async () => {
       const { title } = (await (await fetch(path)).json()) as { title: string | null };
       return title !== null && allowed.includes(title);

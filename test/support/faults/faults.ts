@@ -3,7 +3,7 @@ import { readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/db/database.ts';
 import { createTestFolder } from '../service/program.ts';
-import { waitFor } from '../wait.ts';
+import { waitForProcess } from '../wait.ts';
 import type { Stage } from './stage.ts';
 
 /** Something that goes wrong, and how it ends. */
@@ -204,10 +204,13 @@ const failing = (names: string): Fault['happen'] => {
       if (tracer.exitCode !== null) throw new Error(`strace has ended: ${await readFile(messages, 'utf8')}`);
       return (await readFile(file, 'utf8')).includes(text);
     };
-    await waitFor(() => hasWritten(messages, ' attached'), { what: 'strace is attached' });
+    await waitForProcess(() => hasWritten(messages, ' attached'), { what: 'strace is attached' });
     await hold(async () => {
       await Bun.sleep(HOLD_MS);
-      await waitFor(() => hasWritten(calls, '(INJECTED)'), { everyMs: 100, what: `one of ${names} fails` });
+      await waitForProcess(() => hasWritten(calls, '(INJECTED)'), {
+        everyMs: 100,
+        what: `one of ${names} fails`,
+      });
     });
     // On SIGINT it could wait forever for a process that itself waits for a child that strace has stopped.
     tracer.kill('SIGKILL');

@@ -1,7 +1,7 @@
 import { atEnd } from '../cleanup.ts';
 import { findFreePort } from '../machine/free-port.ts';
 import { createTestFolder } from '../service/program.ts';
-import { waitFor } from '../wait.ts';
+import { waitForProcess } from '../wait.ts';
 
 /**
  * Starts a Redis of this test file's own, which may be killed.
@@ -24,7 +24,7 @@ export async function startRedisServer() {
       const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
       server = Bun.spawn(['redis-server', ...options], { stdout: 'ignore', stderr: 'ignore' });
       operator?.close();
-      operator = await waitFor(() => connectTo(url), { what: 'Redis responds' });
+      operator = await waitForProcess(() => connectTo(url), { what: 'Redis responds' });
     },
     signal: (signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT') => server?.kill(signal),
     /**

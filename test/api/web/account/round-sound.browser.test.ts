@@ -8,7 +8,7 @@ import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { findFreePort } from '../../../support/machine/free-port.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
-import { waitFor } from '../../../support/wait.ts';
+import { waitForProcess } from '../../../support/wait.ts';
 import {
   type BrowserSite,
   collectComplaints,
@@ -114,7 +114,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
       .observe(document.querySelector('.sound-percent'), { childList: true })`);
     await page.click('.sound-upload [type="submit"]');
     await page.waitForSelector('[data-sound-progress]');
-    await waitFor(() => percents.at(-1) === '100 %');
+    await waitForProcess(() => percents.at(-1) === '100 %');
     expect(percents[0]).toBe('0 %');
     await takePicture(page, 'under-way');
     await startRendering();
@@ -126,12 +126,16 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
       new RegExp(`${en.roundSound.loudnessWords.muchTooQuiet} \\(−3\\d\\.\\d LUFS\\)`),
     );
     // Before it plays.
-    await waitFor(() => page.evaluate<boolean>(`document.querySelector('.sound audio').readyState > 0`));
+    await waitForProcess(() =>
+      page.evaluate<boolean>(`document.querySelector('.sound audio').readyState > 0`),
+    );
     expect(await page.evaluate(`document.querySelector('.sound audio').duration`)).toBeCloseTo(6, 1);
     await takePicture(page, 'ready');
 
     await page.evaluate(`document.querySelector('.sound audio').play()`);
-    await waitFor(() => page.evaluate<boolean>(`document.querySelector('.sound audio').currentTime > 0.5`));
+    await waitForProcess(() =>
+      page.evaluate<boolean>(`document.querySelector('.sound audio').currentTime > 0.5`),
+    );
     await page.evaluate(`document.querySelector('.sound audio').pause()`);
     expect(await page.evaluate(`document.querySelector('.sound audio').duration`)).toBeCloseTo(6, 1);
     await takePicture(page, 'playing');
@@ -141,7 +145,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
       url: `${origin}/storage/roundsound/${player}.mp3`,
       title: 'Zwycięstwo <na> "Dust II".wav',
     };
-    await waitFor(async () => Bun.deepEquals(await lookUp(player), expected));
+    await waitForProcess(async () => Bun.deepEquals(await lookUp(player), expected));
     const file = await fetch(expected.url);
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
     expect(file.headers.get('x-ratelimit-limit')).toBeNull();
@@ -156,7 +160,7 @@ describeInChromium('the sound section in Chromium, on the whole service', () => 
     await page.click('.sound [aria-haspopup="dialog"]');
     await page.click('dialog[open] button[type="submit"]');
     await page.waitForSelector('#sound .empty');
-    await waitFor(async () =>
+    await waitForProcess(async () =>
       Bun.deepEquals(await lookUp(player), { success: false, url: null, title: null }),
     );
     expect((await fetch(expected.url)).status).toBe(404);
