@@ -6,7 +6,7 @@ import { type Leaders, type Leadership, openLeaders, type Part } from '../../../
 import { LOCKS } from '../../../src/db/locks.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { startDatabaseProxy } from '../../support/database/database-proxy.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waitForProcess } from '../../support/wait.ts';
 
 const { url, connection } = await createTestDatabase();
 const stops: (() => Promise<void>)[] = [];
@@ -60,21 +60,21 @@ test('a part runs in one process, and the next one begins after its work has end
     order.push(`${name} ends`);
   };
   const leading = first.leaders.run('bot', lead('first'));
-  await waitFor(leading.isLeader);
+  await waitForProcess(leading.isLeader);
   const waiting = second.leaders.run('bot', lead('second'));
   stops.push(waiting.stop);
-  await waitFor(() => second.lines.length > 0);
+  await waitForProcess(() => second.lines.length > 0);
   expect(second.lines).toEqual(['waiting: another process runs this part']);
   expect(waiting.isLeader()).toBe(false);
   await leading.stop();
-  await waitFor(waiting.isLeader);
+  await waitForProcess(waiting.isLeader);
   expect(order).toEqual(['first starts', 'first ends', 'second starts']);
 });
 
 test('the parts of a process share one session, which ends with the last; each lock is released separately', async () => {
   const [first, second] = [aProcess(), aProcess()];
   const parts = (['poller', 'bot', 'mirror_iks'] as const).map((part) => aPart(first.leaders, part));
-  await waitFor(() => parts.every(({ isLeader }) => isLeader()));
+  await waitForProcess(() => parts.every(({ isLeader }) => isLeader()));
   expect(first.leaders.states()).toEqual([
     { part: 'poller', isLeader: true },
     { part: 'bot', isLeader: true },
@@ -83,19 +83,19 @@ test('the parts of a process share one session, which ends with the last; each l
   expect(await listSessions()).toHaveLength(1);
   const [poller, bot] = [aPart(second.leaders, 'poller'), aPart(second.leaders, 'bot')];
   await parts[0]?.stop();
-  await waitFor(poller.isLeader);
+  await waitForProcess(poller.isLeader);
   expect(bot.isLeader()).toBe(false);
   await Promise.all(parts.map((part) => part.stop()));
-  await waitFor(async () => (await listSessions()).length === 1);
+  await waitForProcess(async () => (await listSessions()).length === 1);
 });
 
 test('a session that the server ended brings its locks back, and the work goes on', async () => {
   const { leaders, lines } = aProcess();
   const part = aPart(leaders);
-  await waitFor(part.isLeader);
+  await waitForProcess(part.isLeader);
   const before = await findHolder();
   await connection`select pg_terminate_backend(${before?.pid})`;
-  await waitFor(async () => ![undefined, before?.pid].includes((await findHolder())?.pid));
+  await waitForProcess(async () => ![undefined, before?.pid].includes((await findHolder())?.pid));
   expect(part.calls).toEqual(['start']);
   expect(lines.filter((line) => line.startsWith('lost'))).toEqual([]);
 });
@@ -104,15 +104,15 @@ test('an earlier session of the same process, which the server takes for alive, 
   const proxy = await startDatabaseProxy(url);
   const { leaders } = aProcess(proxy.url);
   const part = aPart(leaders);
-  await waitFor(part.isLeader);
+  await waitForProcess(part.isLeader);
   const session = await findHolder();
   proxy.cut();
-  await waitFor(async () => (await findHolder()) === undefined);
+  await waitForProcess(async () => (await findHolder()) === undefined);
   const orphan = connect(url, { max: 1 });
   const [{ pid } = {}] = await orphan`select pg_backend_pid() as pid,
     set_config('application_name', ${session?.name}, false), pg_advisory_lock(${LOCKS.leader}, hashtext('poller'))`;
   proxy.restore();
-  await waitFor(async () => ![undefined, pid].includes((await findHolder())?.pid));
+  await waitForProcess(async () => ![undefined, pid].includes((await findHolder())?.pid));
   expect(part.calls).toEqual(['start']);
   await orphan.end({ timeout: 0 });
 });
@@ -121,16 +121,16 @@ test('work ends when another process has its lock', async () => {
   const proxy = await startDatabaseProxy(url);
   const first = aProcess(proxy.url);
   const lost = aPart(first.leaders, 'bot', { outlastsDatabase: true });
-  await waitFor(lost.isLeader);
+  await waitForProcess(lost.isLeader);
   proxy.cut();
   const taken = aPart(aProcess().leaders, 'bot');
-  await waitFor(taken.isLeader);
+  await waitForProcess(taken.isLeader);
   expect(lost.calls).toEqual(['start']);
   proxy.restore();
-  await waitFor(() => lost.calls.length === 2);
+  await waitForProcess(() => lost.calls.length === 2);
   expect(first.lines.at(-2)).toBe('lost the lock of bot: another process has it');
   await taken.stop();
-  await waitFor(lost.isLeader);
+  await waitForProcess(lost.isLeader);
   expect(lost.calls).toEqual(['start', 'stop', 'start']);
 });
 
@@ -140,24 +140,24 @@ test.each(['cut', 'freeze'] as const)(
     const proxy = await startDatabaseProxy(url);
     const { leaders, lines, clock } = aProcess(proxy.url);
     const [part, patient] = [aPart(leaders, 'poller'), aPart(leaders, 'bot', { outlastsDatabase: true })];
-    await waitFor(() => part.isLeader() && patient.isLeader());
+    await waitForProcess(() => part.isLeader() && patient.isLeader());
     proxy[how]();
     // The next heartbeat: a frozen connection reports nothing.
     clock.ms += 3000;
-    await waitFor(() => how === 'freeze' || lines.includes('leadership cannot be checked: retrying'));
+    await waitForProcess(() => how === 'freeze' || lines.includes('leadership cannot be checked: retrying'));
     await Bun.sleep(50);
     clock.ms += 4999;
     await Bun.sleep(50);
     expect(part.calls).toEqual(['start']);
     clock.ms += 1;
-    await waitFor(() => part.calls.length === 2);
+    await waitForProcess(() => part.calls.length === 2);
     expect(lines).toContain('lost the lock of poller: the database does not respond');
     expect(patient.isLeader()).toBe(true);
     clock.ms += 3_600_000;
     await Bun.sleep(50);
     expect(patient.isLeader()).toBe(true);
     proxy.restore();
-    await waitFor(() => {
+    await waitForProcess(() => {
       clock.ms += 100;
       return part.isLeader() && patient.isLeader();
     });
