@@ -75,6 +75,7 @@ describe('tryParsePersonReference', () => {
     ['@Rzeźnik', { discordName: 'Rzeźnik' }],
     ['@ a', { discordName: ' a' }],
     ['steamcommunity.com/id/ala', { vanityName: 'ala' }],
+    [`steamcommunity.com/id/${'x'.repeat(32)}`, { vanityName: 'x'.repeat(32) }],
   ])('reads %p as %p', (text, reference) => {
     expect(tryParsePersonReference(text)).toEqual(reference);
   });
@@ -82,6 +83,7 @@ describe('tryParsePersonReference', () => {
   test.each([
     ['no account', ['', '@', '0', '4294967296', '9999999999', '99999999999999999999', '[U:1:39734273']],
     ['no mention of a member', ['<@>', '<@&80351110224678912>', '<#80351110224678912>']],
+    ['no address', ['x', 'x'.repeat(33), 'a.b'].map((name) => `steamcommunity.com/id/${name}`)],
     ['a name', ['Rzeźnik', 'a@b', '1999 r.', '１２３']],
   ])('leaves what is %s to the names: %j', (_, texts) => {
     for (const text of texts) expect([text, tryParsePersonReference(text)]).toEqual([text, undefined]);
