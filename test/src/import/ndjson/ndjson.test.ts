@@ -64,6 +64,11 @@ test('imports every field, keeps existing penalties, and changes nothing when re
   });
 });
 
+test('a line without a duration lasts the minutes up to its end, of which the last one may have begun only', async () => {
+  await importLines([{ ...ban, duration: undefined, ends: '2026-11-21T11:45:01Z' }]);
+  expect(await stored()).toMatchObject([{ durationMinutes: 16 }]);
+});
+
 test('a line without a source_id is known by its content, and may change its status', async () => {
   const twins = [ban, { ...ban, id: 1 }, { ...ban, id: 2 }, { ...ban, reason: 'Aimbot' }];
   expect(await importLines(twins)).toMatchObject({ added: 4 });
