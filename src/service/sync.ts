@@ -82,7 +82,19 @@ export async function startSync({
   await endFlagsOfOthers(db, givesFlags, now());
   if (!roles) await forgetMembers(db);
   // Only flags that a system gives have an end.
-  if (givesFlags.length > 0) endFlagsAtTheirSecond({ database, now, repeat });
+  if (givesFlags.length > 0) {
+    let nextEnd: Date | undefined;
+    repeat({
+      name: 'ending flags',
+      everyMs: MAX_FLAG_PAUSE_MS,
+      work: async () => {
+        nextEnd = await endTimedFlags(db, now());
+      },
+      // At their second.
+      nextPauseMs: () =>
+        Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
+    });
+  }
 
   onStopPart('retention', startRetention({ db, leaders, log }).stop);
 
@@ -103,23 +115,6 @@ export async function startSync({
     checkUrl('VIPCORE_URL', vipUrl);
     lead('mirror_vipcore', createVipMirror(deps, { url: vipUrl, flags }));
   }
-}
-
-function endFlagsAtTheirSecond({
-  database,
-  now,
-  repeat,
-}: Pick<Context, 'database' | 'now' | 'repeat'>): void {
-  let nextEnd: Date | undefined;
-  repeat({
-    name: 'ending flags',
-    everyMs: MAX_FLAG_PAUSE_MS,
-    work: async () => {
-      nextEnd = await endTimedFlags(database.db, now());
-    },
-    nextPauseMs: () =>
-      Math.max(0, Math.min(MAX_FLAG_PAUSE_MS, (nextEnd?.getTime() ?? Infinity) - now().getTime())),
-  });
 }
 
 /** @throws {InvalidInput} one line that names the variable, and nothing secret. */
