@@ -1,4 +1,4 @@
-/** How long a test waits for a process or a sound: longer than any busy machine takes, so only a defect reaches it. */
+/** How long a test waits for another process: longer than any busy machine takes, so only a defect reaches it. */
 export const PATIENCE_MS = 120_000;
 
 /** The time that a condition has to hold on an idle machine. */
@@ -27,7 +27,7 @@ export async function waitFor<T>(
   }
 }
 
-/** The same for what another process has to do, such as a service that starts or an encoder: up to {@link PATIENCE_MS}. */
+/** The same for what another process has to do, such as a service, an encoder or PostgreSQL: up to {@link PATIENCE_MS}. */
 export function waitForProcess<T>(
   condition: () => T | Promise<T>,
   options: Omit<WaitOptions, 'limitMs'> = {},

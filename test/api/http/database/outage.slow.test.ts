@@ -14,7 +14,7 @@ import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { createTestFolder } from '../../../support/service/program.ts';
 import { aToken, bearer, startTestService, type TestService } from '../../../support/service/service.ts';
-import { PATIENCE_MS, waitFor } from '../../../support/wait.ts';
+import { waitFor, waitForProcess } from '../../../support/wait.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -215,7 +215,7 @@ describe('while the database is slow', () => {
         return row?.running === 0;
       };
       // Statements of requests that have their 503 are canceled after ten seconds.
-      await waitFor(isQuiet, { limitMs: PATIENCE_MS });
+      await waitForProcess(isQuiet);
     });
     await expectRecovery(service);
   });

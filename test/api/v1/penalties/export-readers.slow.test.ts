@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { startExports } from '../../../support/http/exports.ts';
-import { PATIENCE_MS, waitFor } from '../../../support/wait.ts';
+import { waitForProcess } from '../../../support/wait.ts';
 
 const { caller, fill, open, readNothing, countSessions } = await startExports();
 
@@ -13,6 +13,6 @@ test('Bun aborts an export that nobody reads, and one that is read slowly is who
   const text = await reader.readToEnd();
   expect(JSON.parse(text.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ end: true, count: 1500 });
   // `idleTimeout` of api/http/listen.ts ends it.
-  await waitFor(async () => (await countSessions()) === 0, { limitMs: PATIENCE_MS });
+  await waitForProcess(async () => (await countSessions()) === 0);
   expect(await silent.readToEnd()).not.toContain('"end":true');
 });
