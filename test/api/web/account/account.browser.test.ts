@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { en } from '../../../../api/web/locales/en.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
@@ -115,8 +115,7 @@ describeInChromium('the account page in Chromium', () => {
     await problem.waitFor();
     expect(await problem.textContent()).toContain(en.errors['token-scopes']);
     expect(await page.inputValue('#token-name')).toBe('Stats');
-    const box = await problem.boundingBox();
-    expect(box?.y).toBeWithin(0, 800);
+    await expectInWindow(problem);
     await savePicture(page, 'account-refused');
     await page.context().close();
   });
@@ -203,18 +202,22 @@ describeInChromium('the account page in Chromium', () => {
     await page.context().close();
   });
 
+  /** Waits until an element is inside the window: the browser scrolls to it some time after it has parsed it. */
+  async function expectInWindow(element: Locator): Promise<void> {
+    const { width = 0, height = 0 } = element.page().viewportSize() ?? {};
+    const isInWindow = async () => {
+      const box = await element.boundingBox();
+      return box && box.y >= 0 && box.y + box.height <= height && box.x >= 0 && box.x + box.width <= width;
+    };
+    await waitFor(isInWindow, { what: `${element} is in the window` });
+  }
+
   /** Waits until the only notice has this text and is inside the window. */
   async function expectNotice(page: Page, words: string): Promise<void> {
     const notice = page.locator('.notice');
     await notice.filter({ hasText: words }).waitFor();
     expect(await notice.count()).toBe(1);
-    const { width = 0, height = 0 } = page.viewportSize() ?? {};
-    const isInWindow = async () => {
-      const box = await notice.boundingBox();
-      return box && box.y >= 0 && box.y + box.height <= height && box.x >= 0 && box.x + box.width <= width;
-    };
-    // The browser scrolls to its card some time after it has parsed it.
-    await waitFor(isInWindow, { what: `the notice "${words}" is in the window` });
+    await expectInWindow(notice);
   }
 
   test.each([
