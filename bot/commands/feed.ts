@@ -15,7 +15,6 @@ import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { listGuildLiveMessages } from '../../src/queries/live-status-messages.ts';
-import { isPostingForbidden, postMessage } from '../channel-messages.ts';
 import {
   type Choice,
   type Command,
@@ -27,11 +26,12 @@ import {
 import type { MentionCommand } from '../command-mentions.ts';
 import { LIMITS } from '../discord-limits.ts';
 import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message-view.ts';
-import { SUBJECTS } from '../feeds/subjects.ts';
 import { toCustomId } from '../interactions/custom-id.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
+import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
+import { SUBJECTS } from '../posting/feeds/subjects.ts';
 import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../text.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 

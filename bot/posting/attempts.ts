@@ -1,4 +1,4 @@
-import { backoffMs } from '../src/runtime/backoff.ts';
+import { backoffMs } from '../../src/runtime/backoff.ts';
 import { isPostingForbidden } from './channel-messages.ts';
 
 const MAX_BACKOFF_MS = 10 * 60_000;

@@ -1,4 +1,6 @@
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import type { MessageView } from '../../embeds/message-view.ts';
+import type { BotParts } from '../../parts.ts';
 import {
   type ChannelMessage,
   editMessage,
@@ -7,8 +9,6 @@ import {
   type Messenger,
   postMessage,
 } from '../channel-messages.ts';
-import type { MessageView } from '../embeds/message-view.ts';
-import type { BotParts } from '../parts.ts';
 
 type Deps = Messenger & Pick<BotParts, 'log'>;
 type Feed = Pick<DiscordFeed, 'id' | 'channelId'>;

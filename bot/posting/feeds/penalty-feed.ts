@@ -1,6 +1,6 @@
-import { knownEnd, serverNameOf, statusAt } from '../../src/domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../src/domain/steam-id.ts';
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import { knownEnd, serverNameOf, statusAt } from '../../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
+import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
 import {
   claimFeedPost,
   countWaitingPenalties,
@@ -10,22 +10,22 @@ import {
   finishEdit,
   forgetFeedPost,
   passFeedEvents,
-} from '../../src/queries/discord-feeds/penalty-posts.ts';
-import type { PenaltyCounts } from '../../src/queries/penalties/filter.ts';
-import { type Messenger, toNonce } from '../channel-messages.ts';
-import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
+} from '../../../src/queries/discord-feeds/penalty-posts.ts';
+import type { PenaltyCounts } from '../../../src/queries/penalties/filter.ts';
+import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../../embeds/message-view.ts';
 import {
   durationOf,
   type PenaltyView,
   penaltyEmbed,
   STATUS_LOOKS,
   severityEmoji,
-} from '../embeds/penalty.ts';
-import { countsLine } from '../embeds/player-record.ts';
-import type { Texts } from '../locales/en.ts';
-import type { BotParts } from '../parts.ts';
-import type { SitePages } from '../site-pages.ts';
-import { code, escapeText, relativeTime } from '../text.ts';
+} from '../../embeds/penalty.ts';
+import { countsLine } from '../../embeds/player-record.ts';
+import type { Texts } from '../../locales/en.ts';
+import type { BotParts } from '../../parts.ts';
+import type { SitePages } from '../../site-pages.ts';
+import { code, escapeText, relativeTime } from '../../text.ts';
+import { type Messenger, toNonce } from '../channel-messages.ts';
 import { followEventLog } from './event-log.ts';
 import { editInFeed, postToFeed } from './feed-messages.ts';
 

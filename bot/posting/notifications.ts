@@ -3,15 +3,15 @@ import {
   finishNotification,
   listDueNotifications,
   removeNotifications,
-} from '../src/queries/discord-notifications.ts';
-import { createLoop } from '../src/runtime/loop.ts';
+} from '../../src/queries/discord-notifications.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
+import { button, type MessageView, row } from '../embeds/message-view.ts';
+import { toCustomId } from '../interactions/custom-id.ts';
+import { localizationOf } from '../locales/localization.ts';
+import type { BotParts } from '../parts.ts';
 import { createAttempts } from './attempts.ts';
 import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
-import { button, type MessageView, row } from './embeds/message-view.ts';
 import { playersReached } from './feeds/server-feed.ts';
-import { toCustomId } from './interactions/custom-id.ts';
-import { localizationOf } from './locales/localization.ts';
-import type { BotParts } from './parts.ts';
 
 /** Changes within this time cause one check. */
 const DEBOUNCE_MS = 50;

@@ -1,17 +1,17 @@
 import { channelMention } from 'discord.js';
-import { UNKNOWN_DISCORD_ID } from '../../src/domain/discord-id.ts';
+import { UNKNOWN_DISCORD_ID } from '../../../src/domain/discord-id.ts';
 import {
   type DiscordFeed,
   findDiscordFeed,
   listDiscordFeeds,
   pauseDiscordFeed,
   stopDiscordFeed,
-} from '../../src/queries/discord-feeds/feeds.ts';
-import { createLoop } from '../../src/runtime/loop.ts';
+} from '../../../src/queries/discord-feeds/feeds.ts';
+import { createLoop } from '../../../src/runtime/loop.ts';
+import type { ModeratorRule } from '../../moderators.ts';
+import type { BotParts } from '../../parts.ts';
 import { createAttempts } from '../attempts.ts';
 import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';
-import type { ModeratorRule } from '../moderators.ts';
-import type { BotParts } from '../parts.ts';
 import { SUBJECTS } from './subjects.ts';
 
 type FeedsDeps = BotParts & {

@@ -1,21 +1,21 @@
-import { FEED_CHANGES, type FeedChange } from '../../src/domain/discord-feed.ts';
-import type { ServerView } from '../../src/live/server-view.ts';
+import { FEED_CHANGES, type FeedChange } from '../../../src/domain/discord-feed.ts';
+import type { ServerView } from '../../../src/live/server-view.ts';
 import {
   type FeedServer,
   finishFeedServers,
   listFeedServers,
   saveFeedServers,
-} from '../../src/queries/discord-feeds/feed-servers.ts';
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+} from '../../../src/queries/discord-feeds/feed-servers.ts';
+import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import { Refusal } from '../../command.ts';
+import { LIMITS } from '../../discord-limits.ts';
+import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
+import { linksRow } from '../../embeds/server-card.ts';
+import type { Texts } from '../../locales/en.ts';
+import type { BotParts } from '../../parts.ts';
+import type { SitePages } from '../../site-pages.ts';
+import { escapeText, joinLines, relativeTime } from '../../text.ts';
 import { type ChannelMessage, type Messenger, toNonce } from '../channel-messages.ts';
-import { Refusal } from '../command.ts';
-import { LIMITS } from '../discord-limits.ts';
-import { COLOURS, linkButton, type MessageView, row } from '../embeds/message-view.ts';
-import { linksRow } from '../embeds/server-card.ts';
-import type { Texts } from '../locales/en.ts';
-import type { BotParts } from '../parts.ts';
-import type { SitePages } from '../site-pages.ts';
-import { escapeText, joinLines, relativeTime } from '../text.ts';
 import { postToFeed } from './feed-messages.ts';
 
 /** The least time between two `players` messages of a server. */

@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
-import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
-import { penalties, penaltySources } from '../../../src/db/schema/penalties.ts';
-import { FORMER_ADMIN } from '../../../src/domain/penalty.ts';
-import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
-import { recordExpiredPenalties } from '../../../src/queries/penalties/events.ts';
-import { PUBLIC_URL } from '../../support/bot/bot.ts';
-import { changePenalty, insertMany, lasting, startFeedBot, titleOfBan } from '../../support/bot/feeds.ts';
-import { aSteamId, erase, insertPenalties, insertServer } from '../../support/database/builders.ts';
-import { anActor } from '../../support/discord/actor.ts';
-import { textOf } from '../../support/discord/exchange.ts';
-import { slowDown } from '../../support/discord/faults.ts';
-import { componentsOf } from '../../support/discord/messages.ts';
-import { waitFor } from '../../support/wait.ts';
+import { BOT_TEXTS } from '../../../../bot/locales/localization.ts';
+import { discordFeedPosts, discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
+import { FORMER_ADMIN } from '../../../../src/domain/penalty.ts';
+import { UNKNOWN_STEAM_ID } from '../../../../src/domain/steam-id.ts';
+import { recordExpiredPenalties } from '../../../../src/queries/penalties/events.ts';
+import { PUBLIC_URL } from '../../../support/bot/bot.ts';
+import { changePenalty, insertMany, lasting, startFeedBot, titleOfBan } from '../../../support/bot/feeds.ts';
+import { aSteamId, erase, insertPenalties, insertServer } from '../../../support/database/builders.ts';
+import { anActor } from '../../../support/discord/actor.ts';
+import { textOf } from '../../../support/discord/exchange.ts';
+import { slowDown } from '../../../support/discord/faults.ts';
+import { componentsOf } from '../../../support/discord/messages.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 /** As within a sentence. */

@@ -1,9 +1,9 @@
-import type { FeedSubject } from '../../src/domain/discord-feed.ts';
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
+import type { FeedSubject } from '../../../src/domain/discord-feed.ts';
+import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import type { MessageView } from '../../embeds/message-view.ts';
+import type { Texts } from '../../locales/en.ts';
+import type { BotParts } from '../../parts.ts';
 import type { Messenger } from '../channel-messages.ts';
-import type { MessageView } from '../embeds/message-view.ts';
-import type { Texts } from '../locales/en.ts';
-import type { BotParts } from '../parts.ts';
 import { exampleAppeal, stepAppealFeed } from './appeal-feed.ts';
 import { examplePenalty, stepPenaltyFeed } from './penalty-feed.ts';
 import { exampleServer, stepServerFeed } from './server-feed.ts';

@@ -9,7 +9,12 @@ import {
 } from '../../src/queries/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { createAttempts } from '../attempts.ts';
+import { type CommandDeps, Refusal } from '../command.ts';
+import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { liveServerCard } from '../embeds/server-card.ts';
+import { liveServerList } from '../embeds/server-list.ts';
+import type { BotParts } from '../parts.ts';
+import { createAttempts } from './attempts.ts';
 import {
   editMessage,
   isChannelGone,
@@ -18,12 +23,7 @@ import {
   postMessage,
   sendDirectMessage,
   toNonce,
-} from '../channel-messages.ts';
-import { type CommandDeps, Refusal } from '../command.ts';
-import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
-import { liveServerCard } from '../embeds/server-card.ts';
-import { liveServerList } from '../embeds/server-list.ts';
-import type { BotParts } from '../parts.ts';
+} from './channel-messages.ts';
 
 type Row = Omit<LiveStatusMessage, 'createdAt'>;
 

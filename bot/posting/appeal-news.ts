@@ -1,10 +1,10 @@
-import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../src/queries/appeals.ts';
-import { createLoop } from '../src/runtime/loop.ts';
+import { finishAppealNews, listUntoldAppeals, type UntoldAppeal } from '../../src/queries/appeals.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
+import { noticeMessage } from '../embeds/message-view.ts';
+import { localizationIn } from '../locales/localization.ts';
+import type { BotParts } from '../parts.ts';
 import { createAttempts } from './attempts.ts';
 import { isInboxClosed, openDirectChannel, postMessage, toNonce } from './channel-messages.ts';
-import { noticeMessage } from './embeds/message-view.ts';
-import { localizationIn } from './locales/localization.ts';
-import type { BotParts } from './parts.ts';
 
 /** Direct messages to players about their appeals: asked, accepted, denied, closed. */
 export type AppealNews = {

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { compareServer } from '../../../bot/feeds/server-feed.ts';
-import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { discordFeedServers, discordFeeds } from '../../../src/db/schema/discord.ts';
-import { servers } from '../../../src/db/schema/servers.ts';
-import type { ServerView } from '../../../src/live/server-view.ts';
-import { saveFeedServers } from '../../../src/queries/discord-feeds/feed-servers.ts';
-import { listDiscordFeeds } from '../../../src/queries/discord-feeds/feeds.ts';
-import { startFeedBot } from '../../support/bot/feeds.ts';
-import { insertServer } from '../../support/database/builders.ts';
-import { refuse } from '../../support/discord/faults.ts';
-import { waitFor } from '../../support/wait.ts';
+import { BOT_TEXTS } from '../../../../bot/locales/localization.ts';
+import { compareServer } from '../../../../bot/posting/feeds/server-feed.ts';
+import { discordFeedServers, discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { servers } from '../../../../src/db/schema/servers.ts';
+import type { ServerView } from '../../../../src/live/server-view.ts';
+import { saveFeedServers } from '../../../../src/queries/discord-feeds/feed-servers.ts';
+import { listDiscordFeeds } from '../../../../src/queries/discord-feeds/feeds.ts';
+import { startFeedBot } from '../../../support/bot/feeds.ts';
+import { insertServer } from '../../../support/database/builders.ts';
+import { refuse } from '../../../support/discord/faults.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const { en } = BOT_TEXTS;
 const down = (name: string) => `🔴 ${en.feed.one.down(name, 0)}`;

@@ -1,7 +1,7 @@
-import type { DiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
-import { restartDiscordFeed } from '../../src/queries/discord-feeds/penalty-posts.ts';
-import { readEventLog } from '../../src/queries/penalties/events.ts';
-import type { BotParts } from '../parts.ts';
+import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import { restartDiscordFeed } from '../../../src/queries/discord-feeds/penalty-posts.ts';
+import { readEventLog } from '../../../src/queries/penalties/events.ts';
+import type { BotParts } from '../../parts.ts';
 
 /**
  * The newest event for a feed. A feed whose position is from another database continues with new events only.

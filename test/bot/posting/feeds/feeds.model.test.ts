@@ -1,20 +1,20 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
-import type { Bot } from '../../../bot/bot.ts';
-import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { discordFeeds } from '../../../src/db/schema/discord.ts';
-import { penalties } from '../../../src/db/schema/penalties.ts';
-import { startTestBot } from '../../support/bot/bot.ts';
+import type { Bot } from '../../../../bot/bot.ts';
+import { BOT_TEXTS } from '../../../../bot/locales/localization.ts';
+import { discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { penalties } from '../../../../src/db/schema/penalties.ts';
+import { startTestBot } from '../../../support/bot/bot.ts';
 import {
   createFeedStarter,
   insertMany,
   type StartedFeed,
   settleFeeds,
   titleOfBan,
-} from '../../support/bot/feeds.ts';
-import { refuse, slowDown } from '../../support/discord/faults.ts';
-import { tryHistories } from '../../support/model.ts';
+} from '../../../support/bot/feeds.ts';
+import { refuse, slowDown } from '../../../support/discord/faults.ts';
+import { tryHistories } from '../../../support/model.ts';
 
 const { en } = BOT_TEXTS;
 

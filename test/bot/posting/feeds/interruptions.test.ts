@@ -1,21 +1,21 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { discordFeedPosts, discordFeeds } from '../../../src/db/schema/discord.ts';
-import { penaltyEventState, penaltyEvents } from '../../../src/db/schema/penalties.ts';
-import { listAuditEntries } from '../../../src/queries/audit-log.ts';
-import { prunePenaltyEvents } from '../../../src/queries/penalties/events.ts';
-import { insertAppeal } from '../../support/bot/appeals.ts';
-import { changePenalty, insertMany, startFeedBot, titleOfBan } from '../../support/bot/feeds.ts';
+import { BOT_TEXTS } from '../../../../bot/locales/localization.ts';
+import { discordFeedPosts, discordFeeds } from '../../../../src/db/schema/discord.ts';
+import { penaltyEventState, penaltyEvents } from '../../../../src/db/schema/penalties.ts';
+import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
+import { prunePenaltyEvents } from '../../../../src/queries/penalties/events.ts';
+import { insertAppeal } from '../../../support/bot/appeals.ts';
+import { changePenalty, insertMany, startFeedBot, titleOfBan } from '../../../support/bot/feeds.ts';
 import {
   aSteamId,
   erase,
   insertPenalties,
   insertServer,
   insertUser,
-} from '../../support/database/builders.ts';
-import { textOf } from '../../support/discord/exchange.ts';
-import { refuse } from '../../support/discord/faults.ts';
-import { waitFor } from '../../support/wait.ts';
+} from '../../../support/database/builders.ts';
+import { textOf } from '../../../support/discord/exchange.ts';
+import { refuse } from '../../../support/discord/faults.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const GUILD = '900000000000000001';
 const { en } = BOT_TEXTS;
