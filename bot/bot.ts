@@ -6,13 +6,14 @@ import type { MirrorMetrics } from '../src/mirror/rounds.ts';
 import type { Config } from '../src/runtime/config.ts';
 import { withTimeLimit } from '../src/runtime/time-limit.ts';
 import type { CommandDeps } from './command.ts';
-import { createCommandMentions } from './command-mentions.ts';
+import { createHistoryCharts } from './embeds/history-charts.ts';
+import { createSitePages } from './embeds/site-pages.ts';
 import { type ConnectionHealth, createConnection } from './gateway/connection.ts';
-import { createHistoryCharts } from './history-charts.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
 import { invitationTo } from './invitation.ts';
+import { createCommandMentions } from './locales/command-mentions.ts';
 import { localizationIn, localizationOf } from './locales/localization.ts';
 import { createModeratorRule } from './moderators.ts';
 import type { BotParts } from './parts.ts';
@@ -24,7 +25,6 @@ import { createPresence } from './presence.ts';
 import { createCommandRegistration } from './register.ts';
 import { createRest } from './rest.ts';
 import { createMemberRoles, type MemberRoles } from './roles/member-roles.ts';
-import { createSitePages } from './site-pages.ts';
 import { TIMINGS, type Timings } from './timings.ts';
 
 export type BotDeps = Pick<

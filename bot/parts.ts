@@ -2,9 +2,9 @@ import type { REST } from '@discordjs/rest';
 import type { Logger } from 'pino';
 import type { Db } from '../src/db/client.ts';
 import type { ServerList } from '../src/live/server-list.ts';
-import type { MentionCommand } from './command-mentions.ts';
+import type { SitePages } from './embeds/site-pages.ts';
+import type { MentionCommand } from './locales/command-mentions.ts';
 import type { Localization } from './locales/localization.ts';
-import type { SitePages } from './site-pages.ts';
 import type { Timings } from './timings.ts';
 
 /** What the parts of the bot share. */

@@ -20,6 +20,7 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
+import { tryParsePositive } from '../embeds/custom-id.ts';
 import type { MessageView } from '../embeds/message-view.ts';
 import {
   findLead,
@@ -29,10 +30,9 @@ import {
   recordMessage,
   type SteamBansView,
 } from '../embeds/player-record.ts';
-import { tryParsePositive } from '../interactions/custom-id.ts';
+import type { LinkReader } from '../embeds/site-pages.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
-import type { LinkReader } from '../site-pages.ts';
 import {
   completePlayer,
   moderateMembersRequired,

@@ -23,16 +23,16 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import type { MentionCommand } from '../command-mentions.ts';
-import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../embeds/custom-id.ts';
+import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message-view.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
+import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../embeds/text.ts';
+import type { MentionCommand } from '../locales/command-mentions.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
-import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../text.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;

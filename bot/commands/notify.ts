@@ -5,10 +5,10 @@ import {
   saveNotification,
 } from '../../src/queries/discord-notifications.ts';
 import { type Command, type CommandDeps, type CommandOptions, type Invoker, Refusal } from '../command.ts';
+import { tryParsePositive } from '../embeds/custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
-import { tryParsePositive } from '../interactions/custom-id.ts';
+import { escapeText } from '../embeds/text.ts';
 import { localized } from '../locales/localization.ts';
-import { escapeText } from '../text.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 /**

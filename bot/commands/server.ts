@@ -10,14 +10,14 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { LIMITS } from '../discord-limits.ts';
+import { tryParsePositive } from '../embeds/custom-id.ts';
+import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverChoice, serverList } from '../embeds/server-list.ts';
-import { tryParsePositive } from '../interactions/custom-id.ts';
+import { escapeText } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
-import { escapeText } from '../text.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;

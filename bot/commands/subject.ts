@@ -16,11 +16,11 @@ import {
   type Invoker,
   Refusal,
 } from '../command.ts';
-import { LIMITS } from '../discord-limits.ts';
+import { toCustomId } from '../embeds/custom-id.ts';
+import { LIMITS } from '../embeds/discord-limits.ts';
 import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message-view.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
+import { cut, escapeText, toPlainLine } from '../embeds/text.ts';
 import type { Localization } from '../locales/localization.ts';
-import { cut, escapeText, toPlainLine } from '../text.ts';
 
 /** A command about a person: who invoked it, and who sees the response in which language. */
 export type PersonCommand = {

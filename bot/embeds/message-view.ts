@@ -8,8 +8,8 @@ import {
   ComponentType,
 } from 'discord.js';
 import { type SteamId64, steamProfileUrl } from '../../src/domain/steam-id.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
+import { toCustomId } from './custom-id.ts';
 
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
 

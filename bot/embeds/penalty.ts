@@ -10,8 +10,8 @@ import {
 } from '../../src/domain/penalty.ts';
 import type { Penalty } from '../../src/queries/penalties/row.ts';
 import type { Texts } from '../locales/en.ts';
-import { absoluteAndRelativeTime, escapeText, relativeTime } from '../text.ts';
 import { COLOURS } from './message-view.ts';
+import { absoluteAndRelativeTime, escapeText, relativeTime } from './text.ts';
 
 /** One penalty as messages show it, with the status it has now. `serverName` undefined: it was issued on no server. */
 export type PenaltyView = Omit<Penalty, 'serverId' | 'playerName' | 'playerSteamId'> & {

@@ -11,11 +11,9 @@ import {
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import type { PlayerRecord } from '../../src/queries/penalties/player-record.ts';
 import type { SteamBans } from '../../src/queries/steam-bans.ts';
-import { LIMITS } from '../discord-limits.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import type { LinkReader, SitePages } from '../site-pages.ts';
-import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from '../text.ts';
+import { toCustomId } from './custom-id.ts';
+import { LIMITS } from './discord-limits.ts';
 import {
   button,
   COLOURS,
@@ -27,6 +25,8 @@ import {
   row,
 } from './message-view.ts';
 import { adminOf, lifterOf, type PenaltyView, STATUS_LOOKS, severityEmoji } from './penalty.ts';
+import type { LinkReader, SitePages } from './site-pages.ts';
+import { absoluteAndRelativeTime, cut, escapeText, relativeTime, toPlainLine } from './text.ts';
 
 /** Steam's own bans of a player, or that they are unavailable. */
 export type SteamBansView =

@@ -1,10 +1,8 @@
 import { type APIButtonComponent, type APIEmbedField, TimestampStyles } from 'discord.js';
 import { isFull, type ServerView } from '../../src/live/server-view.ts';
-import { LIMITS } from '../discord-limits.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import type { SitePages } from '../site-pages.ts';
-import { absoluteAndRelativeTime, code, cut, escapeText, joinLines, relativeTime } from '../text.ts';
+import { toCustomId } from './custom-id.ts';
+import { LIMITS } from './discord-limits.ts';
 import {
   type Attachment,
   button,
@@ -14,6 +12,8 @@ import {
   type Row,
   row,
 } from './message-view.ts';
+import type { SitePages } from './site-pages.ts';
+import { absoluteAndRelativeTime, code, cut, escapeText, joinLines, relativeTime } from './text.ts';
 
 /** How much of a player's name is shown, before escaping; Steam allows 32 characters. */
 const MAX_NAME_CHARACTERS = 50;

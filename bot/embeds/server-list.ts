@@ -1,13 +1,13 @@
 import type { APIEmbed, APISelectMenuOption } from 'discord.js';
 import { isolate } from '../../src/domain/text/isolate.ts';
 import { isFull, type ServerView } from '../../src/live/server-view.ts';
-import { LIMITS } from '../discord-limits.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
 import type { Texts } from '../locales/en.ts';
-import type { SitePages } from '../site-pages.ts';
-import { cut, escapeText, joinLines, toPlainLine } from '../text.ts';
+import { toCustomId } from './custom-id.ts';
+import { LIMITS } from './discord-limits.ts';
 import { button, COLOURS, linkButton, type MessageView, menuRow, type Row, row } from './message-view.ts';
 import { pinButton, uncheckedLine, updatedLine } from './server-card.ts';
+import type { SitePages } from './site-pages.ts';
+import { cut, escapeText, joinLines, toPlainLine } from './text.ts';
 
 /** A message has five rows, one of them for buttons. Servers that do not fit can be chosen by the command's option. */
 const MAX_MENUS = 4;

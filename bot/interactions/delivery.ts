@@ -1,6 +1,6 @@
 import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
 import type { CommandResponse } from '../command.ts';
-import { LIMITS } from '../discord-limits.ts';
+import { LIMITS } from '../embeds/discord-limits.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
 import { isDiscordError } from '../rest.ts';
 import type { DeferrableInteraction } from './interaction.ts';

@@ -8,10 +8,10 @@ import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.t
 import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '../command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { relativeTime } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
 import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
-import { relativeTime } from '../text.ts';
 import type { Cooldown } from './cooldown.ts';
 import { defer, deliver, isInteractionOver, notify } from './delivery.ts';
 import {

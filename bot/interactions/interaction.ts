@@ -9,11 +9,11 @@ import {
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
 import type { CommandOptions, ComponentPress, Invoker } from '../command.ts';
+import { parseCustomId } from '../embeds/custom-id.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
 import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
-import { parseCustomId } from './custom-id.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;
 type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;

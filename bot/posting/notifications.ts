@@ -5,8 +5,8 @@ import {
   removeNotifications,
 } from '../../src/queries/discord-notifications.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import { toCustomId } from '../embeds/custom-id.ts';
 import { button, type MessageView, row } from '../embeds/message-view.ts';
-import { toCustomId } from '../interactions/custom-id.ts';
 import { localizationOf } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
 import { createAttempts } from './attempts.ts';

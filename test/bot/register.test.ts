@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { ApplicationCommandOptionType } from 'discord.js';
-import type { CommandIds } from '../../bot/command-mentions.ts';
+import type { CommandIds } from '../../bot/locales/command-mentions.ts';
 import { BOT_TEXTS } from '../../bot/locales/localization.ts';
 import { createCommandRegistration, type Registration, registerCommands } from '../../bot/register.ts';
 import { createRest } from '../../bot/rest.ts';

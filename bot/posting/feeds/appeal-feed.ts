@@ -8,10 +8,10 @@ import {
 } from '../../../src/queries/discord-feeds/appeal-posts.ts';
 import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
+import type { SitePages } from '../../embeds/site-pages.ts';
+import { code, escapeText } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import type { SitePages } from '../../site-pages.ts';
-import { code, escapeText } from '../../text.ts';
 import { type Messenger, toNonce } from '../channel-messages.ts';
 import { followEventLog } from './event-log.ts';
 import { editInFeed, postToFeed } from './feed-messages.ts';

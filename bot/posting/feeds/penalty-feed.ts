@@ -21,10 +21,10 @@ import {
   severityEmoji,
 } from '../../embeds/penalty.ts';
 import { countsLine } from '../../embeds/player-record.ts';
+import type { SitePages } from '../../embeds/site-pages.ts';
+import { code, escapeText, relativeTime } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import type { SitePages } from '../../site-pages.ts';
-import { code, escapeText, relativeTime } from '../../text.ts';
 import { type Messenger, toNonce } from '../channel-messages.ts';
 import { followEventLog } from './event-log.ts';
 import { editInFeed, postToFeed } from './feed-messages.ts';

@@ -8,13 +8,13 @@ import {
 } from '../../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
 import { Refusal } from '../../command.ts';
-import { LIMITS } from '../../discord-limits.ts';
+import { LIMITS } from '../../embeds/discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
 import { linksRow } from '../../embeds/server-card.ts';
+import type { SitePages } from '../../embeds/site-pages.ts';
+import { escapeText, joinLines, relativeTime } from '../../embeds/text.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';
-import type { SitePages } from '../../site-pages.ts';
-import { escapeText, joinLines, relativeTime } from '../../text.ts';
 import { type ChannelMessage, type Messenger, toNonce } from '../channel-messages.ts';
 import { postToFeed } from './feed-messages.ts';
 

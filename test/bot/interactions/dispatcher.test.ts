@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { BotDeps } from '../../../bot/bot.ts';
+import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/embeds/custom-id.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
-import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/interactions/custom-id.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany } from '../../support/bot/feeds.ts';

@@ -1,5 +1,5 @@
 import { chatInputApplicationCommandMention, inlineCode } from 'discord.js';
-import type { Texts } from './locales/en.ts';
+import type { Texts } from './en.ts';
 
 /** Ids of the registered slash commands, by name. */
 export type CommandIds = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { inlineCode, TimestampStyles, type TimestampStylesString, time } from 'discord.js';
-import { isolate } from '../src/domain/text/isolate.ts';
-import { hasVisibleCharacter } from '../src/domain/text/visible-text.ts';
+import { isolate } from '../../src/domain/text/isolate.ts';
+import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 
 /**
  * Control and formatting characters: NUL, right-to-left marks, zero-width characters. The group is kept: an emoji with

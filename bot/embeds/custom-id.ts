@@ -1,4 +1,4 @@
-import { LIMITS } from '../discord-limits.ts';
+import { LIMITS } from './discord-limits.ts';
 
 /** A component's state is stored in its `custom_id`, so that buttons survive a restart. */
 type CustomId = { name: string; args: string[] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cut, escapeText, joinLines, toPlainLine } from '../../bot/text.ts';
+import { cut, escapeText, joinLines, toPlainLine } from '../../../bot/embeds/text.ts';
 
 describe('names from game servers', () => {
   test.each([

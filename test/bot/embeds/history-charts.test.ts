@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { chartFacts, createHistoryCharts } from '../../bot/history-charts.ts';
-import { localizationOf } from '../../bot/locales/localization.ts';
-import { SAMPLE_HISTORY as points, SAMPLE_RANGE } from '../support/bot/history.ts';
+import { chartFacts, createHistoryCharts } from '../../../bot/embeds/history-charts.ts';
+import { localizationOf } from '../../../bot/locales/localization.ts';
+import { SAMPLE_HISTORY as points, SAMPLE_RANGE } from '../../support/bot/history.ts';
 
 const polish = localizationOf('pl');
 

@@ -1,4 +1,4 @@
-import type { SteamId64 } from '../src/domain/steam-id.ts';
+import type { SteamId64 } from '../../src/domain/steam-id.ts';
 
 /** Who follows a link about a player: that player, moderators, or everyone who sees the message. */
 export type LinkReader = 'player' | 'moderators' | 'everyone';
