@@ -12,14 +12,6 @@ import { hasVisibleCharacter } from '../../src/domain/text/visible-text.ts';
 import { loadPlayerRecord, type RecordedPenalty } from '../../src/queries/penalties/player-record.ts';
 import { findUserByDiscordId, findUserBySteamId, type User } from '../../src/queries/users/users.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import {
-  type Command,
-  type CommandDeps,
-  type CommandResponse,
-  type ComponentPress,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import type { MessageView } from '../embeds/message-view.ts';
 import {
@@ -33,6 +25,14 @@ import {
 import type { LinkReader } from '../embeds/site-pages.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
+import {
+  type Command,
+  type CommandDeps,
+  type CommandResponse,
+  type ComponentPress,
+  type Invoker,
+  Refusal,
+} from './command.ts';
 import {
   completePlayer,
   moderateMembersRequired,

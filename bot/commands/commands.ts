@@ -1,5 +1,5 @@
-import type { Command } from '../command.ts';
 import { banCheckCommand, checkBansCommand } from './ban-check.ts';
+import type { Command } from './command.ts';
 import { feedCommand } from './feed.ts';
 import { lookupCommand } from './lookup.ts';
 import { notifyCommand } from './notify.ts';

@@ -15,14 +15,6 @@ import { PENALTY_TYPES, type PenaltyType } from '../../src/domain/penalty.ts';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import { listGuildFeeds, startDiscordFeed, stopDiscordFeed } from '../../src/queries/discord-feeds/feeds.ts';
 import { listGuildLiveMessages } from '../../src/queries/live-status-messages.ts';
-import {
-  type Choice,
-  type Command,
-  type CommandDeps,
-  type CommandOptions,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
 import { toCustomId } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message-view.ts';
@@ -33,6 +25,14 @@ import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.t
 import { MANAGER_PERMISSION } from '../moderators.ts';
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandOptions,
+  type Invoker,
+  Refusal,
+} from './command.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;

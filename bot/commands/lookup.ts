@@ -2,7 +2,6 @@ import { inlineCode, SlashCommandBuilder, SnowflakeUtil, TimestampStyles, userMe
 import { withoutDiscord } from '../../src/domain/rights/discord-visibility.ts';
 import { accountId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser, type LookedUpUser } from '../../src/queries/users/users.ts';
-import { type Command, type CommandDeps, Refusal } from '../command.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
 import { absoluteAndRelativeTime, escapeText } from '../embeds/text.ts';
@@ -10,6 +9,7 @@ import type { Texts } from '../locales/en.ts';
 import { localized } from '../locales/localization.ts';
 import { MODERATOR_PERMISSION } from '../moderators.ts';
 import { loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
+import { type Command, type CommandDeps, Refusal } from './command.ts';
 import {
   completePlayer,
   moderateMembersRequired,

@@ -4,11 +4,11 @@ import {
   removeNotifications,
   saveNotification,
 } from '../../src/queries/discord-notifications.ts';
-import { type Command, type CommandDeps, type CommandOptions, type Invoker, Refusal } from '../command.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { escapeText } from '../embeds/text.ts';
 import { localized } from '../locales/localization.ts';
+import { type Command, type CommandDeps, type CommandOptions, type Invoker, Refusal } from './command.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 /**

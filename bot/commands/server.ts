@@ -1,15 +1,6 @@
 import { SlashCommandBuilder } from 'discord.js';
 import { foldText } from '../../src/domain/text/fold-text.ts';
 import type { ServerView } from '../../src/live/server-view.ts';
-import {
-  type Choice,
-  type Command,
-  type CommandDeps,
-  type CommandResponse,
-  type ComponentPress,
-  type Invoker,
-  Refusal,
-} from '../command.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
@@ -18,6 +9,15 @@ import { serverChoice, serverList } from '../embeds/server-list.ts';
 import { escapeText } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
+import {
+  type Choice,
+  type Command,
+  type CommandDeps,
+  type CommandResponse,
+  type ComponentPress,
+  type Invoker,
+  Refusal,
+} from './command.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;

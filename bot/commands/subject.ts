@@ -6,6 +6,11 @@ import { isolate } from '../../src/domain/text/isolate.ts';
 import { findPeople } from '../../src/queries/people.ts';
 import { type FoundPlayer, listPlayers, searchPlayers } from '../../src/queries/player-search.ts';
 import { findUserByDiscordId, type User } from '../../src/queries/users/users.ts';
+import { toCustomId } from '../embeds/custom-id.ts';
+import { LIMITS } from '../embeds/discord-limits.ts';
+import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message-view.ts';
+import { cut, escapeText, toPlainLine } from '../embeds/text.ts';
+import type { Localization } from '../locales/localization.ts';
 import {
   type Choice,
   type Command,
@@ -15,12 +20,7 @@ import {
   type HandlePress,
   type Invoker,
   Refusal,
-} from '../command.ts';
-import { toCustomId } from '../embeds/custom-id.ts';
-import { LIMITS } from '../embeds/discord-limits.ts';
-import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message-view.ts';
-import { cut, escapeText, toPlainLine } from '../embeds/text.ts';
-import type { Localization } from '../locales/localization.ts';
+} from './command.ts';
 
 /** A command about a person: who invoked it, and who sees the response in which language. */
 export type PersonCommand = {

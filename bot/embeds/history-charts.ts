@@ -5,7 +5,7 @@ import { averagePlayersOf } from '../../src/charts/series.ts';
 import type { ReadHistory, ServerHistory } from '../../src/live/server-history.ts';
 import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import type { CommandDeps } from '../command.ts';
+import type { CommandDeps } from '../commands/command.ts';
 import type { ChartFacts } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { Attachment } from './message-view.ts';

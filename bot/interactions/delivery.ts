@@ -1,5 +1,5 @@
 import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js';
-import type { CommandResponse } from '../command.ts';
+import type { CommandResponse } from '../commands/command.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
 import { isDiscordError } from '../rest.ts';

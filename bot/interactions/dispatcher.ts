@@ -5,7 +5,7 @@ import { isDatabaseOutage } from '../../src/db/client.ts';
 import { Unavailable } from '../../src/domain/errors.ts';
 import { asRequest, REQUEST_LIMIT_MS } from '../../src/runtime/request.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../src/runtime/time-limit.ts';
-import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '../command.ts';
+import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '../commands/command.ts';
 import { COMMANDS } from '../commands/commands.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { relativeTime } from '../embeds/text.ts';

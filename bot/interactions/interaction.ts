@@ -8,7 +8,7 @@ import {
   type StringSelectMenuInteraction,
   type UserContextMenuCommandInteraction,
 } from 'discord.js';
-import type { CommandOptions, ComponentPress, Invoker } from '../command.ts';
+import type { CommandOptions, ComponentPress, Invoker } from '../commands/command.ts';
 import { parseCustomId } from '../embeds/custom-id.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';

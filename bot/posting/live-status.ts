@@ -9,7 +9,7 @@ import {
 } from '../../src/queries/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { type CommandDeps, Refusal } from '../command.ts';
+import { type CommandDeps, Refusal } from '../commands/command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';

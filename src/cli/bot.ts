@@ -9,7 +9,7 @@ export function addBotCommands(program: Command, context: Context): void {
     .command('register')
     .description('register the slash commands, in the guild of DISCORD_GUILD_ID or in every guild')
     .action(async () => {
-      const { registerCommands } = await import('../../bot/register.ts');
+      const { registerCommands } = await import('../../bot/commands/register.ts');
       const { rest, settings } = await openDiscord(context);
       const { guildId } = settings;
       const { db } = await context.database();

@@ -7,7 +7,7 @@ import {
   saveFeedServers,
 } from '../../../src/queries/discord-feeds/feed-servers.ts';
 import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
-import { Refusal } from '../../command.ts';
+import { Refusal } from '../../commands/command.ts';
 import { LIMITS } from '../../embeds/discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
 import { linksRow } from '../../embeds/server-card.ts';

@@ -1,12 +1,12 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
-import type { Panel } from '../src/domain/panel.ts';
-import type { LookUpSteamBans } from '../src/steam/bans.ts';
-import type { VanityNames } from '../src/steam/vanity-names.ts';
-import type { Attachment, MessageView } from './embeds/message-view.ts';
-import type { MentionCommand } from './locales/command-mentions.ts';
-import type { BotPermission, Texts } from './locales/en.ts';
-import type { Localization } from './locales/localization.ts';
-import type { BotParts } from './parts.ts';
+import type { Panel } from '../../src/domain/panel.ts';
+import type { LookUpSteamBans } from '../../src/steam/bans.ts';
+import type { VanityNames } from '../../src/steam/vanity-names.ts';
+import type { Attachment, MessageView } from '../embeds/message-view.ts';
+import type { MentionCommand } from '../locales/command-mentions.ts';
+import type { BotPermission, Texts } from '../locales/en.ts';
+import type { Localization } from '../locales/localization.ts';
+import type { BotParts } from '../parts.ts';
 
 /** What commands need. */
 export type CommandDeps = BotParts & {

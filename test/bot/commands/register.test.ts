@@ -1,18 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { ApplicationCommandOptionType } from 'discord.js';
-import type { CommandIds } from '../../bot/locales/command-mentions.ts';
-import { BOT_TEXTS } from '../../bot/locales/localization.ts';
-import { createCommandRegistration, type Registration, registerCommands } from '../../bot/register.ts';
-import { createRest } from '../../bot/rest.ts';
-import { TIMINGS } from '../../bot/timings.ts';
-import { settings } from '../../src/db/schema/settings.ts';
-import { startTestBot } from '../support/bot/bot.ts';
-import { aSteamId } from '../support/database/builders.ts';
-import { anActor } from '../support/discord/actor.ts';
-import type { FakeCommandOption } from '../support/discord/application-routes.ts';
-import { textOf } from '../support/discord/exchange.ts';
-import { refuse, slowDown } from '../support/discord/faults.ts';
-import { waitFor } from '../support/wait.ts';
+import {
+  createCommandRegistration,
+  type Registration,
+  registerCommands,
+} from '../../../bot/commands/register.ts';
+import type { CommandIds } from '../../../bot/locales/command-mentions.ts';
+import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
+import { createRest } from '../../../bot/rest.ts';
+import { TIMINGS } from '../../../bot/timings.ts';
+import { settings } from '../../../src/db/schema/settings.ts';
+import { startTestBot } from '../../support/bot/bot.ts';
+import { aSteamId } from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import type { FakeCommandOption } from '../../support/discord/application-routes.ts';
+import { textOf } from '../../support/discord/exchange.ts';
+import { refuse, slowDown } from '../../support/discord/faults.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const { en, pl } = BOT_TEXTS;
 

@@ -8,14 +8,14 @@ import {
   type RESTPostAPIApplicationCommandsJSONBody,
   Routes,
 } from 'discord.js';
-import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
-import { findSetting, saveSetting } from '../src/queries/settings.ts';
-import { backoffMs } from '../src/runtime/backoff.ts';
-import { createLoop } from '../src/runtime/loop.ts';
-import { COMMANDS } from './commands/commands.ts';
-import type { CommandIds } from './locales/command-mentions.ts';
-import type { BotParts } from './parts.ts';
-import { isDiscordRefusal, readApplication, toDiscordFailure } from './rest.ts';
+import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors.ts';
+import { findSetting, saveSetting } from '../../src/queries/settings.ts';
+import { backoffMs } from '../../src/runtime/backoff.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
+import type { CommandIds } from '../locales/command-mentions.ts';
+import type { BotParts } from '../parts.ts';
+import { isDiscordRefusal, readApplication, toDiscordFailure } from '../rest.ts';
+import { COMMANDS } from './commands.ts';
 
 type RegisterDeps = Pick<BotParts, 'rest' | 'db' | 'guildId'>;
 
