@@ -23,8 +23,8 @@ import {
   type SteamBansView,
 } from '../embeds/player-record.ts';
 import type { LinkReader } from '../embeds/site-pages.ts';
+import { MODERATOR_PERMISSION } from '../gateway/moderators.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
-import { MODERATOR_PERMISSION } from '../moderators.ts';
 import {
   type Command,
   type CommandDeps,

@@ -19,10 +19,10 @@ import { toCustomId } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message-view.ts';
 import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../embeds/text.ts';
+import { MANAGER_PERMISSION } from '../gateway/moderators.ts';
 import type { MentionCommand } from '../locales/command-mentions.ts';
 import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
-import { MANAGER_PERMISSION } from '../moderators.ts';
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
 import {

@@ -5,9 +5,9 @@ import { findUser, type LookedUpUser } from '../../src/queries/users/users.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
 import { absoluteAndRelativeTime, escapeText } from '../embeds/text.ts';
+import { MODERATOR_PERMISSION } from '../gateway/moderators.ts';
 import type { Texts } from '../locales/en.ts';
 import { localized } from '../locales/localization.ts';
-import { MODERATOR_PERMISSION } from '../moderators.ts';
 import { loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
 import { type Command, type CommandDeps, Refusal } from './command.ts';
 import {

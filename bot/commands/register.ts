@@ -12,9 +12,9 @@ import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors
 import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
+import { isDiscordRefusal, readApplication, toDiscordFailure } from '../gateway/rest.ts';
 import type { CommandIds } from '../locales/command-mentions.ts';
 import type { BotParts } from '../parts.ts';
-import { isDiscordRefusal, readApplication, toDiscordFailure } from '../rest.ts';
 import { COMMANDS } from './commands.ts';
 
 type RegisterDeps = Pick<BotParts, 'rest' | 'db' | 'guildId'>;

@@ -2,7 +2,7 @@ import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js'
 import type { CommandResponse } from '../commands/command.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
-import { isDiscordError } from '../rest.ts';
+import { isDiscordError } from '../gateway/rest.ts';
 import type { DeferrableInteraction } from './interaction.ts';
 
 type Kind = CommandResponse['kind'];

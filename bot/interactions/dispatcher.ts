@@ -9,8 +9,8 @@ import { type CommandDeps, type CommandResponse, type Invoker, Refusal } from '.
 import { COMMANDS } from '../commands/commands.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { relativeTime } from '../embeds/text.ts';
+import type { ModeratorRule } from '../gateway/moderators.ts';
 import type { Texts } from '../locales/en.ts';
-import type { ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
 import type { Cooldown } from './cooldown.ts';
 import { defer, deliver, isInteractionOver, notify } from './delivery.ts';

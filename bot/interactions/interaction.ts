@@ -10,9 +10,9 @@ import {
 } from 'discord.js';
 import type { CommandOptions, ComponentPress, Invoker } from '../commands/command.ts';
 import { parseCustomId } from '../embeds/custom-id.ts';
+import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../gateway/moderators.ts';
 import type { BotPermission } from '../locales/en.ts';
 import { localizationOf } from '../locales/localization.ts';
-import { MANAGER_PERMISSION, MODERATOR_PERMISSION, type ModeratorRule } from '../moderators.ts';
 import type { BotParts } from '../parts.ts';
 
 type CommandInteraction = ChatInputCommandInteraction | UserContextMenuCommandInteraction;

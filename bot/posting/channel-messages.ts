@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { REST } from '@discordjs/rest';
 import { CannotSendMessagesToThisUserErrorCodes, RESTJSONErrorCodes, Routes, roleMention } from 'discord.js';
 import { type MessageView, noticeMessage, rowsOf } from '../embeds/message-view.ts';
+import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
 import type { BotParts } from '../parts.ts';
-import { isDiscordError, isDiscordRefusal } from '../rest.ts';
 
 /** How the bot sends messages outside of interactions; the REST client obeys Discord's rate limits. */
 export type Messenger = {

@@ -1,6 +1,6 @@
 import { RateLimitError, type REST } from '@discordjs/rest';
 import { type APIGuildMember, RESTJSONErrorCodes, Routes } from 'discord.js';
-import { isDiscordError, isDiscordRefusal } from '../rest.ts';
+import { isDiscordError, isDiscordRefusal } from '../gateway/rest.ts';
 
 /** What Discord says about a member's roles; `premium_since` is set for those who boost the guild. */
 export type MemberState = Pick<APIGuildMember, 'roles' | 'premium_since'>;

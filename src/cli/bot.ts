@@ -21,7 +21,7 @@ export function addBotCommands(program: Command, context: Context): void {
     .command('invite')
     .description('print the address that adds the bot to a guild, with the permissions it needs')
     .action(async () => {
-      const { findInvitation } = await import('../../bot/invitation.ts');
+      const { findInvitation } = await import('../../bot/gateway/invitation.ts');
       const { rest, settings } = await openDiscord(context);
       const url = await findInvitation(rest, settings);
       context.print({ url }, url);
@@ -35,6 +35,6 @@ async function openDiscord(context: Context) {
   if (token === undefined) {
     throw new InvalidInput("DISCORD_TOKEN is not set: it is the token of the application's bot");
   }
-  const { createRest } = await import('../../bot/rest.ts');
+  const { createRest } = await import('../../bot/gateway/rest.ts');
   return { rest: createRest({ apiUrl, token }), settings };
 }

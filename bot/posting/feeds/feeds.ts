@@ -8,7 +8,7 @@ import {
   stopDiscordFeed,
 } from '../../../src/queries/discord-feeds/feeds.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
-import type { ModeratorRule } from '../../moderators.ts';
+import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';
 import { createAttempts } from '../attempts.ts';
 import { isChannelGone, sendDirectMessage } from '../channel-messages.ts';

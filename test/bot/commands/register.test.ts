@@ -5,9 +5,9 @@ import {
   type Registration,
   registerCommands,
 } from '../../../bot/commands/register.ts';
+import { createRest } from '../../../bot/gateway/rest.ts';
 import type { CommandIds } from '../../../bot/locales/command-mentions.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
-import { createRest } from '../../../bot/rest.ts';
 import { TIMINGS } from '../../../bot/timings.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
 import { startTestBot } from '../../support/bot/bot.ts';

@@ -1,9 +1,9 @@
 import type { REST } from '@discordjs/rest';
 import { Routes } from 'discord.js';
-import { LANGUAGES, type Language } from '../src/domain/language.ts';
-import { createLoop } from '../src/runtime/loop.ts';
-import type { Localization } from './locales/localization.ts';
-import type { BotParts } from './parts.ts';
+import { LANGUAGES, type Language } from '../../src/domain/language.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
+import type { Localization } from '../locales/localization.ts';
+import type { BotParts } from '../parts.ts';
 
 /**
  * The bot's presence: how many players are on how many online servers, or since when nobody has checked. Its language is

@@ -1,6 +1,6 @@
 import { RateLimitError, REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
 import { DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
-import { InvalidInput, LimitReached, Unavailable } from '../src/domain/errors.ts';
+import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors.ts';
 
 /** Outside of channels, longer rate limits are errors, so that callers can say why nothing happens. */
 const MAX_LIMIT_MS = 10_000;

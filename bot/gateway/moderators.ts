@@ -1,7 +1,7 @@
 import { PermissionFlagsBits } from 'discord.js';
-import { createLoop } from '../src/runtime/loop.ts';
-import { withTimeLimit } from '../src/runtime/time-limit.ts';
-import type { BotParts } from './parts.ts';
+import { createLoop } from '../../src/runtime/loop.ts';
+import { withTimeLimit } from '../../src/runtime/time-limit.ts';
+import type { BotParts } from '../parts.ts';
 import { readApplication } from './rest.ts';
 
 /** What makes a member a moderator: "Timeout Members" in Discord's settings, `MODERATE_MEMBERS` in its API. */

@@ -1,6 +1,6 @@
 import type { REST } from '@discordjs/rest';
 import { OAuth2Scopes, PermissionFlagsBits } from 'discord.js';
-import type { Config } from '../src/runtime/config.ts';
+import type { Config } from '../../src/runtime/config.ts';
 import { readApplication, toDiscordFailure } from './rest.ts';
 
 type Settings = Pick<Config['discord'], 'guildId' | 'roles'>;
