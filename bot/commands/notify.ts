@@ -3,7 +3,7 @@ import {
   MAX_NOTIFICATIONS,
   removeNotifications,
   saveNotification,
-} from '../../src/queries/discord-notifications.ts';
+} from '../../src/queries/discord/notifications.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
 import { escapeText } from '../embeds/text.ts';

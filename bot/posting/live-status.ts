@@ -6,7 +6,7 @@ import {
   listLiveStatusMessages,
   removeLiveStatusMessage,
   saveLiveStatusMessage,
-} from '../../src/queries/live-status-messages.ts';
+} from '../../src/queries/discord/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { type CommandDeps, Refusal } from '../commands/command.ts';

@@ -3,7 +3,7 @@ import {
   finishNotification,
   listDueNotifications,
   removeNotifications,
-} from '../../src/queries/discord-notifications.ts';
+} from '../../src/queries/discord/notifications.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
 import { toCustomId } from '../embeds/custom-id.ts';
 import { button, type MessageView, row } from '../embeds/message-view.ts';

@@ -10,8 +10,6 @@ import {
 } from '../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../src/domain/steam-id.ts';
 import { createRounds, type MirrorMetrics, type RoundsHealth } from '../../src/mirror/rounds.ts';
-import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
-import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import {
   addLinkedMembers,
   countMemberProblems,
@@ -30,7 +28,9 @@ import {
   putBack,
   SWEEP_SETTING,
   saveMember,
-} from '../../src/queries/users/discord-members.ts';
+} from '../../src/queries/discord/members.ts';
+import { areRemovalsAccepted } from '../../src/queries/held-removals.ts';
+import { findSetting, saveSetting } from '../../src/queries/settings.ts';
 import { backoffMs } from '../../src/runtime/backoff.ts';
 import type { BotParts } from '../parts.ts';
 import { type GuildRoles, readGuildRoles } from './guild-roles.ts';

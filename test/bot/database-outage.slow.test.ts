@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { BotDeps } from '../../bot/bot.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createServerList } from '../../src/live/server-list.ts';
-import { saveLiveStatusMessage } from '../../src/queries/live-status-messages.ts';
+import { saveLiveStatusMessage } from '../../src/queries/discord/live-status-messages.ts';
 import { setServerHidden } from '../../src/queries/servers/servers.ts';
 import { startTestBot } from '../support/bot/bot.ts';
 import { aSteamId, insertPenalties, insertServer } from '../support/database/builders.ts';

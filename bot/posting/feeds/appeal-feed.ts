@@ -5,8 +5,8 @@ import {
   passAppealEvents,
   type ShownAppeal,
   saveShownAppeal,
-} from '../../../src/queries/discord-feeds/appeal-posts.ts';
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+} from '../../../src/queries/discord/appeal-posts.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { code, escapeText } from '../../embeds/text.ts';

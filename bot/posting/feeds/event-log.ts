@@ -1,5 +1,5 @@
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
-import { restartDiscordFeed } from '../../../src/queries/discord-feeds/penalty-posts.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
+import { restartDiscordFeed } from '../../../src/queries/discord/penalty-posts.ts';
 import { readEventLog } from '../../../src/queries/penalties/events.ts';
 import type { BotParts } from '../../parts.ts';
 

@@ -1,4 +1,4 @@
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
 import type { BotParts } from '../../parts.ts';
 import {

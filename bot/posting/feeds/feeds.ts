@@ -6,7 +6,7 @@ import {
   listDiscordFeeds,
   pauseDiscordFeed,
   stopDiscordFeed,
-} from '../../../src/queries/discord-feeds/feeds.ts';
+} from '../../../src/queries/discord/feeds.ts';
 import { createLoop } from '../../../src/runtime/loop.ts';
 import type { ModeratorRule } from '../../gateway/moderators.ts';
 import type { BotParts } from '../../parts.ts';

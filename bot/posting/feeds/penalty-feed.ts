@@ -1,6 +1,6 @@
 import { knownEnd, serverNameOf, statusAt } from '../../../src/domain/penalty.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import {
   claimFeedPost,
   countWaitingPenalties,
@@ -10,7 +10,7 @@ import {
   finishEdit,
   forgetFeedPost,
   passFeedEvents,
-} from '../../../src/queries/discord-feeds/penalty-posts.ts';
+} from '../../../src/queries/discord/penalty-posts.ts';
 import type { PenaltyCounts } from '../../../src/queries/penalties/filter.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../../embeds/message-view.ts';
 import {

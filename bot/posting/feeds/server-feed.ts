@@ -5,8 +5,8 @@ import {
   finishFeedServers,
   listFeedServers,
   saveFeedServers,
-} from '../../../src/queries/discord-feeds/feed-servers.ts';
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+} from '../../../src/queries/discord/feed-servers.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import { Refusal } from '../../commands/command.ts';
 import { LIMITS } from '../../embeds/discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';

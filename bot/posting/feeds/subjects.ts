@@ -1,5 +1,5 @@
 import type { FeedSubject } from '../../../src/domain/discord-feed.ts';
-import type { DiscordFeed } from '../../../src/queries/discord-feeds/feeds.ts';
+import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
 import type { MessageView } from '../../embeds/message-view.ts';
 import type { Texts } from '../../locales/en.ts';
 import type { BotParts } from '../../parts.ts';

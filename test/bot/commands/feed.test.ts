@@ -4,7 +4,7 @@ import { eq } from 'drizzle-orm';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
 import { discordFeeds } from '../../../src/db/schema/discord.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
-import { listGuildLiveMessages } from '../../../src/queries/live-status-messages.ts';
+import { listGuildLiveMessages } from '../../../src/queries/discord/live-status-messages.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import {
   aSteamId,

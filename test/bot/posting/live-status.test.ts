@@ -2,7 +2,7 @@ import { beforeEach, expect, setSystemTime, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { BOT_TEXTS, localizationOf } from '../../../bot/locales/localization.ts';
 import { listAuditEntries } from '../../../src/queries/audit-log.ts';
-import { listLiveStatusMessages } from '../../../src/queries/live-status-messages.ts';
+import { listLiveStatusMessages } from '../../../src/queries/discord/live-status-messages.ts';
 import { removeServer, setServerHidden } from '../../../src/queries/servers/servers.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertServer } from '../../support/database/builders.ts';

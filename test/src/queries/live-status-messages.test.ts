@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { findWhoPinned, saveLiveStatusMessage } from '../../../src/queries/live-status-messages.ts';
+import { findWhoPinned, saveLiveStatusMessage } from '../../../src/queries/discord/live-status-messages.ts';
 import { insertServer, insertUser } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 

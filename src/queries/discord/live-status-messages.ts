@@ -1,11 +1,11 @@
 import { and, asc, eq, ne, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
-import { auditLog, users } from '../db/schema/accounts.ts';
-import { liveStatusMessages } from '../db/schema/discord.ts';
-import { servers } from '../db/schema/servers.ts';
-import type { Actor } from '../domain/rights/actor.ts';
-import { channelSubject, recordAudit } from './audit-log.ts';
-import { shownNameOf } from './servers/servers.ts';
+import type { Db } from '../../db/client.ts';
+import { auditLog, users } from '../../db/schema/accounts.ts';
+import { liveStatusMessages } from '../../db/schema/discord.ts';
+import { servers } from '../../db/schema/servers.ts';
+import type { Actor } from '../../domain/rights/actor.ts';
+import { channelSubject, recordAudit } from '../audit-log.ts';
+import { shownNameOf } from '../servers/servers.ts';
 
 export type LiveStatusMessage = typeof liveStatusMessages.$inferSelect;
 

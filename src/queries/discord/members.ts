@@ -16,7 +16,7 @@ import {
 import type { SteamId64 } from '../../domain/steam-id.ts';
 import { activeBanOf } from '../penalties/filter.ts';
 import { saveSetting } from '../settings.ts';
-import { lockFlags, saveFlagRound, saveGuardedFlagRound } from './user-flags.ts';
+import { lockFlags, saveFlagRound, saveGuardedFlagRound } from '../users/user-flags.ts';
 
 /** The setting with the sweep under way. While it is there, a trigger adds new links to the members. */
 export const SWEEP_SETTING = 'discord_sweep';

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
-import { LOCKS } from '../db/locks.ts';
-import { discordNotifications } from '../db/schema/discord.ts';
+import type { Db } from '../../db/client.ts';
+import { LOCKS } from '../../db/locks.ts';
+import { discordNotifications } from '../../db/schema/discord.ts';
 
 export type DiscordNotification = typeof discordNotifications.$inferSelect;
 
