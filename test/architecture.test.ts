@@ -47,6 +47,11 @@ const ALLOWED: [folder: string, ...allowed: string[]][] = [
   ['api/', 'src/'],
   ['media/ffmpeg/', 'src/'],
   ['media/', 'src/'],
+  ['bot/locales/', 'src/'],
+  ['bot/embeds/', 'bot/locales/', 'src/'],
+  ['bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'bot/timings.ts', 'src/'],
+  ['bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'src/'],
+  ['bot/commands/', 'bot/posting/', 'bot/gateway/', 'bot/embeds/', 'bot/locales/', 'bot/parts.ts', 'src/'],
   ['bot/', 'src/'],
 ];
 const HOMES: Record<string, string[]> = {

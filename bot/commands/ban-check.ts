@@ -22,17 +22,11 @@ import {
   recordMessage,
   type SteamBansView,
 } from '../embeds/player-record.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import type { LinkReader } from '../embeds/site-pages.ts';
 import { MODERATOR_PERMISSION } from '../gateway/moderators.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
-import {
-  type Command,
-  type CommandDeps,
-  type CommandResponse,
-  type ComponentPress,
-  type Invoker,
-  Refusal,
-} from './command.ts';
+import type { Command, CommandDeps, CommandResponse, ComponentPress, Invoker } from './command.ts';
 import {
   completePlayer,
   moderateMembersRequired,

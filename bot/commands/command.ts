@@ -2,11 +2,12 @@ import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { VanityNames } from '../../src/steam/vanity-names.ts';
-import type { Attachment, MessageView } from '../embeds/message-view.ts';
-import type { MentionCommand } from '../locales/command-mentions.ts';
-import type { BotPermission, Texts } from '../locales/en.ts';
+import type { ReadChart } from '../embeds/history-charts.ts';
+import type { MessageView } from '../embeds/message-view.ts';
+import type { BotPermission } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { BotParts } from '../parts.ts';
+import type { LiveStatus } from '../posting/live-status.ts';
 
 /** What commands need. */
 export type CommandDeps = BotParts & {
@@ -19,21 +20,9 @@ export type CommandDeps = BotParts & {
   panels: readonly Panel[];
   /** Absent without `STEAM_API_KEY`: messages then omit Steam's bans. */
   lookUpSteamBans?: LookUpSteamBans | undefined;
-  /** The chart of a server's last 24 hours; undefined when there is none. */
-  chartOf: (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
-  /**
-   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date; it replaces the one of the
-   * same server there. A button that is pressed twice, such as by a double click, posts one message.
-   * @param pin.serverId undefined: the message shows all servers.
-   * @param pin.pressedMessageId the message whose button was pressed.
-   * @throws {Refusal} when the bot may not post there.
-   */
-  pinLiveStatus: (
-    invoker: Invoker,
-    pin: { serverId: number | undefined; pressedMessageId: string },
-  ) => Promise<void>;
-  /** Deletes a live status message of a guild; does nothing when there is none with this id. */
-  unpinLiveStatus: (manager: { discordId: string; guildId: string }, messageId: string) => Promise<void>;
+  chartOf: ReadChart;
+  pinLiveStatus: LiveStatus['pin'];
+  unpinLiveStatus: LiveStatus['unpin'];
   /** Called after a feed was started, changed or stopped. */
   onFeedsChanged: () => void;
 };
@@ -134,12 +123,3 @@ export type Command = {
 };
 
 export type HandlePress = (deps: CommandDeps, invoker: Invoker, press: ComponentPress) => CommandResponse;
-
-/** A refused command: tells the invoker why, in their language, visible only to them. */
-export class Refusal extends Error {
-  override name = 'Refusal';
-
-  constructor(readonly explain: (texts: Texts, mention: MentionCommand) => string | MessageView) {
-    super('refused');
-  }
-}

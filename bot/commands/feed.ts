@@ -18,6 +18,7 @@ import { listGuildLiveMessages } from '../../src/queries/discord/live-status-mes
 import { toCustomId } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, menuRow, noticeMessage } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { cut, escapeText, joinLines, relativeTime, toPlainLine } from '../embeds/text.ts';
 import { MANAGER_PERMISSION } from '../gateway/moderators.ts';
 import type { MentionCommand } from '../locales/command-mentions.ts';
@@ -25,14 +26,7 @@ import type { BotPermission, Texts } from '../locales/en.ts';
 import { BOT_TEXTS, localizationsOf, localized } from '../locales/localization.ts';
 import { isPostingForbidden, postMessage } from '../posting/channel-messages.ts';
 import { SUBJECTS } from '../posting/feeds/subjects.ts';
-import {
-  type Choice,
-  type Command,
-  type CommandDeps,
-  type CommandOptions,
-  type Invoker,
-  Refusal,
-} from './command.ts';
+import type { Choice, Command, CommandDeps, CommandOptions, Invoker } from './command.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 const MAX_AFTER_MINUTES = 60;

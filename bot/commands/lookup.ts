@@ -4,12 +4,13 @@ import { accountId, type SteamId64 } from '../../src/domain/steam-id.ts';
 import { findUser, type LookedUpUser } from '../../src/queries/users/users.ts';
 import { COLOURS, type MessageView, playerLinks, recordButton, row } from '../embeds/message-view.ts';
 import { type SteamBansView, steamBansLine } from '../embeds/player-record.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { absoluteAndRelativeTime, escapeText } from '../embeds/text.ts';
 import { MODERATOR_PERMISSION } from '../gateway/moderators.ts';
 import type { Texts } from '../locales/en.ts';
 import { localized } from '../locales/localization.ts';
 import { loadSteamBans, readerOf, renderRecord } from './ban-check.ts';
-import { type Command, type CommandDeps, Refusal } from './command.ts';
+import type { Command, CommandDeps } from './command.ts';
 import {
   completePlayer,
   moderateMembersRequired,

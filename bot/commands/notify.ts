@@ -6,9 +6,10 @@ import {
 } from '../../src/queries/discord/notifications.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { escapeText } from '../embeds/text.ts';
 import { localized } from '../locales/localization.ts';
-import { type Command, type CommandDeps, type CommandOptions, type Invoker, Refusal } from './command.ts';
+import type { Command, CommandDeps, CommandOptions, Invoker } from './command.ts';
 import { completeServer, findServer, MAX_PLAYERS } from './server.ts';
 
 /**

@@ -4,20 +4,13 @@ import type { ServerView } from '../../src/live/server-view.ts';
 import { tryParsePositive } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { COLOURS, type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { playerList, serverCard } from '../embeds/server-card.ts';
 import { serverChoice, serverList } from '../embeds/server-list.ts';
 import { escapeText } from '../embeds/text.ts';
 import type { Texts } from '../locales/en.ts';
 import { type Localization, localized } from '../locales/localization.ts';
-import {
-  type Choice,
-  type Command,
-  type CommandDeps,
-  type CommandResponse,
-  type ComponentPress,
-  type Invoker,
-  Refusal,
-} from './command.ts';
+import type { Choice, Command, CommandDeps, CommandResponse, ComponentPress, Invoker } from './command.ts';
 
 /** A2S_INFO has one byte for the number of slots. */
 export const MAX_PLAYERS = 255;

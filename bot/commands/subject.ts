@@ -9,17 +9,17 @@ import { findUserByDiscordId, type User } from '../../src/queries/users/users.ts
 import { toCustomId } from '../embeds/custom-id.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { linkButton, type MessageView, menuRow, noticeMessage, row } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { cut, escapeText, toPlainLine } from '../embeds/text.ts';
 import type { Localization } from '../locales/localization.ts';
-import {
-  type Choice,
-  type Command,
-  type CommandDeps,
-  type CommandOptions,
-  type CommandResponse,
-  type HandlePress,
-  type Invoker,
-  Refusal,
+import type {
+  Choice,
+  Command,
+  CommandDeps,
+  CommandOptions,
+  CommandResponse,
+  HandlePress,
+  Invoker,
 } from './command.ts';
 
 /** A command about a person: who invoked it, and who sees the response in which language. */

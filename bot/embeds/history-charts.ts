@@ -5,7 +5,6 @@ import { averagePlayersOf } from '../../src/charts/series.ts';
 import type { ReadHistory, ServerHistory } from '../../src/live/server-history.ts';
 import type { HistoryPoint } from '../../src/queries/servers/samples.ts';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
-import type { CommandDeps } from '../commands/command.ts';
 import type { ChartFacts } from '../locales/en.ts';
 import type { Localization } from '../locales/localization.ts';
 import type { Attachment } from './message-view.ts';
@@ -17,6 +16,9 @@ type Deps = {
   timeZone: string;
   log: Logger;
 };
+
+/** The chart of a server's last 24 hours; undefined when there is none. */
+export type ReadChart = (serverId: number, localization: Localization) => Promise<Attachment | undefined>;
 
 /** For loading and drawing the history; after it, the card is sent without a chart. */
 const LIMIT_MS = 2000;
@@ -34,7 +36,7 @@ export function createHistoryCharts({
   drawChart = drawPlayerChart,
   timeZone,
   log,
-}: Deps): CommandDeps['chartOf'] {
+}: Deps): ReadChart {
   const cache = new LRUCache<string, Promise<Attachment | undefined>>({ max: MAX_CACHED_CHARTS });
 
   async function loadChart(serverId: number, localization: Localization): Promise<Attachment | undefined> {

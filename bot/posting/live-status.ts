@@ -9,8 +9,8 @@ import {
 } from '../../src/queries/discord/live-status-messages.ts';
 import { listServers } from '../../src/queries/servers/servers.ts';
 import { createLoop } from '../../src/runtime/loop.ts';
-import { type CommandDeps, Refusal } from '../commands/command.ts';
 import { type MessageView, noticeMessage } from '../embeds/message-view.ts';
+import { Refusal } from '../embeds/refusal.ts';
 import { liveServerCard } from '../embeds/server-card.ts';
 import { liveServerList } from '../embeds/server-list.ts';
 import type { BotParts } from '../parts.ts';
@@ -43,13 +43,25 @@ const CHECK_MS = 5000;
  * Messages that show the live status of servers: edited after a poll that changed it, stored in the database, and removed
  * from it once they are deleted at Discord.
  */
-type LiveStatus = {
+export type LiveStatus = {
   /** Called at each login; only the first call has an effect. */
   start: () => void;
   /** Aborts edits under way: sent after those of the next leader, they would show an outdated state. */
   stop: () => Promise<void>;
-  pin: CommandDeps['pinLiveStatus'];
-  unpin: CommandDeps['unpinLiveStatus'];
+  /**
+   * Posts a message into the invoker's channel, in the guild's language, and keeps it up to date; it replaces the one of the
+   * same server there. A button that is pressed twice, such as by a double click, posts one message.
+   * @param invoker.guildId undefined in a direct message.
+   * @param pin.serverId undefined: the message shows all servers.
+   * @param pin.pressedMessageId the message whose button was pressed.
+   * @throws {Refusal} when the bot may not post there.
+   */
+  pin: (
+    invoker: { discordId: string; channelId: string; guildId: string | undefined; guildLocale: string },
+    pin: { serverId: number | undefined; pressedMessageId: string },
+  ) => Promise<void>;
+  /** Deletes a live status message of a guild; does nothing when there is none with this id. */
+  unpin: (manager: { discordId: string; guildId: string }, messageId: string) => Promise<void>;
 };
 
 /** Creates the messages of one process; nothing is read or edited before `start`. */

@@ -7,9 +7,9 @@ import {
   saveFeedServers,
 } from '../../../src/queries/discord/feed-servers.ts';
 import type { DiscordFeed } from '../../../src/queries/discord/feeds.ts';
-import { Refusal } from '../../commands/command.ts';
 import { LIMITS } from '../../embeds/discord-limits.ts';
 import { COLOURS, linkButton, type MessageView, row } from '../../embeds/message-view.ts';
+import { Refusal } from '../../embeds/refusal.ts';
 import { linksRow } from '../../embeds/server-card.ts';
 import type { SitePages } from '../../embeds/site-pages.ts';
 import { escapeText, joinLines, relativeTime } from '../../embeds/text.ts';
