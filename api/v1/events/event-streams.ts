@@ -46,7 +46,7 @@ const ROOM_LIMIT_MS = 5000;
 const ROOM_CHECK_MS = 50;
 export const KEEP_ALIVE_MS = 15_000;
 const BATCH = 500;
-/** Older events are joined into chunks: queued one by one, they take half as much memory again. */
+/** Events are joined into pieces of this size: queued one by one, they take half as much memory again. */
 const PIECE_BYTES = 16_000;
 /** An owner's streams together read this often: 2,000 older events a second, or their replays would slow everybody down. */
 const BATCH_EVERY_MS = 250;
@@ -68,6 +68,9 @@ type Stream = Options & {
   /** Whether it still reads older events from the database; afterwards it gets each event as the reader finds it. */
   isCatchingUp: boolean;
 };
+
+/** Frames of events that are sent together, from the first event to the last. */
+type Piece = { first: StoredEvent; last: StoredEvent; bytes: Uint8Array };
 
 /** The open event streams of a process. */
 export type EventStreams = {
@@ -163,18 +166,10 @@ export function createEventStreams({
       { afterId: stream.position, newestId: reader.newestId(), limit: BATCH },
       (range) => listEvents(stream.position, { ...range, types }),
     );
-    let piece: Uint8Array[] = [];
-    let pieceBytes = 0;
-    for (const event of events) {
-      if (!streams.has(stream) || isStale(event)) return;
-      const frame = frameOf(event);
-      piece.push(frame);
-      pieceBytes += frame.length;
-      if (pieceBytes < PIECE_BYTES && event !== events.at(-1)) continue;
-      stream.position = event.id;
-      stream.controller.enqueue(Buffer.concat(piece));
-      piece = [];
-      pieceBytes = 0;
+    for (const { first, last, bytes } of joinFrames(events)) {
+      if (!streams.has(stream) || isStale(first)) return;
+      stream.position = last.id;
+      stream.controller.enqueue(bytes);
       await roomIn(stream);
     }
     stream.position = readUpTo;
@@ -220,20 +215,39 @@ export function createEventStreams({
 
   function sendStoredEvents(events: readonly StoredEvent[]): void {
     const newestId = events.at(-1)?.id ?? 0;
-    const pieces = new Map<string, Uint8Array>();
+    const pieces = new Map<string, Piece[]>();
     sendLive((stream) => {
       // A stream that was opened a moment ago may be ahead of the first events.
       const unsent = events.filter(({ id }) => id > stream.position);
       const key = `${unsent.length} ${stream.key}`;
-      const piece = pieces.get(key) ?? joinFrames(unsent, stream.types);
-      pieces.set(key, piece);
+      const isWanted = (event: StoredEvent) => !event.isSilent && stream.types.has(event.type);
+      const parts = pieces.get(key) ?? [...joinFrames(unsent.filter(isWanted))];
+      pieces.set(key, parts);
+      for (const { last, bytes } of parts) {
+        // It catches up from here once its client has read.
+        if (isFull(stream)) return;
+        stream.controller.enqueue(bytes);
+        stream.position = last.id;
+      }
       stream.position = Math.max(stream.position, newestId);
-      if (piece.length > 0) stream.controller.enqueue(piece);
     });
   }
 
-  function joinFrames(events: readonly StoredEvent[], types: Stream['types']): Uint8Array {
-    return Buffer.concat(events.filter((event) => !event.isSilent && types.has(event.type)).map(frameOf));
+  function* joinFrames(events: readonly StoredEvent[]): Generator<Piece> {
+    let first: StoredEvent | undefined;
+    let frames: Uint8Array[] = [];
+    let sizeBytes = 0;
+    for (const event of events) {
+      const frame = frameOf(event);
+      first ??= event;
+      frames.push(frame);
+      sizeBytes += frame.length;
+      if (sizeBytes < PIECE_BYTES && event !== events.at(-1)) continue;
+      yield { first, last: event, bytes: Buffer.concat(frames) };
+      first = undefined;
+      frames = [];
+      sizeBytes = 0;
+    }
   }
 
   function closeAll(): void {

@@ -19,10 +19,12 @@ const AMOUNT = 500;
 const REASON = 'x'.repeat(20_000);
 
 const { db } = await createTestDatabase();
-await insertPenalties(
-  db,
-  Array.from({ length: AMOUNT }, () => ({ createdAt: new Date(), reason: REASON })),
-);
+const recordEvents = () =>
+  insertPenalties(
+    db,
+    Array.from({ length: AMOUNT }, () => ({ createdAt: new Date(), reason: REASON })),
+  );
+await recordEvents();
 const reader = await createEventReader(db, pino({ level: 'silent' }));
 let readAtMs: number | undefined;
 type Range = Parameters<typeof listStoredEvents>[2];
@@ -67,7 +69,8 @@ async function textUpTo(stream: AsyncIterable<string>, end: string): Promise<str
   return text;
 }
 
-test('half a megabyte at most waits for a client that never reads, and Bun holds as much again', async () => {
+/** @returns the bytes of a stream, from this event on, that wait when a client that never reads is disconnected. */
+async function measureUnread(afterId: number, whenOpen: () => Promise<unknown>): Promise<number> {
   let enqueuedBytes = 0;
   const enqueue = ReadableStreamDefaultController.prototype.enqueue;
   const counting = spyOn(ReadableStreamDefaultController.prototype, 'enqueue').mockImplementation(function (
@@ -82,15 +85,20 @@ test('half a megabyte at most waits for a client that never reads, and Bun holds
   const server = Bun.serve({
     port: 0,
     development: false,
-    fetch: () =>
-      new Response(streams.open({ owner: 1, tokenId: 1, types: new Set(EVENT_TYPES), afterId: 0 })),
+    fetch: () => new Response(streams.open({ owner: 1, tokenId: 1, types: new Set(EVENT_TYPES), afterId })),
   });
   const client = openUnread(server.url.origin, '/');
-  await waitFor(() => enqueuedBytes > 0 && streams.count() === 0);
+  await waitFor(() => enqueuedBytes > 0);
+  await whenOpen();
+  await waitFor(() => streams.count() === 0);
   const { length: receivedBytes } = await client.readToEnd();
   counting.mockRestore();
   await server.stop();
-  expect(enqueuedBytes - receivedBytes).toBeLessThan(500_000);
+  return enqueuedBytes - receivedBytes;
+}
+
+test('half a megabyte at most waits for a client that never reads, and Bun holds as much again', async () => {
+  expect(await measureUnread(0, async () => {})).toBeLessThan(500_000);
 });
 
 test('a slow client is not sent what was erased after it was read from the database', async () => {
@@ -160,4 +168,14 @@ test('older events are read at the pace of their owner, however many streams are
   // A read covers 50,000 ids that are not sent, so each stream takes three.
   await Promise.all([readAll(1), readAll(1), readAll(2)]);
   expect(waits.sort((a, b) => a - b)).toEqual([250, 250, 500, 500, 750, 1000, 1250]);
+});
+
+test('most of a burst of ten megabytes is not queued for a client that never reads', async () => {
+  const waitingBytes = await measureUnread(AMOUNT, async () => {
+    await recordEvents();
+    reader.invalidate();
+    await waitFor(() => reader.newestId() === 2 * AMOUNT);
+  });
+  // The connection ends with what Bun had taken from the queue and not sent, too.
+  expect(waitingBytes).toBeLessThan(2_000_000);
 });
