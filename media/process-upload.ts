@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Db } from '../src/db/client.ts';
+import { type Db, inTransaction } from '../src/db/client.ts';
 import type { RoundSoundFailure } from '../src/domain/round-sound.ts';
 import {
   lockClaim,
@@ -117,7 +117,7 @@ async function render(
   });
   const { durationMs, loudnessAfterLufs: soundLufs } = rendered;
   await renderVoice(ffmpeg, scratch, { durationMs, soundLufs, targetLufs });
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     if (!(await lockClaim(tx, sound))) throw new Superseded();
     const { sha256, sizeBytes } = await sounds.stage(sound.id, 'stereo', join(scratch, SOUND_NAME));
     const voice = await sounds.stage(sound.id, 'voice', join(scratch, VOICE_NAME));
@@ -127,7 +127,7 @@ async function render(
 }
 
 async function publish({ db, sounds }: RoundSoundWorkerDeps, sound: RoundSound): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockPlayer(tx, sound.steamId64);
     if (!(await lockClaim(tx, sound))) throw new Superseded();
     await sounds.publish(sound);

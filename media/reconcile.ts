@@ -1,4 +1,4 @@
-import type { Db } from '../src/db/client.ts';
+import { type Db, inTransaction } from '../src/db/client.ts';
 import { RENDITIONS, type Rendition } from '../src/domain/round-sound.ts';
 import type { SteamId64 } from '../src/domain/steam-id.ts';
 import {
@@ -54,7 +54,7 @@ async function setAsideOrphan(
   store: SoundStore,
   { log, ...published }: { log: Log; steamId64: SteamId64; rendition: Rendition },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockPlayer(tx, published.steamId64);
     const { ready, latest } = await findRoundSounds(tx, published.steamId64);
     if (ready) return;

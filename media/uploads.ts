@@ -1,4 +1,4 @@
-import type { Db } from '../src/db/client.ts';
+import { type Db, inTransaction, type Tx } from '../src/db/client.ts';
 import { Forbidden, NotFound, Unavailable } from '../src/domain/errors.ts';
 import type { Actor } from '../src/domain/rights/actor.ts';
 import { mayHaveSound, type SoundAudience } from '../src/domain/rights/sound-audience.ts';
@@ -64,7 +64,7 @@ export async function queueUpload(
   const { steamId64, uploadKey } = upload;
   try {
     await requireSoundRight(db, steamId64, audience);
-    const { sound, supersededKeys } = await db.transaction(async (tx) => {
+    const { sound, supersededKeys } = await inTransaction(db, async (tx) => {
       await lockPlayer(tx, steamId64);
       const { latest } = await findRoundSounds(tx, steamId64);
       // Its files may be in place already: a worker died before it saved that.
@@ -122,7 +122,7 @@ export async function removeSound(
   sounds: SoundStore,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  const removed = await db.transaction(async (tx) => {
+  const removed = await inTransaction(db, async (tx) => {
     await lockPlayer(tx, steamId64);
     const rows = await removeRoundSounds(tx, steamId64, { actor });
     await sounds.remove(steamId64);
@@ -133,16 +133,18 @@ export async function removeSound(
 
 /**
  * Removes all sounds of a player: rows, published and queued files, and orphaned files.
- * @param db a transaction that holds the player's lock, so that none of their files is published or moved meanwhile.
+ * @param tx holds the player's lock, so that none of their files is published or moved meanwhile.
  */
 export async function eraseSound(
-  db: Db,
+  tx: Tx,
   sounds: SoundStore,
   { steamId64, actor }: { steamId64: SteamId64; actor: Actor },
 ): Promise<void> {
-  await removeSound(db, sounds, { steamId64, actor }).catch((error: unknown) => {
-    if (!(error instanceof NotFound)) throw error;
+  const removed = await removeRoundSounds(tx, steamId64, { actor }).catch((error: unknown) => {
+    if (error instanceof NotFound) return [];
+    throw error;
   });
+  for (const { uploadKey } of removed) await sounds.uploads.remove(uploadKey);
   await sounds.remove(steamId64);
   await sounds.removeOrphans((fileName) => tryParseSoundFileName(fileName) === steamId64);
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Db } from '../../src/db/client.ts';
+import type { RequestDb } from '../../src/db/client.ts';
 import { hashApiToken, isApiToken, tokenStateOf } from '../../src/domain/api-token.ts';
 import { type ApiToken, findLiveApiToken, saveApiTokenUses } from '../../src/queries/users/api-tokens.ts';
 import { splitQuery } from './query.ts';
@@ -39,7 +39,7 @@ type CachedToken = {
  * @param onLookup called for each lookup; `isHit` when the cache had the token.
  */
 export function createTokenChecker(
-  db: Db,
+  db: RequestDb,
   {
     clockMs = () => performance.now(),
     onLookup = () => {},

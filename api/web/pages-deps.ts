@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/client.ts';
+import type { RequestDb } from '../../src/db/client.ts';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { Actor } from '../../src/domain/rights/actor.ts';
 import type { SoundAudience } from '../../src/domain/rights/sound-audience.ts';
@@ -28,7 +28,7 @@ type PageSettings = Pick<Config, 'publicUrl' | 'isPublicUrlSet' | 'ownerSteamIds
 
 /** The dependencies of the pages. */
 export type PagesDeps = {
-  db: Db;
+  db: RequestDb;
   settings: PageSettings;
   /** Deletes an account with all of its data, including files. */
   deleteAccount: (steamId64: SteamId64) => Promise<void>;

@@ -1,4 +1,5 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from 'discord.js';
+import type { RequestDb } from '../../src/db/client.ts';
 import type { Panel } from '../../src/domain/panel.ts';
 import type { LookUpSteamBans } from '../../src/steam/bans.ts';
 import type { VanityNames } from '../../src/steam/vanity-names.ts';
@@ -10,7 +11,8 @@ import type { BotParts } from '../parts.ts';
 import type { LiveStatus } from '../posting/live-status.ts';
 
 /** What commands need. */
-export type CommandDeps = BotParts & {
+export type CommandDeps = Omit<BotParts, 'db'> & {
+  db: RequestDb;
   vanityNames: VanityNames;
   /** Where a penalty can be appealed. */
   appealUrl: string | undefined;

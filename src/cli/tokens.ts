@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { inTransaction } from '../db/client.ts';
 import { tokenStateOf } from '../domain/api-token.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { isAdministrator } from '../domain/rights/administrator.ts';
 import { parseTokenScopes, TOKEN_SCOPES } from '../domain/rights/token-scope.ts';
 import { splitList } from '../domain/text/list.ts';
 import { type ApiToken, createApiToken, listApiTokens, revokeApiToken } from '../queries/users/api-tokens.ts';
-import { saveUser } from '../queries/users/user-changes.ts';
+import { lockOrCreateUser } from '../queries/users/user-changes.ts';
 import type { Context } from './context.ts';
 import { type Columns, describeDay, toTable } from './table.ts';
 import { TIME_SPAN_RULE, tryParseTimeSpan } from './time-span.ts';
@@ -36,8 +37,8 @@ export function addTokenCommands(program: Command, context: Context): void {
         options.scopes === undefined ? TOKEN_SCOPES : parseTokenScopes(splitList(options.scopes));
       const { db } = await context.database();
       // In one transaction: a refused token leaves no new user behind.
-      const { token, id } = await db.transaction(async (tx) => {
-        const owner = await saveUser(tx, steamId, { actor: 'operator' });
+      const { token, id } = await inTransaction(db, async (tx) => {
+        const owner = await lockOrCreateUser(tx, steamId, 'operator');
         return createApiToken(tx, owner.id, {
           name: options.name,
           scopes,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { inTransaction } from '../db/client.ts';
 import { InvalidInput } from '../domain/errors.ts';
 import { parseEventTypes, WEBHOOK_EVENT_TYPES } from '../domain/event.ts';
 import { pluralForm } from '../domain/text/plural.ts';
@@ -34,7 +35,9 @@ export function addWebhookCommands(program: Command, context: Context): void {
         types === undefined ? undefined : [...parseEventTypes(types, WEBHOOK_EVENT_TYPES, '--types')];
       const { db } = await context.database();
       const actions = await open(context);
-      const { id, secret, ...webhook } = await actions.add(db, { url, types: eventTypes, actor: 'operator' });
+      const { id, secret, ...webhook } = await inTransaction(db, (tx) =>
+        actions.add(tx, { url, types: eventTypes, actor: 'operator' }),
+      );
       const words = `Added webhook ${id}. Its secret, shown only now:\n${secret}`;
       context.print({ id, url: webhook.url, types: webhook.types, secret }, words);
     });

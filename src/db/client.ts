@@ -1,17 +1,30 @@
+import type { PgTransactionConfig } from 'drizzle-orm/pg-core';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { errorCauses, errorCode } from '../domain/errors.ts';
 import { parsePostgresAddress } from '../runtime/database-address.ts';
 import { createSocketFactory, type Silence } from './connection/socket.ts';
 
-/** A Drizzle handle on one server, or on a transaction. */
-export type Db = Pick<
+type Statements = Pick<
   PostgresJsDatabase,
-  'select' | 'selectDistinct' | '$count' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction'
+  'select' | 'selectDistinct' | '$count' | 'insert' | 'update' | 'delete' | 'execute'
 >;
 
-/** A Drizzle handle for reading only, perhaps on a replica; any {@link Db} will do. */
-export type Reads = Pick<Db, 'select' | 'selectDistinct'>;
+// Marks that no handle has, for the compiler: they are not exported, so that no other type can have them.
+declare const isTransaction: unique symbol;
+declare const isForRequests: unique symbol;
+
+/** A Drizzle handle on one server, outside of any transaction. */
+export type Db = Statements & { readonly [isTransaction]?: never };
+
+/** A {@link Db} on the connections of requests, for whatever a request or interaction waits for. */
+export type RequestDb = Db & { readonly [isForRequests]: true };
+
+/** A Drizzle handle on an open transaction, from {@link inTransaction}. It cannot open another one. */
+export type Tx = Statements & { readonly [isTransaction]: true };
+
+/** A Drizzle handle for reading only, perhaps on a replica; any {@link Db} or {@link Tx} will do. */
+export type Reads = Pick<Statements, 'select' | 'selectDistinct'>;
 
 /** The driver's own handle, for what Drizzle cannot express: LISTEN, COPY, advisory locks that outlive a query. */
 export type Connection = postgres.Sql;
@@ -193,6 +206,18 @@ export function openDrizzle(connection: Connection): Db {
   const db = drizzle(connection);
   connections.set(db, connection);
   return db;
+}
+
+/**
+ * Runs work in one transaction, which is rolled back when the work throws.
+ * @param work uses no handle but its own: waiting for another connection could deadlock.
+ */
+export function inTransaction<T>(
+  db: Db,
+  work: (tx: Tx) => Promise<T>,
+  options?: PgTransactionConfig,
+): Promise<T> {
+  return (db as unknown as PostgresJsDatabase).transaction((tx) => work(tx as unknown as Tx), options);
 }
 
 /**

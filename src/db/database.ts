@@ -1,5 +1,5 @@
 import { currentRequest, type Request } from '../runtime/request.ts';
-import { type Connection, connect, type Db, openDrizzle, type Reads } from './client.ts';
+import { type Connection, connect, type Db, openDrizzle, type Reads, type RequestDb } from './client.ts';
 import { instrument, type OnQuery, type Run } from './connection/instrument.ts';
 import { ask, createPool, openRequestPool, type PoolLoad, sumLoads } from './connection/pool.ts';
 import { openReplicas, READ_LIMIT_MS, type ReplicaState } from './replicas.ts';
@@ -8,7 +8,7 @@ export type Database = {
   /** The primary, for whatever nobody waits for: reads, writes and what fills a cache. */
   db: Db;
   /** The same for requests and interactions, each of which waits at most four seconds in all and has a fair share. */
-  requestDb: Db;
+  requestDb: RequestDb;
   /**
    * For lists and lookups of the API, which may be five seconds old: a read replica while there is a fresh one, otherwise
    * the primary. A read that fails on a replica, or takes two seconds, is repeated on the primary.
@@ -74,7 +74,7 @@ export function openDatabase(
     }
   };
 
-  const requestDb = open((work) => requests.submit(work, currentRequest()));
+  const requestDb = open((work) => requests.submit(work, currentRequest())) as RequestDb;
   return {
     db: open((work) => background.submit(work, IN_BACKGROUND)),
     requestDb,

@@ -1,5 +1,5 @@
 import { hasErrorCode } from '../domain/errors.ts';
-import type { Db, Transaction } from './client.ts';
+import type { Transaction, Tx } from './client.ts';
 
 /**
  * The numbers of advisory locks, in one place so that they are unique. They apply to all processes on one database.
@@ -43,7 +43,7 @@ const PENALTY_TALLIES = "'penalty_tallies'";
  * row changes, so that writers change rows, tallies and events in one order.
  * @param tx with isolation level read committed: its next statement has to see what was committed while this one waited.
  */
-export async function lockPenalties(tx: Pick<Db, 'execute'> | Pick<Transaction, 'unsafe'>): Promise<void> {
+export async function lockPenalties(tx: Tx | Pick<Transaction, 'unsafe'>): Promise<void> {
   const statement = `select pg_advisory_xact_lock(hashtext(${PENALTY_TALLIES}))`;
   await ('unsafe' in tx ? tx.unsafe(statement) : tx.execute(statement));
 }

@@ -1,5 +1,5 @@
 import { and, eq, gt, inArray, isNull, max, or, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { users } from '../db/schema/accounts.ts';
 import { penalties } from '../db/schema/penalties.ts';
@@ -24,7 +24,7 @@ const MARKER = 'demo.community';
  * @returns whether they were created now.
  */
 export async function seedCommunity(db: Db, now: Date): Promise<boolean> {
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.demoCommunity})`);
     const [marker] = await tx.select().from(settings).where(eq(settings.key, MARKER));
     if (marker) return false;
@@ -98,7 +98,7 @@ function timesBetween(from: number, until: number, step: number): Date[] {
 
 /** Saves the addresses of the simulated game servers. @param addresses by slug. */
 export async function saveDemoAddresses(db: Db, addresses: ReadonlyMap<string, string>): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const slugs = [...addresses.keys()];
     // Placeholders first, since addresses are unique: a server may get the port that another one had.
     await tx
@@ -157,7 +157,7 @@ const APPEALS: { text: string; response?: { action: StaffAction; text: string } 
 ];
 
 /** Creates appeals in different states, the first one by the demo's member. */
-async function createAppeals(tx: Db, now: Date): Promise<void> {
+async function createAppeals(tx: Tx, now: Date): Promise<void> {
   const isLasting = or(isNull(penalties.endsAt), gt(penalties.endsAt, new Date(now.getTime() + DAY_MS)));
   const rows = await tx
     .select({ userId: users.id, steamId64: users.steamId64, penaltyId: penalties.id })

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openSoundStore } from '../../media/sound-store.ts';
 import { storeUpload } from '../../media/uploads.ts';
-import { connect, type Db } from '../db/client.ts';
+import { connect, type Db, inTransaction } from '../db/client.ts';
 import { LOCKS } from '../db/locks.ts';
 import { type DatabaseAddress, openMigratedDatabase, toOpenFailure } from '../db/open.ts';
 import { hashApiToken } from '../domain/api-token.ts';
@@ -12,7 +12,7 @@ import type { SteamId64 } from '../domain/steam-id.ts';
 import { findRoundSounds } from '../queries/round-sounds/round-sounds.ts';
 import { listServerStatuses } from '../queries/servers/servers.ts';
 import { createApiToken, findLiveApiToken } from '../queries/users/api-tokens.ts';
-import { saveUser } from '../queries/users/user-changes.ts';
+import { lockOrCreateUser } from '../queries/users/user-changes.ts';
 import type { Config } from '../runtime/config.ts';
 import { probePort } from '../runtime/listen-failure.ts';
 import { startLoop } from '../runtime/loop.ts';
@@ -96,8 +96,10 @@ async function findOrCreateToken(db: Db, owner: Person, file: string): Promise<s
   const now = new Date();
   const storedToken = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (storedToken !== '' && (await findLiveApiToken(db, hashApiToken(storedToken), now))) return storedToken;
-  const user = await saveUser(db, owner.steamId64, { actor: 'operator' });
-  const { token } = await createApiToken(db, user.id, { name: 'demo', now, actor: 'operator' });
+  const { token } = await inTransaction(db, async (tx) => {
+    const user = await lockOrCreateUser(tx, owner.steamId64, 'operator');
+    return createApiToken(tx, user.id, { name: 'demo', now, actor: 'operator' });
+  });
   await writeFile(file, `${token}\n`, { mode: 0o600 });
   return token;
 }

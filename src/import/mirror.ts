@@ -1,3 +1,4 @@
+import { inTransaction } from '../db/client.ts';
 import { type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { createRounds, describeFailure, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
 import { holdRemovals, keepHeldRemovals, listHeldRemovals } from '../queries/held-removals.ts';
@@ -112,10 +113,9 @@ export function createMirror(
         signal,
         onReport: logReport,
         holdLosses: async (losses) => {
-          held = await holdRemovals(db, { system: kind, kind: 'penalties' }, losses, {
-            isAccepted,
-            now: now(),
-          });
+          held = await inTransaction(db, (tx) =>
+            holdRemovals(tx, { system: kind, kind: 'penalties' }, losses, { isAccepted, now: now() }),
+          );
           return held;
         },
       },
@@ -134,7 +134,8 @@ export function createMirror(
       },
     );
     if (next) await saveMirrorState(db, kind, next);
-    if (isSweep) await keepHeldRemovals(db, { system: kind, kind: 'penalties' }, held);
+    if (isSweep)
+      await inTransaction(db, (tx) => keepHeldRemovals(tx, { system: kind, kind: 'penalties' }, held));
     report(summary, isSweep);
     const areFlagsAccepted = heldFlags.some((removal) => removal.isAccepted);
     if (flags) await mirrorFlags(database, flags, { isAccepted: areFlagsAccepted, signal });
@@ -158,7 +159,7 @@ export function createMirror(
     signal.throwIfAborted();
     loggedKeys.delete(NO_ADMINS);
     const grants = admins.flatMap((admin) => mapPermissions(mapping, admin.steamId64, admin));
-    const changes = await db.transaction((tx) =>
+    const changes = await inTransaction(db, (tx) =>
       saveGuardedFlagRound(tx, kind, { grants, now: now() }, { mapping, isAccepted }),
     );
     if (changes.given + changes.taken > 0) log.info(changes, `flags of ${name} changed`);

@@ -1,3 +1,4 @@
+import { inTransaction } from '../db/client.ts';
 import { type FlagGrant, type FlagMapping, mapPermissions } from '../domain/rights/user-flags.ts';
 import { type SteamId64, tryParseSteamId } from '../domain/steam-id.ts';
 import { createRounds, type Rounds, type RoundsDeps } from '../mirror/rounds.ts';
@@ -30,7 +31,7 @@ export function createVipMirror(
       const isAccepted = await areRemovalsAccepted(db, 'vipcore');
       const grants = await readSource(url, (database) => readVips(database, flags));
       signal.throwIfAborted();
-      const changes = await db.transaction((tx) =>
+      const changes = await inTransaction(db, (tx) =>
         saveGuardedFlagRound(tx, 'vipcore', { grants, now: now() }, { mapping: flags, isAccepted }),
       );
       if (changes.given + changes.taken > 0) log.info(changes, 'flags of VIPCore changed');

@@ -13,7 +13,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { users } from '../db/schema/accounts.ts';
 import { appealMessages, appeals } from '../db/schema/appeals.ts';
 import { penalties } from '../db/schema/penalties.ts';
@@ -77,7 +77,7 @@ type Writing = { text: string; userId: number; now: Date };
  * @throws {WrongLength} · {NotFound} when the penalty is not theirs · {AppealRefused} · {Blocked}
  */
 export async function openAppeal(
-  tx: Db,
+  tx: Tx,
   {
     penaltyId,
     text,
@@ -107,7 +107,7 @@ export async function openAppeal(
 
 /** Why the player of a penalty cannot appeal against it; undefined: they can. */
 export async function findAppealRefusal(
-  db: Db,
+  db: Db | Tx,
   { penalty, isRemoved }: PenaltyDetails,
   options: { againDays: number; now: Date },
 ): Promise<AppealRefusal | undefined> {
@@ -119,7 +119,7 @@ export async function findAppealRefusal(
  * Adds a message of the player.
  * @throws {WrongLength} · {NotFound} when the appeal is not theirs · {AppealRefused} · {Blocked}
  */
-export async function answerAppeal(tx: Db, appealId: number, { text, userId, now }: Writing): Promise<void> {
+export async function answerAppeal(tx: Tx, appealId: number, { text, userId, now }: Writing): Promise<void> {
   const words = parseAppealText(text, MESSAGE_LENGTH);
   await holdOffErasures(tx);
   const user = await lockActingUser(tx, userId, { mayAct: () => true });
@@ -143,7 +143,7 @@ export async function answerAppeal(tx: Db, appealId: number, { text, userId, now
  * · {AppealRefused} when somebody else decided first.
  */
 export async function actOnAppeal(
-  tx: Db,
+  tx: Tx,
   appealId: number,
   { action, text, userId, now }: Writing & { action: StaffAction },
 ): Promise<void> {
@@ -162,14 +162,14 @@ export async function actOnAppeal(
   await recordEvent(tx, action === 'asked' ? 'appeal.answered' : 'appeal.decided', presentAppeal(changed));
 }
 
-async function lockAppeal(tx: Db, id: number): Promise<Appeal | undefined> {
+async function lockAppeal(tx: Tx, id: number): Promise<Appeal | undefined> {
   const [appeal] = await tx.select().from(appeals).where(eq(appeals.id, id)).for('update');
   return appeal;
 }
 
 /** Written to the audit log, without its text. */
 async function addMessage(
-  tx: Db,
+  tx: Tx,
   appeal: Appeal,
   { kind, text, userId, now }: Writing & { kind: MessageKind },
 ): Promise<void> {
@@ -194,7 +194,7 @@ function auditDetailsOf({ id, penaltyId }: Appeal) {
 
 /** Also records the news for the player, if they want messages. */
 async function changeAppeal(
-  tx: Db,
+  tx: Tx,
   appeal: Appeal,
   { news, ...changes }: Partial<Pick<Appeal, 'state' | 'decidedAt' | 'carriedOutAt'>> & { news?: AppealNews },
 ): Promise<Appeal> {
@@ -237,7 +237,7 @@ export async function settleAppeals(db: Db, now: Date): Promise<number> {
       or(isGone, eq(penalties.status, 'UNBANNED'), isLiftedWarning),
     ),
   );
-  const selectDue = (source: Db, where?: SQL) =>
+  const selectDue = (source: Db | Tx, where?: SQL) =>
     source
       .select({ appeal: appeals })
       .from(appeals)
@@ -246,7 +246,7 @@ export async function settleAppeals(db: Db, now: Date): Promise<number> {
       .orderBy(asc(appeals.id));
   const due = await selectDue(db);
   for (const { appeal } of due) {
-    await db.transaction(async (tx) => {
+    await inTransaction(db, async (tx) => {
       await holdOffErasures(tx);
       const [row] = await selectDue(tx, eq(appeals.id, appeal.id)).for('update', { of: appeals });
       if (row) await settle(tx, row.appeal, now);
@@ -255,7 +255,7 @@ export async function settleAppeals(db: Db, now: Date): Promise<number> {
   return due.length;
 }
 
-async function settle(tx: Db, appeal: Appeal, now: Date): Promise<void> {
+async function settle(tx: Tx, appeal: Appeal, now: Date): Promise<void> {
   const isClosed = appeal.state === 'undecided';
   if (isClosed) {
     await recordAudit(tx, {
@@ -318,7 +318,7 @@ export async function finishAppealNews(
 }
 
 /** All appeals of a player, the newest first. */
-export function listAppealsOf(db: Db, steamId64: SteamId64): Promise<Appeal[]> {
+export function listAppealsOf(db: Db | Tx, steamId64: SteamId64): Promise<Appeal[]> {
   return db.select().from(appeals).where(eq(appeals.playerSteamId, steamId64)).orderBy(desc(appeals.id));
 }
 

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, gte, lte, or, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import type { Db, Tx } from '../db/client.ts';
 import { type AuditActor, auditLog, users } from '../db/schema/accounts.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
@@ -83,31 +83,31 @@ type NewEntry = {
  * Writes one entry. Called by the query that makes the change, in its transaction: neither exists without the other,
  * and no caller can forget it.
  */
-export async function recordAudit(db: Db, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
-  const { discordMember, ...columns } = await identify(db, actor);
-  await db
+export async function recordAudit(tx: Tx, { actor, action, subject, details = {} }: NewEntry): Promise<void> {
+  const { discordMember, ...columns } = await identify(tx, actor);
+  await tx
     .insert(auditLog)
     .values({ ...columns, action, subject, details: { ...details, ...discordMember } });
 }
 
 /** Writes many entries of actors who are no users, in one statement. */
 export async function recordAudits(
-  db: Db,
+  tx: Tx,
   entries: readonly (NewEntry & { actor: AuditActor; details: object })[],
 ): Promise<void> {
   if (entries.length === 0) return;
-  await db.execute(sql`insert into ${auditLog} (actor, action, subject, details)
+  await tx.execute(sql`insert into ${auditLog} (actor, action, subject, details)
     select * from jsonb_to_recordset(${JSON.stringify(entries)}::text::jsonb)
       as entries (actor text, action text, subject text, details jsonb)`);
 }
 
 /** The actor's columns. A Discord id is stored only if no user is linked to it. */
-async function identify(db: Db, actor: Actor) {
+async function identify(tx: Tx, actor: Actor) {
   if (actor === 'operator') return { actorUserId: null, actor: null };
   if (typeof actor === 'string') return { actorUserId: null, actor };
   if ('userId' in actor) return { actorUserId: actor.userId, actor: null };
   const { discordId } = actor;
-  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.discordId, discordId));
+  const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.discordId, discordId));
   if (user) return { actorUserId: user.id, actor: null };
   return { actorUserId: null, actor: 'discord-member' as const, discordMember: { discordId } };
 }

@@ -1,5 +1,5 @@
 import { and, asc, eq, notInArray } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { heldRemovals } from '../db/schema/held-removals.ts';
 import { NotFound } from '../domain/errors.ts';
 import type { Actor } from '../domain/rights/actor.ts';
@@ -33,7 +33,7 @@ export type HeldRemovals = typeof heldRemovals.$inferSelect;
  * @returns the subjects that are held: nothing of theirs may be removed.
  */
 export async function holdRemovals(
-  tx: Db,
+  tx: Tx,
   { system, kind }: Pick<HeldRemovals, 'system' | 'kind'>,
   losses: readonly Loss[],
   { isAccepted, now }: { isAccepted: boolean; now: Date },
@@ -57,7 +57,7 @@ export async function holdRemovals(
 
 /** Forgets what was held back before a full read that held only these subjects. */
 export async function keepHeldRemovals(
-  tx: Db,
+  tx: Tx,
   { system, kind }: Pick<HeldRemovals, 'system' | 'kind'>,
   held: readonly string[],
 ): Promise<void> {
@@ -93,7 +93,7 @@ export async function acceptHeldRemovals(
   system: FlagSystem,
   actor: Actor,
 ): Promise<Record<string, number>> {
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const isOfSystem = eq(heldRemovals.system, system);
     const accepted = await tx.update(heldRemovals).set({ isAccepted: true }).where(isOfSystem).returning();
     if (accepted.length === 0) throw new NotFound(`nothing of ${system} is held back`);

@@ -1,24 +1,24 @@
 import { eq } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import type { Db, Tx } from '../db/client.ts';
 import { settings } from '../db/schema/settings.ts';
 
 /** The id of the folder `STORAGE_DIR` that contains this database's sounds. */
 export const STORAGE_ID_SETTING = 'storage.id';
 
 /** A value that the service stored for itself. */
-export async function findSetting(db: Db, key: string): Promise<string | undefined> {
+export async function findSetting(db: Db | Tx, key: string): Promise<string | undefined> {
   const [row] = await db.select({ value: settings.value }).from(settings).where(eq(settings.key, key));
   return row?.value;
 }
 
 /** The stored value, or `initial`, which is then stored. Processes that start together get the same one. */
-export async function findOrSaveSetting(db: Db, key: string, initial: string): Promise<string> {
+export async function findOrSaveSetting(db: Db | Tx, key: string, initial: string): Promise<string> {
   await db.insert(settings).values({ key, value: initial }).onConflictDoNothing();
   return (await findSetting(db, key)) ?? initial;
 }
 
 /** Stores a value under a key, replacing an earlier one. */
-export async function saveSetting(db: Db, key: string, value: string): Promise<void> {
+export async function saveSetting(db: Db | Tx, key: string, value: string): Promise<void> {
   await db
     .insert(settings)
     .values({ key, value })

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../db/client.ts';
 import { staffNotes, users } from '../db/schema/accounts.ts';
 import { Forbidden, InvalidInput, NotFound } from '../domain/errors.ts';
 import { isAdministrator, mayReadRecords } from '../domain/rights/administrator.ts';
@@ -52,7 +52,7 @@ type NewNote = NoteSubject & { text: string; now: Date; authorUserId: number };
  * @throws {InvalidInput} for a text without visible characters, or of more than {@link MAX_NOTE_LENGTH} characters.
  * @throws {Forbidden} when the author is no longer a moderator or administrator.
  */
-export async function addStaffNote(tx: Db, { text, now, authorUserId, ...subject }: NewNote): Promise<void> {
+export async function addStaffNote(tx: Tx, { text, now, authorUserId, ...subject }: NewNote): Promise<void> {
   const words = text.replaceAll('\r\n', '\n').replaceAll('\0', '').trim();
   if (!hasVisibleCharacter(words) || [...words].length > MAX_NOTE_LENGTH) {
     throw new InvalidInput(`A note has 1 to ${MAX_NOTE_LENGTH} characters`);
@@ -80,7 +80,7 @@ export async function deleteStaffNote(
   { id, steamId64 }: { id: number; steamId64: SteamId64 },
   { userId }: { userId: number },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await holdOffErasures(tx);
     const user = await lockActingUser(tx, userId, { mayAct: mayReadRecords });
     const [note] = await tx

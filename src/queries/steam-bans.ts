@@ -1,5 +1,5 @@
 import { and, eq, gt, lt, lte, sql } from 'drizzle-orm';
-import type { Db } from '../db/client.ts';
+import { type Db, inTransaction } from '../db/client.ts';
 import { steamBans, steamCalls } from '../db/schema/accounts.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { holdOffErasures, listErased } from './personal-data/tombstones.ts';
@@ -37,7 +37,7 @@ export async function findSteamBans(
 
 /** Saves Steam's bans of some players, each listed once; without players who were erased during the call. */
 export async function saveSteamBans(db: Db, bans: readonly SteamBans[]): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await holdOffErasures(tx);
     const erased = await listErased(
       tx,

@@ -1,6 +1,6 @@
 import type { SoundStore } from '../../media/sound-store.ts';
 import { eraseSound } from '../../media/uploads.ts';
-import type { Db } from '../db/client.ts';
+import type { Db, Tx } from '../db/client.ts';
 import type { Actor } from '../domain/rights/actor.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { type Erasure, erasePerson } from '../queries/personal-data/erasure.ts';
@@ -14,6 +14,6 @@ export async function erasePlayer(
   sounds: SoundStore,
   { steamId64, ...options }: { steamId64: SteamId64; withPenalties: boolean; actor: Actor },
 ): Promise<Erasure> {
-  const removeSounds = (tx: Db) => eraseSound(tx, sounds, { steamId64, actor: options.actor });
+  const removeSounds = (tx: Tx) => eraseSound(tx, sounds, { steamId64, actor: options.actor });
   return erasePerson(db, steamId64, { ...options, removeSounds });
 }

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Db } from '../db/client.ts';
+import type { RequestDb } from '../db/client.ts';
 import { Unavailable } from '../domain/errors.ts';
 import type { SteamId64 } from '../domain/steam-id.ts';
 import { findSteamBans, STEAM_BANS_KEPT_MS, type SteamBans, saveSteamBans } from '../queries/steam-bans.ts';
@@ -16,7 +16,7 @@ export type LookUpSteamBans = (steamId64: SteamId64) => Promise<SteamBans | unde
 
 type Deps = {
   steam: SteamApi;
-  db: Db;
+  db: RequestDb;
   log: Logger;
   now: () => Date;
   clockMs: () => number;

@@ -2,6 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
+import { inTransaction } from '../../src/db/client.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { aSteamId, insertReadySound } from '../support/database/builders.ts';
 import { createTestDatabase } from '../support/database/database.ts';
@@ -31,7 +32,7 @@ async function publish(text: string, sha256 = hash(text)): Promise<void> {
   const published = join(folder, 'storage/roundsound');
   await Bun.write(join(published, '.next'), text);
   await rename(join(published, '.next'), join(published, `${PLAYER}.voice.mp3`));
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx.delete(roundSounds).where(eq(roundSounds.steamId64, PLAYER));
     await insertReadySound(tx, PLAYER, 'track.wav', { voiceSha256: sha256, voiceSizeBytes: text.length });
   });

@@ -5,6 +5,7 @@ import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError, type FfmpegJob } from '../../media/ffmpeg/ffmpeg.ts';
 import { reconcileSounds } from '../../media/reconcile.ts';
 import { removeSound } from '../../media/uploads.ts';
+import { inTransaction } from '../../src/db/client.ts';
 import { auditLog } from '../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../src/db/schema/round-sounds.ts';
 import { UPLOAD_NAME } from '../../src/domain/round-sound.ts';
@@ -128,7 +129,7 @@ test('an upload that is removed with its files while it is processed is not repo
 test('removing, publishing and comparing sounds wait for what else is done to the player', async () => {
   const superseded = Promise.withResolvers<void>();
   await upload(TONE);
-  const waiting = await db.transaction(async (holding) => {
+  const waiting = await inTransaction(db, async (holding) => {
     await lockPlayer(holding, PLAYER);
     const removal = removeSound(db, queue.sounds, { steamId64: PLAYER, actor: 'operator' });
     await waitForProcess(async () => (await countWaiting(db)) === 1);

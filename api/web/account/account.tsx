@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { accountId, steamProfileUrl } from '../../../src/domain/steam-id.ts';
 import { listAppealsOf } from '../../../src/queries/appeals.ts';
 import { listGivenFlags } from '../../../src/queries/users/user-flags.ts';
@@ -94,7 +94,7 @@ async function PenaltiesCard({ deps, visit }: CardProps): Promise<HtmlEscapedStr
 }
 
 type ProfileProps = {
-  db: Db;
+  db: RequestDb;
   visit: MemberVisit;
   /** The cards next to the profile, in display order. */
   cards: readonly { id: string; title: string }[];

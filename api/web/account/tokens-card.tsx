@@ -1,5 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
+import { inTransaction } from '../../../src/db/client.ts';
 import { Conflict, Forbidden, InvalidInput } from '../../../src/domain/errors.ts';
 import { mayCreateTokens } from '../../../src/domain/rights/token-audience.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
@@ -125,15 +126,13 @@ async function createToken({ db, tokensFor, site, redirect }: AccountDeps, visit
   const scopes = readScopes(form);
 
   // In one transaction: if creating the token fails, the form can be submitted again.
-  const token = await db
-    .transaction(async (tx) => {
-      if (!(await claimForm(tx, form, visit))) return undefined;
-      const actor = { userId: user.id };
-      return (await createApiToken(tx, user.id, { name, scopes, expiresAt, now, actor })).token;
-    })
-    .catch((error: unknown) => {
-      throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
-    });
+  const token = await inTransaction(db, async (tx) => {
+    if (!(await claimForm(tx, form, visit))) return undefined;
+    const actor = { userId: user.id };
+    return (await createApiToken(tx, user.id, { name, scopes, expiresAt, now, actor })).token;
+  }).catch((error: unknown) => {
+    throw error instanceof Conflict ? new PageError('token-limit', 409, { cause: error }) : error;
+  });
   if (token === undefined) return redirect(visit, HERE, 'token-already-created');
   return respondWithPage(<CreatedPage site={site} visit={visit} {...{ name, token, expiresAt }} />);
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import { inTransaction, type RequestDb, type Tx } from '../../../src/db/client.ts';
 import {
   APPEAL_LENGTH,
   AppealRefused,
@@ -93,7 +93,7 @@ export function MessageField({ label, hint, limits, visit }: MessageFieldProps):
  * @throws {PageError} 400 for a text that is too short or too long.
  */
 export async function submitAppealForm(
-  { db, redirect }: { db: Db; redirect: Redirect },
+  { db, redirect }: { db: RequestDb; redirect: Redirect },
   visit: MemberVisit,
   {
     pathOf,
@@ -104,12 +104,12 @@ export async function submitAppealForm(
     pathOf: (id: number) => string;
     /** Where to redirect when there is no appeal. */
     otherwise: string;
-    work: (tx: Db, writing: { text: string; userId: number; now: Date }) => Promise<number>;
+    work: (tx: Tx, writing: { text: string; userId: number; now: Date }) => Promise<number>;
   },
 ): Promise<Response> {
   const { form, user, now } = visit;
   try {
-    const id = await db.transaction(async (tx) => {
+    const id = await inTransaction(db, async (tx) => {
       if (!(await claimForm(tx, form, visit))) return undefined;
       return work(tx, { text: form.get('text') ?? '', userId: user.id, now });
     });

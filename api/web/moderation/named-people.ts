@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { Unavailable } from '../../../src/domain/errors.ts';
 import { maySeeDiscord, viewerOf } from '../../../src/domain/rights/discord-visibility.ts';
 import { findPeople } from '../../../src/queries/people.ts';
@@ -24,7 +24,7 @@ export async function findNamedPlayer(
   text: string,
   visit: MemberVisit,
   searchByName: (
-    db: Db,
+    db: RequestDb,
     text: string,
     options: { limit: number; now: Date },
   ) => Promise<readonly Candidate[]> = searchPlayers,

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { NotFound } from '../../../src/domain/errors.ts';
 import { type SteamId64, tryParseSteamId } from '../../../src/domain/steam-id.ts';
 import { findUserBySteamId, type User } from '../../../src/queries/users/users.ts';
@@ -19,7 +19,7 @@ export function parsePlayerId(id: string | undefined): SteamId64 {
 }
 
 /** Loads the user whose SteamID is the parameter of a path. @throws {NotFound} */
-export async function loadNamedUser(db: Db, id: string | undefined): Promise<User> {
+export async function loadNamedUser(db: RequestDb, id: string | undefined): Promise<User> {
   const user = await findUserBySteamId(db, parsePlayerId(id));
   if (!user) throw new NotFound('no such user');
   return user;

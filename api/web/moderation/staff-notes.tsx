@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Db } from '../../../src/db/client.ts';
+import { inTransaction, type RequestDb } from '../../../src/db/client.ts';
 import { InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { UNKNOWN_STEAM_ID } from '../../../src/domain/steam-id.ts';
 import { isolate } from '../../../src/domain/text/isolate.ts';
@@ -31,7 +31,7 @@ import { PlayerLink, parsePlayerId, pathOfPlayer } from './player-link.tsx';
 const PAGE_PARAMETER = 'notes';
 const NOTES_PER_PAGE = 20;
 
-type NotesProps = { db: Db; subject: NoteSubject; visit: MemberVisit };
+type NotesProps = { db: RequestDb; subject: NoteSubject; visit: MemberVisit };
 
 /** The path of the page that shows notes. */
 function pathOfSubject({ steamId64, penaltyId }: NoteSubject): string {
@@ -150,7 +150,11 @@ export const addPenaltyNote: Handler = async (deps, visit, { id }) =>
   saveNote(deps, visit, await findSubject(deps.db, id, visit));
 
 /** The penalty of a path and its player. @throws {NotFound} for a penalty of an unknown player, too. */
-async function findSubject(db: Db, id: string | undefined, { now }: MemberVisit): Promise<NoteSubject> {
+async function findSubject(
+  db: RequestDb,
+  id: string | undefined,
+  { now }: MemberVisit,
+): Promise<NoteSubject> {
   const penaltyId = tryParsePositive(id ?? null);
   const details = penaltyId === undefined ? undefined : await findPenalty(db, penaltyId, now);
   const steamId64 = details?.penalty.playerSteamId ?? UNKNOWN_STEAM_ID;
@@ -165,16 +169,14 @@ async function saveNote(
 ): Promise<Response> {
   const { form, now, user } = visit;
   const text = form.get('text') ?? '';
-  await db
-    .transaction(async (tx) => {
-      // Sent again, for example by a reload: the note is there already.
-      if (!(await claimForm(tx, form, visit))) return;
-      await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof InvalidInput)) throw error;
-      throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
-    });
+  await inTransaction(db, async (tx) => {
+    // Sent again, for example by a reload: the note is there already.
+    if (!(await claimForm(tx, form, visit))) return;
+    await addStaffNote(tx, { ...subject, text, now, authorUserId: user.id });
+  }).catch((error: unknown) => {
+    if (!(error instanceof InvalidInput)) throw error;
+    throw new PageError('note-text', 400, { limit: MAX_NOTE_LENGTH, cause: error });
+  });
   return redirect(visit, `${pathOfSubject(subject)}#notes`, 'note-added');
 }
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { Forbidden, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import { USER_FLAG_COLUMNS, USER_FLAGS, type UserFlagColumn } from '../../../src/domain/rights/user-flags.ts';
 import {
@@ -108,7 +108,7 @@ function isLocked(flag: UserFlagColumn, isSelf: boolean): boolean {
   return flag === 'isOwner' && isSelf;
 }
 
-type UserTokensProps = { db: Db; user: User; visit: MemberVisit };
+type UserTokensProps = { db: RequestDb; user: User; visit: MemberVisit };
 
 /** A user's live tokens, then the newest ended ones. */
 export async function UserTokensCard({ db, user, visit }: UserTokensProps): Promise<HtmlEscapedString> {
@@ -140,7 +140,7 @@ export const revokeToken: Handler = async ({ db, redirect, onTokenRevoked }, vis
   return redirect(visit, `${pathOfPlayer(user)}#tokens`, 'token-revoked');
 };
 
-async function loadNamedToken(db: Db, { steamid64, id }: Record<string, string>) {
+async function loadNamedToken(db: RequestDb, { steamid64, id }: Record<string, string>) {
   const user = await loadNamedUser(db, steamid64);
   const token = await findApiToken(db, { id: parseRowId(id, 'token'), userId: user.id });
   if (!token) throw new NotFound(`no token ${id}`);

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { USER_FLAG_NAMES, USER_FLAGS } from '../../../src/domain/rights/user-flags.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import { listHeldRemovals } from '../../../src/queries/held-removals.ts';
@@ -142,7 +142,7 @@ export const showUsers: Handler = async ({ db, site, resolveVanity }, visit) => 
  * @param people empty if `query` is a name.
  */
 async function findPlayers(
-  db: Db,
+  db: RequestDb,
   {
     query,
     people,

@@ -1,4 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
+import { inTransaction } from '../../../src/db/client.ts';
 import { Conflict, InvalidInput, NotFound } from '../../../src/domain/errors.ts';
 import {
   isPenaltyEvent,
@@ -55,16 +56,14 @@ export const addWebhook: Handler = async (deps, visit) => {
   const { form } = visit;
   const url = form.get('url') ?? '';
   const types = readTypes(form);
-  const webhook = await deps.db
-    .transaction(async (tx) => {
-      if (!(await claimForm(tx, form, visit))) return undefined;
-      return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
-    })
-    .catch((cause: unknown) => {
-      if (cause instanceof DiscordWebhookRefused) throw new PageError('webhook-discord', 400, { cause });
-      if (cause instanceof Conflict) throw new PageError('webhook-limit', 409, { cause });
-      throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;
-    });
+  const webhook = await inTransaction(deps.db, async (tx) => {
+    if (!(await claimForm(tx, form, visit))) return undefined;
+    return deps.webhooks.add(tx, { url, types, actor: actorOf(visit) });
+  }).catch((cause: unknown) => {
+    if (cause instanceof DiscordWebhookRefused) throw new PageError('webhook-discord', 400, { cause });
+    if (cause instanceof Conflict) throw new PageError('webhook-limit', 409, { cause });
+    throw cause instanceof InvalidInput ? new PageError('webhook-url', 400, { cause }) : cause;
+  });
   if (webhook === undefined) return deps.redirect(visit, `${PATH}#webhooks`, 'webhook-already-added');
   return <WebhookAddedPage site={deps.site} visit={visit} webhook={webhook} />;
 };

@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { type SteamId64, tryParseSteamReference } from '../../../src/domain/steam-id.ts';
 import { type FoundPlayer, listPlayers, searchPlayers } from '../../../src/queries/player-search.ts';
 import { addressWith } from '../layout/pages-nav.tsx';
@@ -40,7 +40,7 @@ export type NamedPlayer = Pick<NamedPeople, 'isUnresolved'> & {
  * nicknames of accounts are not public. Custom profile addresses are not resolved: only Steam's Web API can do that,
  * and its daily calls are limited.
  */
-export async function findPublicPlayer(db: Db, text: string, now: Date): Promise<NamedPlayer> {
+export async function findPublicPlayer(db: RequestDb, text: string, now: Date): Promise<NamedPlayer> {
   const reference = tryParseSteamReference(text);
   const isUnresolved = reference !== undefined && 'vanityName' in reference;
   const people = reference && 'steamId64' in reference ? [reference.steamId64] : [];
@@ -50,7 +50,7 @@ export async function findPublicPlayer(db: Db, text: string, now: Date): Promise
 
 /** The one player among `people`, or that `search` finds. @param text no filter when empty. */
 export async function findOne(
-  db: Db,
+  db: RequestDb,
   text: string,
   {
     people,

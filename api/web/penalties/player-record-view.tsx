@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { serverNameOf } from '../../../src/domain/penalty.ts';
 import type { SteamId64 } from '../../../src/domain/steam-id.ts';
 import {
@@ -42,7 +42,11 @@ type RecordProps = {
 };
 
 /** Loads the page of a player's record that the query selects. */
-export function readRecordPage(db: Db, steamId64: SteamId64, { url, now }: Visit): Promise<PlayerRecord> {
+export function readRecordPage(
+  db: RequestDb,
+  steamId64: SteamId64,
+  { url, now }: Visit,
+): Promise<PlayerRecord> {
   return loadPlayerRecord(db, steamId64, {
     page: tryParseRowId(url.searchParams.get(RECORD_PAGE_PARAMETER)) ?? 1,
     perPage: PENALTIES_PER_PAGE,

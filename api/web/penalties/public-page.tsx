@@ -1,5 +1,5 @@
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../src/domain/penalty.ts';
 import { listPenalties } from '../../../src/queries/penalties/list.ts';
 import { Card } from '../layout/card.tsx';
@@ -19,7 +19,7 @@ import { findPublicPlayer, PlayerChoice } from './player-choice.tsx';
 const PATH = '/penalties';
 const PENALTIES_PER_PAGE = 25;
 
-type PublicDeps = { db: Db; site: Site };
+type PublicDeps = { db: RequestDb; site: Site };
 
 /** The route of the public penalty list; empty unless `PUBLIC_PENALTIES` enables it. */
 export function publicPenaltyRoutes(deps: PublicDeps): PublicRoute[] {

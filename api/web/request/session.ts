@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import Bowser from 'bowser';
 import { LRUCache } from 'lru-cache';
-import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
+import { isDatabaseOutage, type RequestDb } from '../../../src/db/client.ts';
 import {
   createSession,
   deleteSession,
@@ -14,7 +14,7 @@ import type { User } from '../../../src/queries/users/users.ts';
 import type { Cookies } from './cookies.ts';
 import { hashOf, type Signer } from './signing.ts';
 
-export type SessionDeps = { db: Db; cookies: Cookies; signer: Signer };
+export type SessionDeps = { db: RequestDb; cookies: Cookies; signer: Signer };
 /** Hashes of ended sessions, which never become valid again. */
 export type EndedSessions = LRUCache<string, true>;
 

@@ -1,4 +1,4 @@
-import { type Db, isDatabaseOutage } from '../../../src/db/client.ts';
+import { isDatabaseOutage, type RequestDb } from '../../../src/db/client.ts';
 import { type Language, tryParseLanguage } from '../../../src/domain/language.ts';
 import type { Session } from '../../../src/queries/users/sessions.ts';
 import { requireUnblocked, type User } from '../../../src/queries/users/users.ts';
@@ -13,7 +13,7 @@ import { type EndedSessions, openSession } from './session.ts';
 import type { Signer } from './signing.ts';
 
 export type VisitDeps = {
-  db: Db;
+  db: RequestDb;
   cookies: Cookies;
   signer: Signer;
   endedSessions: EndedSessions;

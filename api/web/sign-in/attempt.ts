@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { claimNonce } from '../../../src/queries/users/sessions.ts';
 import type { Signer } from '../request/signing.ts';
 
@@ -29,7 +29,7 @@ export function startAttempt(
  * @returns undefined when the state has expired, is not sealed by us, bound to something else, or already used.
  */
 export async function finishAttempt(
-  { db, signer }: { db: Db; signer: Signer },
+  { db, signer }: { db: RequestDb; signer: Signer },
   name: AttemptName,
   state: string,
   { boundTo, now }: { boundTo: string | undefined; now: Date },

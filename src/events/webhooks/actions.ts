@@ -1,4 +1,4 @@
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { NotFound } from '../../domain/errors.ts';
 import type { StoredEventType } from '../../domain/event.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -20,12 +20,11 @@ import type { Post } from './post.ts';
 /** Actions on webhooks from a page or the operator's tool. */
 export type WebhookActions = {
   /**
-   * @param db may be a transaction.
    * @param webhook.types undefined: those that concern penalties.
    * @throws {InvalidInput} for an address that is not allowed. @throws {Conflict} when there are too many.
    */
   add: (
-    db: Db,
+    tx: Tx,
     webhook: { url: string; types?: readonly StoredEventType[] | undefined; actor: Actor },
   ) => Promise<SigningWebhook>;
   /** Sends a test at once, even to a webhook that is switched off. @throws {NotFound} */
@@ -43,10 +42,10 @@ export function createWebhookActions({ db, rules, post, now }: Deps): WebhookAct
     message: Message,
     entry: { action: 'webhook.tested' | 'webhook.resent'; actor: Actor },
   ): Promise<Sent> {
-    await recordManualDelivery(db, webhook, { ...entry, messageId: message.id });
+    await inTransaction(db, (tx) => recordManualDelivery(tx, webhook, { ...entry, messageId: message.id }));
     const delivery = await sendMessage(post, webhook, message, { now });
     restartDeadline();
-    await saveDeliveries(db, webhook.id, [delivery]);
+    await inTransaction(db, (tx) => saveDeliveries(tx, webhook.id, [delivery]));
     return delivery;
   }
 

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, lte, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { appealMessages, appeals } from '../../db/schema/appeals.ts';
 import { discordAppealPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
@@ -64,7 +64,7 @@ export async function passAppealEvents(
   feed: DiscordFeed,
   { upTo, posted }: { upTo: number; posted?: { appealId: number; messageId: string; shown: string } },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const isUnchanged = and(eq(discordFeeds.id, feed.id), eq(discordFeeds.cursor, feed.cursor));
     const { count } = await tx.update(discordFeeds).set({ cursor: upTo }).where(isUnchanged);
     if (count > 0 && posted) await tx.insert(discordAppealPosts).values({ feedId: feed.id, ...posted });

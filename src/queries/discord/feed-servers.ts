@@ -1,5 +1,5 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { discordFeedServers, discordFeeds } from '../../db/schema/discord.ts';
 import { serverSnapshots } from '../../db/schema/servers.ts';
 import type { FeedChange } from '../../domain/discord-feed.ts';
@@ -26,7 +26,7 @@ export async function saveFeedServers(
   states: readonly FeedServer[],
 ): Promise<void> {
   const { serverId, isOnline, hasPlayers, pending } = discordFeedServers;
-  await db.transaction(async (transaction) => {
+  await inTransaction(db, async (transaction) => {
     const [feed] = await transaction
       .select({ playersAtLeast: discordFeeds.playersAtLeast })
       .from(discordFeeds)
@@ -73,7 +73,7 @@ export async function finishFeedServers(
  * message.
  */
 export async function adaptFeedServers(
-  db: Db,
+  db: Db | Tx,
   { id, serverId, playersAtLeast }: { id: number; serverId: number | null; playersAtLeast: number | null },
   { isOtherNumber }: { isOtherNumber: boolean },
 ): Promise<void> {

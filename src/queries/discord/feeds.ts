@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { discordFeeds } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
 import type { FeedSubject } from '../../domain/discord-feed.ts';
@@ -22,7 +22,7 @@ type FeedStart = Pick<DiscordFeed, 'subject' | 'channelId' | 'guildId' | 'starte
  * @throws {InvalidInput} when it would mention a role at no number of players.
  */
 export async function startDiscordFeed(db: Db, start: FeedStart): Promise<{ id: number; isNew: boolean }> {
-  return db.transaction(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const { epoch, newestId } = await readEventLog(transaction);
     const [before] = await transaction
       .select({ playersAtLeast: discordFeeds.playersAtLeast })
@@ -91,7 +91,7 @@ export async function stopDiscordFeed(
   feed: FeedPlace,
   { actor }: { actor: Actor },
 ): Promise<boolean> {
-  return db.transaction(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const { count } = await transaction.delete(discordFeeds).where(feedCondition(feed));
     if (count === 0) return false;
     await recordAudit(transaction, {
@@ -109,7 +109,7 @@ export async function stopDiscordFeed(
  * @returns whether there was such a feed.
  */
 export async function pauseDiscordFeed(db: Db, feed: DiscordFeed, pausedAt: Date): Promise<boolean> {
-  return db.transaction(async (transaction) => {
+  return inTransaction(db, async (transaction) => {
     const { count } = await transaction.update(discordFeeds).set({ pausedAt }).where(feedCondition(feed));
     if (count === 0) return false;
     await recordAudit(transaction, {

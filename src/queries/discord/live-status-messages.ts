@@ -1,5 +1,5 @@
 import { and, asc, eq, ne, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { auditLog, users } from '../../db/schema/accounts.ts';
 import { liveStatusMessages } from '../../db/schema/discord.ts';
 import { servers } from '../../db/schema/servers.ts';
@@ -42,7 +42,7 @@ export async function saveLiveStatusMessage(
   { actor }: { actor: Actor },
 ): Promise<string[]> {
   const { channelId, serverId, messageId } = message;
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     // Of two messages that are pinned at the same time, the later one replaces the other.
     await tx.execute(sql`lock table ${liveStatusMessages} in share row exclusive mode`);
     const { count } = await tx.insert(liveStatusMessages).values(message).onConflictDoNothing();
@@ -97,7 +97,7 @@ export async function removeLiveStatusMessage(
   { actor, guildId }: { actor: Actor; guildId?: string },
 ): Promise<string | undefined> {
   const isIn = guildId === undefined ? undefined : eq(liveStatusMessages.guildId, guildId);
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const [removed] = await tx
       .delete(liveStatusMessages)
       .where(and(eq(liveStatusMessages.messageId, messageId), isIn))

@@ -1,5 +1,5 @@
 import { and, count, eq, isNotNull, lte, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
 import { discordMembers } from '../../db/schema/discord.ts';
 import { penalties } from '../../db/schema/penalties.ts';
@@ -191,7 +191,7 @@ async function markMembers(db: Db, condition: SQL, dueAt: SQL): Promise<void> {
  */
 export async function saveMember(db: Db, member: ReadMember, now: Date): Promise<boolean> {
   const { discordId, steamId64, flags, roles, readAt, losesFlags } = member;
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockFlags(tx);
     const linkedUsers = await tx
       .select({ id: users.id })
@@ -316,7 +316,7 @@ export async function endSweep(
     now,
   }: { mapping: FlagMapping; isAccepted: boolean; nextSweep: string; now: Date },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockFlags(tx);
     const losers = await tx
       .select({ steamId64: users.steamId64, flags: discordMembers.flags })

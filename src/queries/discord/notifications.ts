@@ -1,5 +1,5 @@
 import { and, eq, gt, isNull, lte, ne, or, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { discordNotifications } from '../../db/schema/discord.ts';
 
@@ -18,7 +18,7 @@ export async function saveNotification(
   notification: Omit<DiscordNotification, 'notifiedAt' | 'createdAt'>,
 ): Promise<boolean> {
   const { discordId, serverId, playersAtLeast, locale, isArmed } = notification;
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.notifications}, hashtext(${discordId}))`);
     const others = await tx.$count(
       discordNotifications,

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, lte, min, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { discordFeedPosts, discordFeeds } from '../../db/schema/discord.ts';
 import { penalties, penaltyEvents } from '../../db/schema/penalties.ts';
 import { servers } from '../../db/schema/servers.ts';
@@ -71,7 +71,7 @@ export async function passFeedEvents(
   feed: DiscordFeed,
   { upTo, posted }: { upTo: number; posted?: { penaltyId: number; messageId: string } | undefined },
 ): Promise<void> {
-  await db.transaction(async (transaction) => {
+  await inTransaction(db, async (transaction) => {
     const { count } = await transaction
       .update(discordFeeds)
       .set({ cursor: upTo, postingUpTo: null })

@@ -1,5 +1,5 @@
 import { and, asc, gt, inArray, lte, max, not, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { lockPenalties } from '../../db/locks.ts';
 import { type EventData, penalties, penaltyEventState, penaltyEvents } from '../../db/schema/penalties.ts';
 import { Gone } from '../../domain/errors.ts';
@@ -38,7 +38,7 @@ export type EventLog = {
 };
 
 /** Reads the state of the log. In a repeatable-read transaction it matches the penalties that the transaction reads. */
-export async function readEventLog(db: Db): Promise<EventLog> {
+export async function readEventLog(db: Db | Tx): Promise<EventLog> {
   const [row] = await db
     .select({
       epoch: penaltyEventState.epoch,
@@ -83,7 +83,8 @@ export async function listPenaltyChanges(
   cursor: string | undefined,
   limit: number,
 ): Promise<ChangePage> {
-  return db.transaction(
+  return inTransaction(
+    db,
     async (snapshot) => {
       const log = await readEventLog(snapshot);
       const { epoch } = log;
@@ -115,7 +116,7 @@ export async function listStoredEvents(db: Db, afterId: number, range: EventRang
 }
 
 async function selectEvents(
-  db: Db,
+  db: Db | Tx,
   afterId: number,
   { limit, upToId, types, withSilent = true }: EventRange,
 ): Promise<EventRow[]> {
@@ -156,7 +157,7 @@ function isOfPenalty(
  * @param data what is sent, besides cursor, type and time.
  */
 export async function recordEvent(
-  tx: Db,
+  tx: Tx,
   type: Exclude<StoredEventType, PenaltyEventType>,
   data: EventData,
 ): Promise<void> {
@@ -166,7 +167,7 @@ export async function recordEvent(
 }
 
 /** Lets the rest of a transaction insert events; otherwise only the triggers on penalties may (`0002_events.sql`). */
-async function allowEvents(tx: Db): Promise<void> {
+async function allowEvents(tx: Tx): Promise<void> {
   await tx.execute(sql`select set_config('community_api.records', 'on', true)`);
 }
 

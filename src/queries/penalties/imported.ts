@@ -1,5 +1,5 @@
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { penalties } from '../../db/schema/penalties.ts';
 import { arrayLiteral } from '../../db/select.ts';
 import { loadAnonymiser } from '../personal-data/tombstones.ts';
@@ -100,7 +100,7 @@ type Verdicts = Partial<Record<'added' | 'changed' | 'unchanged' | 'waits' | 'ke
  * the index; joined otherwise, it may read the whole source for every page.
  */
 async function judgePage(
-  tx: Db,
+  tx: Tx,
   source: string,
   page: readonly ImportedPenalty[],
   { isDryRun, replaced }: { isDryRun: boolean; replaced: Replaced },
@@ -137,7 +137,7 @@ async function judgePage(
 }
 
 /** Writes the rows of `import_page`. @returns how many stored penalties it updated. */
-async function updateStored(tx: Db): Promise<number> {
+async function updateStored(tx: Tx): Promise<number> {
   await tx.execute(sql`
     update penalties set source_id = page.source_id || ' (penalty ' || page.id || ')', gone_at = coalesce(penalties.gone_at, now())
     from import_page as page where penalties.id = page.id and verdict = 'kept'`);

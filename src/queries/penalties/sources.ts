@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction } from '../../db/client.ts';
 import { penalties, penaltySources, serverAliases } from '../../db/schema/penalties.ts';
 import type { PenaltyType } from '../../domain/penalty.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -75,7 +75,7 @@ export async function completePenaltySource(
   name: string,
   { actor, details }: { actor: Actor; details: Record<string, unknown> },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx
       .update(penaltySources)
       .set({ completedAt: sql`now()` })

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { lockPenalties, retryConflicts } from '../../db/locks.ts';
 import { holdOffErasures, lockErasures } from '../personal-data/tombstones.ts';
 
@@ -6,7 +6,7 @@ type Options<T> = {
   /** Blocks whoever writes about people, not only erasures. */
   isErasure?: boolean;
   /** Runs before the other writers are blocked; if it returns a result, nothing is to be written. */
-  unless?: (tx: Db) => Promise<T | undefined>;
+  unless?: (tx: Tx) => Promise<T | undefined>;
 };
 
 /**
@@ -18,15 +18,15 @@ type Options<T> = {
  */
 export async function writePenalties<T>(
   db: Db,
-  work: (tx: Db) => Promise<T>,
+  work: (tx: Tx) => Promise<T>,
   { isErasure = false, unless }: Options<T> = {},
 ): Promise<T> {
-  const write = async (tx: Db): Promise<T> => {
+  const write = async (tx: Tx): Promise<T> => {
     await (isErasure ? lockErasures(tx) : holdOffErasures(tx));
     const result = await unless?.(tx);
     if (result !== undefined) return result;
     await lockPenalties(tx);
     return work(tx);
   };
-  return retryConflicts(() => db.transaction(write, { isolationLevel: 'read committed' }));
+  return retryConflicts(() => inTransaction(db, write, { isolationLevel: 'read committed' }));
 }

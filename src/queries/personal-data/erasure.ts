@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNotNull, like, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { retryConflicts } from '../../db/locks.ts';
 import { auditLog, staffNotes, steamBans, userFlags, users } from '../../db/schema/accounts.ts';
 import { appeals } from '../../db/schema/appeals.ts';
@@ -31,7 +31,7 @@ type ErasureOptions = {
   /** `member` for the player themself. */
   actor: Actor;
   /** Removes rows and files of their sounds; called while nobody can add one. */
-  removeSounds: (tx: Db) => Promise<void>;
+  removeSounds: (tx: Tx) => Promise<void>;
 };
 
 /**
@@ -42,8 +42,8 @@ type ErasureOptions = {
  */
 export async function erasePerson(db: Db, steamId64: SteamId64, options: ErasureOptions): Promise<Erasure> {
   const { withPenalties } = options;
-  const runStep = <T>(step: (tx: Db) => Promise<T>) =>
-    retryConflicts(() => db.transaction(limitStatements(step)));
+  const runStep = <T>(step: (tx: Tx) => Promise<T>) =>
+    retryConflicts(() => inTransaction(db, limitStatements(step)));
   // Committed before the first penalty changes: from now on no import restores the name.
   if (withPenalties) await runStep((tx) => saveTombstone(tx, steamId64, { staysAnonymous: true }));
   const penalties = withPenalties ? await anonymisePenalties(db, steamId64) : 0;
@@ -51,7 +51,7 @@ export async function erasePerson(db: Db, steamId64: SteamId64, options: Erasure
 }
 
 /** Runs a step of an erasure with the statement timeout of erasures. */
-function limitStatements<T>(step: (tx: Db) => Promise<T>): (tx: Db) => Promise<T> {
+function limitStatements<T>(step: (tx: Tx) => Promise<T>): (tx: Tx) => Promise<T> {
   return async (tx) => {
     await tx.execute(sql`select set_config('statement_timeout', ${`${STATEMENT_LIMIT_MS}`}, true)`);
     return step(tx);
@@ -59,7 +59,7 @@ function limitStatements<T>(step: (tx: Db) => Promise<T>): (tx: Db) => Promise<T
 }
 
 async function eraseAccount(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   { withPenalties, actor, removeSounds, penalties }: ErasureOptions & { penalties: number },
 ): Promise<Erasure> {
@@ -105,7 +105,7 @@ async function eraseAccount(
  * Anonymises a player in events about other subjects than penalties, which name people only by SteamID and penalty. The
  * rows stay, since cursors may point at them.
  */
-async function anonymiseOtherEvents(tx: Db, steamId64: SteamId64): Promise<void> {
+async function anonymiseOtherEvents(tx: Tx, steamId64: SteamId64): Promise<void> {
   const text = sql`${penaltyEvents.data}::text`;
   const anonymous = sql`replace(${text}, ${`"${steamId64}"`}, ${`"${UNKNOWN_STEAM_ID}"`})::jsonb`;
   const withoutAppeal = sql`jsonb_set(${anonymous}, '{appeal,id}', '0', false)`;
@@ -116,7 +116,7 @@ async function anonymiseOtherEvents(tx: Db, steamId64: SteamId64): Promise<void>
 }
 
 /** The ids of the Discord accounts that a player has or had linked, except those that somebody else has linked now. */
-export async function findDiscordIds(db: Db, steamId64: SteamId64): Promise<string[]> {
+export async function findDiscordIds(db: Db | Tx, steamId64: SteamId64): Promise<string[]> {
   const formerId = sql`${auditLog.details} ->> 'discordId'`;
   const rows = await db.execute<{ id: string }>(sql`
     select ${users.discordId}::text as id from ${users} where ${eq(users.steamId64, steamId64)} and ${isNotNull(users.discordId)}
@@ -144,7 +144,7 @@ const STEP = 250;
  * @returns how many penalties changed.
  */
 async function anonymisePenalties(db: Db, steamId64: SteamId64): Promise<number> {
-  const runStep = <T>(step: (tx: Db) => Promise<T>) =>
+  const runStep = <T>(step: (tx: Tx) => Promise<T>) =>
     writePenalties(db, limitStatements(step), { isErasure: true });
   let changedCount = 0;
   for (const table of [penalties, penaltyEvents] as const) {
@@ -166,7 +166,7 @@ async function anonymisePenalties(db: Db, steamId64: SteamId64): Promise<number>
 
 /** @returns how many rows changed: fewer than {@link STEP} once no row names the player in this role. */
 async function anonymiseStep(
-  tx: Db,
+  tx: Tx,
   table: typeof penalties | typeof penaltyEvents,
   { role, steamId64 }: { role: PgColumn; steamId64: SteamId64 },
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import { asc, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
-import { type Db, openDrizzle } from '../../db/client.ts';
+import { type Db, inTransaction, openDrizzle, type Tx } from '../../db/client.ts';
 import {
   apiTokens,
   auditLog,
@@ -43,7 +43,7 @@ export async function openPersonExport(
   steamId64: SteamId64,
   { actor, now }: { actor: Actor; now: Date },
 ): Promise<PersonExport | undefined> {
-  const isKnown = await db.transaction(async (tx) => {
+  const isKnown = await inTransaction(db, async (tx) => {
     await holdOffErasures(tx);
     if (!(await isPersonKnown(tx, steamId64))) return false;
     await requireActor(tx, actor);
@@ -247,7 +247,7 @@ async function* encode(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array,
 }
 
 /** Whether anything is stored about a player that an export would contain. */
-export async function isPersonKnown(db: Db, steamId64: SteamId64): Promise<boolean> {
+export async function isPersonKnown(db: Db | Tx, steamId64: SteamId64): Promise<boolean> {
   const columns = [
     users.steamId64,
     userFlags.steamId64,

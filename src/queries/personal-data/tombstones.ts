@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { and, eq, ne, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { erasedPeople } from '../../db/schema/accounts.ts';
 import { FORMER_ADMIN } from '../../domain/penalty.ts';
@@ -27,7 +27,7 @@ type NamedPeople = {
  * erasure set.
  */
 export async function saveTombstone(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   { staysAnonymous }: { staysAnonymous: boolean },
 ): Promise<void> {
@@ -44,12 +44,12 @@ export async function saveTombstone(
 }
 
 /** Blocks all who write about people, until the transaction ends. @param tx a transaction that has taken no lock yet. */
-export async function lockErasures(tx: Db): Promise<void> {
+export async function lockErasures(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.erasure})`);
 }
 
 /** Blocks erasures until the transaction ends. @param tx a transaction that has taken no lock yet. */
-export async function holdOffErasures(tx: Db): Promise<void> {
+export async function holdOffErasures(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.erasure})`);
 }
 
@@ -69,7 +69,7 @@ export async function findErasure(
 
 /** Which of these players were erased, within the last minutes if given. */
 export async function listErased(
-  db: Db,
+  db: Db | Tx,
   steamIds: readonly SteamId64[],
   { withinMinutes }: { withinMinutes?: number } = {},
 ): Promise<ReadonlySet<SteamId64>> {
@@ -103,7 +103,7 @@ export async function countLostTombstones(db: Db): Promise<number> {
 }
 
 /** Loads a function that anonymises erased people in penalties. @param tx a transaction that blocks erasures. */
-export async function loadAnonymiser(tx: Db): Promise<<P extends NamedPeople>(penalty: P) => P> {
+export async function loadAnonymiser(tx: Tx): Promise<<P extends NamedPeople>(penalty: P) => P> {
   const erased = await tx
     .select({ idHash: erasedPeople.idHash })
     .from(erasedPeople)

@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
 import { type SoundStart, UNFINISHED_STATUSES } from '../../domain/round-sound.ts';
@@ -22,7 +22,7 @@ type RoundSoundClaim = Pick<RoundSound, 'id' | 'attempts'>;
  * @returns the sound, and the inbox folders of the removed uploads.
  */
 export async function saveUploadedSound(
-  tx: Db,
+  tx: Tx,
   upload: {
     steamId64: SteamId64;
     title: string;
@@ -64,7 +64,7 @@ export async function claimQueuedSound(
   db: Db,
   { leaseMs }: { leaseMs: number },
 ): Promise<RoundSound | undefined> {
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const [queued] = await tx
       .select({ id: roundSounds.id })
       .from(roundSounds)
@@ -89,7 +89,7 @@ export async function claimQueuedSound(
  * @returns false, without a change, when the claim is lost (replaced, removed, claimed again).
  */
 export async function saveClaimedSound(
-  db: Db,
+  db: Db | Tx,
   claim: RoundSoundClaim,
   { claimMs, ...values }: Partial<Omit<RoundSound, 'id' | 'claimedUntil'>> & { claimMs?: number | null },
 ): Promise<boolean> {
@@ -105,7 +105,7 @@ export async function saveClaimedSound(
  * Locks the row of a claim until the transaction ends: nobody else can claim the sound meanwhile, so the files of its name
  * may be written. False when the claim is lost.
  */
-export async function lockClaim(tx: Db, claim: RoundSoundClaim): Promise<boolean> {
+export async function lockClaim(tx: Tx, claim: RoundSoundClaim): Promise<boolean> {
   const rows = await tx
     .select({ id: roundSounds.id })
     .from(roundSounds)
@@ -118,7 +118,7 @@ export async function lockClaim(tx: Db, claim: RoundSoundClaim): Promise<boolean
  * Makes a sound, whose files are in place, the player's only one: every other row of theirs is deleted.
  * @param tx a transaction that has locked the player, see {@link lockPlayer}.
  */
-export async function saveSoundReady(tx: Db, { id, steamId64 }: RoundSound): Promise<void> {
+export async function saveSoundReady(tx: Tx, { id, steamId64 }: RoundSound): Promise<void> {
   await tx.delete(roundSounds).where(and(eq(roundSounds.steamId64, steamId64), ne(roundSounds.id, id)));
   await tx
     .update(roundSounds)

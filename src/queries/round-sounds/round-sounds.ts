@@ -1,5 +1,5 @@
 import { and, count, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
-import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
+import { type Db, prepareOnce, type Reads, type Tx } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { users } from '../../db/schema/accounts.ts';
 import { roundSounds } from '../../db/schema/round-sounds.ts';
@@ -102,7 +102,7 @@ const publishedSounds = prepareOnce('published_sounds', (db) =>
 
 /** A player's published sound (specification 4.4), and their unfinished or failed upload; each may be absent. */
 export async function findRoundSounds(
-  db: Db,
+  db: Db | Tx,
   steamId64: SteamId64,
 ): Promise<{ ready: RoundSound | undefined; latest: RoundSound | undefined }> {
   const rows = await db
@@ -137,7 +137,7 @@ export async function findRoundSoundById(db: Db, id: number): Promise<RoundSound
  * @throws {NotFound} when the player has none.
  */
 export async function removeRoundSounds(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   { actor }: { actor: Actor },
 ): Promise<RoundSound[]> {
@@ -178,6 +178,6 @@ export async function countRoundSounds(db: Db): Promise<number> {
 }
 
 /** Until the transaction ends, nobody else publishes, moves or removes files of this player. */
-export async function lockPlayer(tx: Db, steamId64: SteamId64): Promise<void> {
+export async function lockPlayer(tx: Tx, steamId64: SteamId64): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.playerSound}, hashtext(${steamId64}))`);
 }

@@ -1,5 +1,5 @@
 import { type AnyColumn, and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { serverMapPeriods, serverSamples, servers } from '../../db/schema/servers.ts';
 
 export type HistoryPoint = {
@@ -66,7 +66,7 @@ const MERGERS = [
  * process clock that is ahead must not empty a table.
  * @param signal stops it after the current statement.
  */
-export async function downsampleHistory(db: Db, signal?: AbortSignal): Promise<void> {
+export async function downsampleHistory(db: Db | Tx, signal?: AbortSignal): Promise<void> {
   const aYearAgo = sql`now() - interval '365 days'`;
   // Server by server, with which the primary keys begin: PostgreSQL before version 18 would read the whole tables.
   for (const { id } of await db.select({ id: servers.id }).from(servers)) {
@@ -95,7 +95,7 @@ export async function downsampleHistory(db: Db, signal?: AbortSignal): Promise<v
  * @returns the number of periods written.
  */
 async function mergeSamples(
-  db: Db,
+  db: Db | Tx,
   serverId: number,
   { days, seconds, areOfKind }: (typeof MERGERS)[number],
 ): Promise<number> {

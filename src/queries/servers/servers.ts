@@ -1,5 +1,5 @@
 import { and, asc, eq, ne, sql } from 'drizzle-orm';
-import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
+import { type Db, inTransaction, prepareOnce, type Reads, type Tx } from '../../db/client.ts';
 import { penaltyTallies, serverAliases, TALLY_PERIODS, TALLY_SCOPES } from '../../db/schema/penalties.ts';
 import { removedServers, serverSnapshots, servers } from '../../db/schema/servers.ts';
 import { Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
@@ -44,7 +44,7 @@ export async function listServers(db: Db): Promise<Server[]> {
 }
 
 /** A server by either of its addresses, as configured; letter case is ignored, as in host names. */
-export async function findServerByAddress(db: Db, address: string): Promise<Server | undefined> {
+export async function findServerByAddress(db: Db | Tx, address: string): Promise<Server | undefined> {
   const [server] = await db
     .select()
     .from(servers)
@@ -65,7 +65,7 @@ export function shownAddressOf({
  * @throws {InvalidInput} for one that is not allowed; {@link Conflict} when it is one of another server.
  */
 async function checkAddresses(
-  db: Db,
+  tx: Tx,
   {
     id,
     address,
@@ -75,7 +75,7 @@ async function checkAddresses(
   for (const each of [address, publicAddress]) {
     if (each === undefined || each === null) continue;
     parseServerAddress(each);
-    const holder = await findServerByAddress(db, each);
+    const holder = await findServerByAddress(tx, each);
     if (holder && holder.id !== id) {
       throw new Conflict(`The address ${each} already belongs to ${holder.slug}`);
     }
@@ -96,7 +96,7 @@ function toStatus({ server, snapshot }: ServerStatus): ServerStatus {
 }
 
 /** Removed servers by their addresses, as they were configured. */
-export async function listRemovedServers(db: Db): Promise<{ id: number; address: string }[]> {
+export async function listRemovedServers(db: Db | Tx): Promise<{ id: number; address: string }[]> {
   const { serverId: id, address } = removedServers;
   return db.select({ id, address }).from(removedServers).orderBy(asc(id));
 }
@@ -117,7 +117,7 @@ export async function addServer(
       `slug ${JSON.stringify(slug)} isn't valid: use lower-case letters, digits and single hyphens`,
     );
   }
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await checkAddresses(tx, options);
     for (let number = 1; ; number++) {
       const suffix = number === 1 ? '' : `-${number}`;
@@ -181,7 +181,7 @@ function unknownServer(slug: string): NotFound {
 
 /** @throws {NotFound} when no server has this slug. */
 export async function removeServer(db: Db, slug: string, { actor }: { actor: Actor }): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const [server] = await tx.delete(servers).where(eq(servers.slug, slug)).returning();
     if (!server) throw unknownServer(slug);
     for (const address of [server.address, server.publicAddress]) {
@@ -206,7 +206,7 @@ export async function setServerHidden(
   slug: string,
   { isHidden, actor }: { isHidden: boolean; actor: Actor },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const [changed] = await tx
       .update(servers)
       .set({ isHidden })
@@ -257,7 +257,7 @@ export async function saveServerChanges(
   { changes, actor }: { changes: ServerChanges; actor: Actor },
 ): Promise<Server> {
   const values = { ...changes, ...(changes.name !== undefined && { name: parseServerName(changes.name) }) };
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const [server] = await tx.select().from(servers).where(eq(servers.slug, slug)).for('update');
     if (!server) throw unknownServer(slug);
     await checkAddresses(tx, { ...values, id: server.id });

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, gt, inArray, isNull, lt, not, type SQL, sql } from 'drizzle-orm';
-import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
+import { type Db, inTransaction, prepareOnce, type Reads, type Tx } from '../../db/client.ts';
 import { apiTokens, users } from '../../db/schema/accounts.ts';
 import { generateApiToken, hashApiToken, tokenStateOf } from '../../domain/api-token.ts';
 import { Blocked, Conflict, InvalidInput, NotFound } from '../../domain/errors.ts';
@@ -23,7 +23,7 @@ export const MAX_TOKEN_NAME_LENGTH = 64;
  * @throws {Conflict} when the user has 10 live tokens; {@link Blocked}; {@link NotFound} when there is no such user.
  */
 export async function createApiToken(
-  db: Db,
+  tx: Tx,
   userId: number,
   options: {
     name: string;
@@ -42,36 +42,34 @@ export async function createApiToken(
   }
   if (expiresAt && expiresAt <= now) throw new InvalidInput('A token cannot expire in the past');
   const token = generateApiToken();
-  return db.transaction(async (tx) => {
-    // Locks the user's row: two concurrent requests must not create an eleventh token.
-    const [owner] = await tx.select().from(users).where(eq(users.id, userId)).for('update');
-    if (!owner) throw new NotFound('User not found');
-    if (owner.blockedAt) throw new Blocked(owner.blockReason);
-    const live = await tx.$count(apiTokens, and(eq(apiTokens.userId, userId), liveCondition(now)));
-    if (live >= MAX_LIVE_TOKENS) {
-      throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
-    }
-    const [row] = await tx
-      .insert(apiTokens)
-      .values({
-        userId,
-        name: label,
-        tokenHash: hashApiToken(token),
-        lastFour: token.slice(-4),
-        scopes: [...scopes],
-        expiresAt,
-        createdAt: now,
-      })
-      .returning({ id: apiTokens.id });
-    if (!row) throw new Error('the token was not inserted');
-    await recordAudit(tx, {
-      actor,
-      action: 'token.created',
-      subject: owner.steamId64,
-      details: { tokenId: row.id, name: label, scopes, expiresAt: expiresAt?.toISOString() ?? null },
-    });
-    return { token, id: row.id };
+  // Locks the user's row: two concurrent requests must not create an eleventh token.
+  const [owner] = await tx.select().from(users).where(eq(users.id, userId)).for('update');
+  if (!owner) throw new NotFound('User not found');
+  if (owner.blockedAt) throw new Blocked(owner.blockReason);
+  const live = await tx.$count(apiTokens, and(eq(apiTokens.userId, userId), liveCondition(now)));
+  if (live >= MAX_LIVE_TOKENS) {
+    throw new Conflict(`A user has at most ${MAX_LIVE_TOKENS} live tokens: revoke one first`);
+  }
+  const [row] = await tx
+    .insert(apiTokens)
+    .values({
+      userId,
+      name: label,
+      tokenHash: hashApiToken(token),
+      lastFour: token.slice(-4),
+      scopes: [...scopes],
+      expiresAt,
+      createdAt: now,
+    })
+    .returning({ id: apiTokens.id });
+  if (!row) throw new Error('the token was not inserted');
+  await recordAudit(tx, {
+    actor,
+    action: 'token.created',
+    subject: owner.steamId64,
+    details: { tokenId: row.id, name: label, scopes, expiresAt: expiresAt?.toISOString() ?? null },
   });
+  return { token, id: row.id };
 }
 
 /** Those of these tokens that are live and whose users are not blocked. */
@@ -175,7 +173,7 @@ export async function revokeApiToken(
   { ofUserId, now, actor }: { ofUserId?: number; now: Date; actor: Actor },
 ): Promise<void> {
   const ownerCondition = ofUserId === undefined ? undefined : eq(apiTokens.userId, ofUserId);
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const [token] = await selectTokens(tx, and(eq(apiTokens.id, id), ownerCondition));
     if (!token) throw new NotFound(`There is no token ${id}`);
     const { count } = await tx

@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, inArray, sql } from 'drizzle-orm';
-import { type Db, prepareOnce } from '../../db/client.ts';
+import { type Db, inTransaction, prepareOnce, type Tx } from '../../db/client.ts';
 import { sessions, usedNonces, users } from '../../db/schema/accounts.ts';
 import { hasErrorCode, NotFound } from '../../domain/errors.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -80,7 +80,7 @@ export async function deleteSessionsOf(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const ended = await tx.delete(sessions).where(eq(sessions.userId, userId));
     await recordAudit(tx, {
       actor: { userId },
@@ -97,7 +97,7 @@ export async function endSessionOf(
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
   idHash: string,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const ended = await tx
       .delete(sessions)
       .where(and(eq(sessions.userId, userId), eq(sessions.idHash, idHash)))
@@ -127,7 +127,7 @@ export async function listOpenSessions(db: Db, userId: number, now: Date): Promi
  * exactly one succeeds.
  * @param expiresAt after this the value is invalid anyway, so that the row may be deleted.
  */
-export async function claimNonce(db: Db, nonce: string, expiresAt: Date): Promise<boolean> {
+export async function claimNonce(db: Db | Tx, nonce: string, expiresAt: Date): Promise<boolean> {
   const { count } = await db.insert(usedNonces).values({ nonce, expiresAt }).onConflictDoNothing();
   return count === 1;
 }

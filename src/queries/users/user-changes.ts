@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNotNull } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
 import { Conflict, hasErrorCode, NotFound } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/rights/actor.ts';
@@ -43,7 +43,7 @@ export async function saveUser(
   steamId64: SteamId64,
   { changes = {}, actor }: { changes?: UserChanges; actor: Actor },
 ): Promise<User> {
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const before = await lockOrCreateUser(tx, steamId64, actor);
     // Owners cannot be blocked.
     if (changes.isOwner) await liftBlock(tx, before, actor);
@@ -74,7 +74,7 @@ export async function saveSignIn(
     now: Date;
   },
 ): Promise<User> {
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const before = await lockOrCreateUser(tx, steamId64);
     if (configuredFlags.length > 0) await giveFlags(tx, steamId64, 'configuration', configuredFlags);
     if (configuredFlags.includes('is_owner')) await liftBlock(tx, before, 'configuration');
@@ -96,7 +96,7 @@ export async function linkDiscord(
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
   account: { id: string; username: string; avatar: string | null },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const user = await lockUser(tx, steamId64);
     if (user.id !== userId) throw new NotFound(`The account of ${steamId64} was deleted`);
     requireUnblocked(user);
@@ -115,7 +115,7 @@ export async function unlinkDiscord(
   db: Db,
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const before = await lockUser(tx, steamId64);
     if (!before.discordId) return;
     await updateUser(tx, steamId64, { discordId: null, discordUsername: '', discordAvatar: '' });
@@ -130,7 +130,7 @@ export async function setDiscordHidden(
   { id: userId, steamId64 }: Pick<User, 'id' | 'steamId64'>,
   hidesDiscord: boolean,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const before = await lockUser(tx, steamId64);
     if (before.hidesDiscord === hidesDiscord) return;
     await updateUser(tx, steamId64, { hidesDiscord });
@@ -149,7 +149,7 @@ export async function setUserFlags(
   steamId64: SteamId64,
   { flags, actor }: { flags: Partial<UserFlags>; actor: Actor },
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const before = await lockUserFor(tx, steamId64, { actor, mayAct: ({ isOwner }) => isOwner });
     const byHand = (await listGivenFlags(tx, steamId64)).filter(({ source }) => source === 'hand');
     const isByHand = (column: UserFlagColumn) => byHand.some(({ flag }) => USER_FLAGS[flag] === column);
@@ -167,7 +167,7 @@ export async function setUserFlags(
  * @param tx a transaction that has taken no lock yet.
  * @param actor the user themself by default.
  */
-async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Promise<User> {
+export async function lockOrCreateUser(tx: Tx, steamId64: SteamId64, actor?: Actor): Promise<User> {
   await holdOffFlagRounds(tx);
   for (;;) {
     const [created] = await tx.insert(users).values({ steamId64 }).onConflictDoNothing().returning();
@@ -186,7 +186,7 @@ async function lockOrCreateUser(tx: Db, steamId64: SteamId64, actor?: Actor): Pr
  * @throws {NotFound} when there is no such user.
  * @throws {Conflict} when the Discord account is linked to another user.
  */
-async function updateUser(tx: Db, steamId64: SteamId64, changes: UserChanges): Promise<User> {
+async function updateUser(tx: Tx, steamId64: SteamId64, changes: UserChanges): Promise<User> {
   await saveFlagsByHand(tx, steamId64, changes);
   const columns = { ...changes };
   for (const flag of USER_FLAG_COLUMNS) delete columns[flag];
@@ -245,7 +245,7 @@ export async function saveConfiguredFlags(db: Db, people: ConfiguredPeople, now:
   const grants = namedIds.flatMap((steamId64) =>
     listConfiguredFlags(people, steamId64).map((flag) => ({ steamId64, flag, endsAt: null })),
   );
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await saveFlagRound(tx, 'configuration', { grants, now });
     const holders = await tx
       .selectDistinct({ steamId64: userFlags.steamId64 })

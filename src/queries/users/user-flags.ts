@@ -1,5 +1,5 @@
 import { and, asc, eq, inArray, lte, min, notInArray, type SQL, sql } from 'drizzle-orm';
-import type { Db, Reads } from '../../db/client.ts';
+import { type Db, inTransaction, type Reads, type Tx } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { userFlags, users } from '../../db/schema/accounts.ts';
 import { arrayLiteral } from '../../db/select.ts';
@@ -33,7 +33,7 @@ export async function listGivenFlags(db: Db | Reads, steamId64: SteamId64): Prom
 
 /** Adds or removes flags of the source `hand`; absent ones stay. @param tx a transaction that has locked the user. */
 export async function saveFlagsByHand(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   flags: { [column in UserFlagColumn]?: boolean | undefined },
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function saveFlagsByHand(
 
 /** Gives somebody flags of a source, besides those that it gives already. */
 export async function giveFlags(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   source: FlagSource,
   flags: readonly UserFlag[],
@@ -81,7 +81,7 @@ type FlagGuard = {
  * give stays. Erased people without a new account get nothing. The audit log records which flags came and went.
  * @param tx a transaction that has taken no lock but those of {@link lockFlags} yet.
  */
-export async function saveFlagRound(tx: Db, source: FlagSource, round: FlagRound): Promise<FlagCounts> {
+export async function saveFlagRound(tx: Tx, source: FlagSource, round: FlagRound): Promise<FlagCounts> {
   return writeRound(tx, source, round, async () => []);
 }
 
@@ -93,7 +93,7 @@ export async function saveFlagRound(tx: Db, source: FlagSource, round: FlagRound
  * who were saved separately since then (linked, unlinked, an interaction) are in neither.
  */
 export async function saveGuardedFlagRound(
-  tx: Db,
+  tx: Tx,
   system: FlagSystem,
   round: FlagRound,
   { mapping, isAccepted }: FlagGuard,
@@ -124,7 +124,7 @@ function permissionsOf(mapping: FlagMapping, flag: UserFlag): readonly string[] 
 
 /** @param chooseKept returns the flags that end for nobody. */
 async function writeRound(
-  tx: Db,
+  tx: Tx,
   source: FlagSource,
   { grants, among, now }: FlagRound,
   chooseKept: (isLost: SQL) => Promise<readonly string[]>,
@@ -170,7 +170,7 @@ type FlagChange = { steamId64: SteamId64; flag: UserFlag };
 
 /** One entry for each person, in which each flag that changed is true or false. */
 async function recordChanges(
-  tx: Db,
+  tx: Tx,
   source: FlagSource,
   { given: newFlags, taken: lostFlags }: { given: readonly FlagChange[]; taken: readonly FlagChange[] },
 ): Promise<void> {
@@ -194,7 +194,7 @@ export async function endFlagsOfOthers(db: Db, configured: readonly FlagSystem[]
   const isOther = notInArray(userFlags.source, ['hand', 'configuration', ...configured]);
   const others = await db.selectDistinct({ source: userFlags.source }).from(userFlags).where(isOther);
   for (const { source } of others) {
-    await db.transaction((tx) => saveFlagRound(tx, source, { grants: [], now }));
+    await inTransaction(db, (tx) => saveFlagRound(tx, source, { grants: [], now }));
   }
   await forgetHeldRemovals(db, 'flags', configured);
 }
@@ -203,7 +203,7 @@ export async function endFlagsOfOthers(db: Db, configured: readonly FlagSystem[]
 export async function endTimedFlags(db: Db, now: Date): Promise<Date | undefined> {
   const next = await findNextEnd(db);
   if (!next || next > now) return next;
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await lockFlags(tx);
     await tx.delete(userFlags).where(lte(userFlags.endsAt, now));
   });
@@ -216,18 +216,18 @@ async function findNextEnd(db: Db): Promise<Date | undefined> {
 }
 
 /** Blocks erasures, new accounts, and other rounds. @param tx a transaction that has taken no lock yet. */
-export async function lockFlags(tx: Db): Promise<void> {
+export async function lockFlags(tx: Tx): Promise<void> {
   await holdOffErasures(tx);
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.flags})`);
 }
 
 /** Blocks rounds until the transaction ends: they lock the flags of a user, then the user. */
-export async function holdOffFlagRounds(tx: Db): Promise<void> {
+export async function holdOffFlagRounds(tx: Tx): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock_shared(${LOCKS.flags})`);
 }
 
 async function listErasedWithoutAccount(
-  tx: Db,
+  tx: Tx,
   steamIds: readonly SteamId64[],
 ): Promise<ReadonlySet<SteamId64>> {
   const erased = await listErased(tx, steamIds);

@@ -1,6 +1,6 @@
 import { and, desc, eq, getTableColumns, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { type Db, prepareOnce, type Reads } from '../../db/client.ts';
+import { type Db, inTransaction, prepareOnce, type Reads, type Tx } from '../../db/client.ts';
 import { sessions, users } from '../../db/schema/accounts.ts';
 import { penalties, playerNames } from '../../db/schema/penalties.ts';
 import { arrayLiteral, likePart, MIN_INDEXED_LENGTH } from '../../db/select.ts';
@@ -43,7 +43,7 @@ export async function findUserBySteamId(db: Reads, steamId64: SteamId64): Promis
  * The user with this SteamID64, with the row locked until the transaction ends.
  * @throws {NotFound} when there is none.
  */
-export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
+export async function lockUser(tx: Tx, steamId64: SteamId64): Promise<User> {
   const [user] = await tx.select().from(users).where(eq(users.steamId64, steamId64)).for('update');
   if (!user) throw new NotFound(`There is no user ${steamId64}`);
   return user;
@@ -53,7 +53,7 @@ export async function lockUser(tx: Db, steamId64: SteamId64): Promise<User> {
  * Checks that the acting user still exists, and keeps their row until the transaction ends. Other actors are not checked.
  * @throws {NotFound} when their account was deleted since the request was authenticated.
  */
-export async function requireActor(tx: Db, actor: Actor): Promise<void> {
+export async function requireActor(tx: Tx, actor: Actor): Promise<void> {
   const actorId = userIdOf(actor);
   if (actorId === undefined) return;
   const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.id, actorId)).for('key share');
@@ -69,7 +69,7 @@ export async function requireActor(tx: Db, actor: Actor): Promise<void> {
  * @throws {Forbidden} when the actor is a user without the right, who is blocked ({@link Blocked}) or who was deleted.
  */
 export async function lockUserFor(
-  tx: Db,
+  tx: Tx,
   steamId64: SteamId64,
   { actor, mayAct }: { actor: Actor; mayAct: (user: User) => boolean },
 ): Promise<User> {
@@ -95,7 +95,7 @@ export async function lockUserFor(
  * @throws {Forbidden} when they lack the right, are blocked ({@link Blocked}) or were deleted.
  */
 export async function lockActingUser(
-  tx: Db,
+  tx: Tx,
   userId: number,
   { mayAct, isAlone = false }: { mayAct: (user: User) => boolean; isAlone?: boolean },
 ): Promise<User> {
@@ -237,7 +237,7 @@ export async function blockUser(
   if ([...words].length > MAX_BLOCK_REASON_LENGTH) {
     throw new InvalidInput(`The reason of a block has at most ${MAX_BLOCK_REASON_LENGTH} characters`);
   }
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const user = await lockUserFor(tx, steamId64, { actor, mayAct: isAdministrator });
     if (user.isOwner) throw new Forbidden('Owners cannot be blocked');
     if (user.blockedAt && user.blockReason === words) return;
@@ -255,7 +255,7 @@ export async function blockUser(
  * @throws {Forbidden} when the actor is a user, but not an administrator.
  */
 export async function unblockUser(db: Db, steamId64: SteamId64, { actor }: { actor: Actor }): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const user = await lockUserFor(tx, steamId64, { actor, mayAct: isAdministrator });
     await liftBlock(tx, user, actor);
   });
@@ -265,7 +265,7 @@ export async function unblockUser(db: Db, steamId64: SteamId64, { actor }: { act
  * Ends the block of a user, if there is one; their earlier sessions are deleted.
  * @param tx a transaction that has locked the user's row.
  */
-export async function liftBlock(tx: Db, user: User, actor: Actor): Promise<void> {
+export async function liftBlock(tx: Tx, user: User, actor: Actor): Promise<void> {
   if (!user.blockedAt) return;
   await tx.delete(sessions).where(eq(sessions.userId, user.id));
   await tx.update(users).set({ blockedAt: null, blockReason: '' }).where(eq(users.id, user.id));

@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { webhookDeliveries, webhooks } from '../../db/schema/webhooks.ts';
 import { type Delivery, KEPT_DELIVERIES, type SwitchOffReason } from '../../domain/webhook.ts';
 import { recordAudit } from '../audit-log.ts';
@@ -28,7 +28,7 @@ export async function saveProgress(
   { progress, deliveries }: { progress: Progress; deliveries: readonly Delivery[] },
 ): Promise<boolean> {
   const { deliveredUpTo, failures, retryAt, switchedOff } = progress;
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const newestId = sql`(select coalesce((select max(id) from penalty_events), pruned_up_to) from penalty_event_state)`;
     const isBehind = or(lte(webhooks.deliveredUpTo, deliveredUpTo), gt(webhooks.deliveredUpTo, newestId));
     const [row] = await tx
@@ -45,15 +45,15 @@ export async function saveProgress(
 
 /** A separate statement, since every statement that sets these columns notifies all processes. */
 async function switchOff(
-  db: Db,
+  tx: Tx,
   webhook: Pick<Webhook, 'id' | 'url'>,
   { at, reason }: SwitchOff,
 ): Promise<void> {
-  await db
+  await tx
     .update(webhooks)
     .set({ switchedOffAt: at, switchedOffReason: reason })
     .where(eq(webhooks.id, webhook.id));
-  await recordAudit(db, {
+  await recordAudit(tx, {
     actor: 'service',
     action: 'webhook.switched-off',
     subject: nameOf(webhook),
@@ -63,20 +63,20 @@ async function switchOff(
 
 /** Saves deliveries, oldest first, and keeps the last {@link KEPT_DELIVERIES} of the webhook. */
 export async function saveDeliveries(
-  db: Db,
+  tx: Tx,
   webhookId: number,
   deliveries: readonly Delivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  await db.insert(webhookDeliveries).values(deliveries.map((delivery) => ({ ...delivery, webhookId })));
-  const oldest = db
+  await tx.insert(webhookDeliveries).values(deliveries.map((delivery) => ({ ...delivery, webhookId })));
+  const oldest = tx
     .select({ id: webhookDeliveries.id })
     .from(webhookDeliveries)
     .where(eq(webhookDeliveries.webhookId, webhookId))
     .orderBy(desc(webhookDeliveries.id))
     .offset(KEPT_DELIVERIES)
     .limit(1);
-  await db
+  await tx
     .delete(webhookDeliveries)
     .where(and(eq(webhookDeliveries.webhookId, webhookId), lte(webhookDeliveries.id, sql`(${oldest})`)));
 }

@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, isNotNull, isNull, sql } from 'drizzle-orm';
-import type { Db } from '../../db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../db/client.ts';
 import { LOCKS } from '../../db/locks.ts';
 import { webhooks } from '../../db/schema/webhooks.ts';
 import { Conflict, NotFound } from '../../domain/errors.ts';
@@ -25,7 +25,7 @@ const { secret: _, ...SHOWN } = getTableColumns(webhooks);
  * @throws {Conflict} when there are {@link MAX_WEBHOOKS}.
  */
 export async function createWebhook(
-  db: Db,
+  tx: Tx,
   {
     url,
     types,
@@ -33,33 +33,31 @@ export async function createWebhook(
     actor,
   }: { url: string; types: readonly StoredEventType[] | undefined; now: Date; actor: Actor },
 ): Promise<SigningWebhook> {
-  return db.transaction(async (tx) => {
-    await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.newWebhook})`);
-    const existing = await tx.$count(webhooks);
-    if (existing >= MAX_WEBHOOKS) {
-      throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);
-    }
-    const { newestId } = await readEventLog(tx);
-    const [row] = await tx
-      .insert(webhooks)
-      .values({
-        url,
-        types: types ? [...types] : null,
-        secret: generateWebhookSecret(),
-        createdAt: now,
-        startsAfter: newestId,
-        deliveredUpTo: newestId,
-      })
-      .returning();
-    if (!row) throw new Error('the webhook was not inserted');
-    await recordAudit(tx, {
-      actor,
-      action: 'webhook.added',
-      subject: nameOf(row),
-      details: { types: types?.join(', ') ?? null },
-    });
-    return row;
+  await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.newWebhook})`);
+  const existing = await tx.$count(webhooks);
+  if (existing >= MAX_WEBHOOKS) {
+    throw new Conflict(`There are at most ${MAX_WEBHOOKS} webhooks: remove one first`);
+  }
+  const { newestId } = await readEventLog(tx);
+  const [row] = await tx
+    .insert(webhooks)
+    .values({
+      url,
+      types: types ? [...types] : null,
+      secret: generateWebhookSecret(),
+      createdAt: now,
+      startsAfter: newestId,
+      deliveredUpTo: newestId,
+    })
+    .returning();
+  if (!row) throw new Error('the webhook was not inserted');
+  await recordAudit(tx, {
+    actor,
+    action: 'webhook.added',
+    subject: nameOf(row),
+    details: { types: types?.join(', ') ?? null },
   });
+  return row;
 }
 
 /** The types that a webhook receives: without chosen ones, those that concern penalties. */
@@ -92,7 +90,7 @@ export async function loadWebhook(db: Db, id: number): Promise<SigningWebhook> {
 
 /** Removes a webhook and its stored deliveries. Written to the audit log. @throws {NotFound} */
 export async function removeWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const [row] = await tx.delete(webhooks).where(eq(webhooks.id, id)).returning();
     if (!row) throw new NotFound(`There is no webhook ${id}`);
     await recordAudit(tx, { actor, action: 'webhook.removed', subject: nameOf(row) });
@@ -105,7 +103,7 @@ export async function removeWebhook(db: Db, id: number, { actor }: { actor: Acto
  * @throws {NotFound}
  */
 export async function enableWebhook(db: Db, id: number, { actor }: { actor: Actor }): Promise<void> {
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const [row] = await tx
       .update(webhooks)
       .set({ failures: 0, retryAt: null, switchedOffAt: null, switchedOffReason: null })
@@ -118,11 +116,11 @@ export async function enableWebhook(db: Db, id: number, { actor }: { actor: Acto
 
 /** Records a message that somebody sent from a page or the CLI in the audit log. */
 export async function recordManualDelivery(
-  db: Db,
+  tx: Tx,
   webhook: Pick<Webhook, 'id' | 'url'>,
   { messageId, ...entry }: { action: 'webhook.tested' | 'webhook.resent'; messageId: string; actor: Actor },
 ): Promise<void> {
-  await recordAudit(db, { ...entry, subject: nameOf(webhook), details: { messageId } });
+  await recordAudit(tx, { ...entry, subject: nameOf(webhook), details: { messageId } });
 }
 
 /** The number of webhooks that are failing, and of those that are switched off. */

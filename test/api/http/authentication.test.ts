@@ -6,6 +6,7 @@ import { createErrorMapper } from '../../../api/http/error-handler.ts';
 import { createMemoryRateLimiter, type RateLimiter } from '../../../api/http/limits/rate-limiter.ts';
 import { createPipeline } from '../../../api/http/pipeline.ts';
 import { ROUTES } from '../../../api/v1/routes.ts';
+import { inTransaction } from '../../../src/db/client.ts';
 import { apiTokens, users } from '../../../src/db/schema/accounts.ts';
 import { generateApiToken, hashApiToken } from '../../../src/domain/api-token.ts';
 import { TOKEN_SCOPES } from '../../../src/domain/rights/token-scope.ts';
@@ -16,7 +17,7 @@ import { countStatuses } from '../../support/http/steady-load.ts';
 import { aToken, bearer, headersOf, NOW, startTestService } from '../../support/service/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const { db, url: databaseUrl } = await createTestDatabase();
+const { db, requestDb, url: databaseUrl } = await createTestDatabase();
 const service = await startTestService({ databaseUrl });
 const REQUIRED = { success: false, message: 'An API token is required' };
 /** The header that shows a token, with this value. */
@@ -103,7 +104,7 @@ describe('made-up tokens with a right checksum', () => {
     const ask = (shown: string) => limited.ask('/api/v1/bans', bearer(shown));
     expect((await ask(token)).status).toBe(200);
     for (let i = 0; i < 5; i++) expect((await ask(generateApiToken())).status).toBe(401);
-    await db.transaction(async (tx) => {
+    await inTransaction(db, async (tx) => {
       // From now on every lookup of a token blocks.
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
       const refused = await Promise.all(Array.from({ length: 300 }, () => ask(generateApiToken())));
@@ -127,7 +128,7 @@ describe('made-up tokens with a right checksum', () => {
     };
     const { handleProtected } = createPipeline({
       toErrorResponse: createErrorMapper(pino({ level: 'silent' })),
-      tokens: createTokenChecker(db, { clockMs: () => 0 }),
+      tokens: createTokenChecker(requestDb, { clockMs: () => 0 }),
       limiters: { public: limiter, protected: limiter },
       clientKey: () => '127.0.0.1',
       now: () => NOW,
@@ -152,7 +153,7 @@ describe('made-up tokens with a right checksum', () => {
   });
 
   test('made-up tokens evict no token that is in use', async () => {
-    const checker = createTokenChecker(db, { clockMs: () => 0 });
+    const checker = createTokenChecker(requestDb, { clockMs: () => 0 });
     const hash = hashApiToken(token);
     expect(await checker.find(hash, NOW)).toMatchObject({ id });
     for (let i = 0; i < 60; i++) {
@@ -161,7 +162,7 @@ describe('made-up tokens with a right checksum', () => {
       expect(found.every((one) => one === undefined)).toBe(true);
       expect(madeUp.some(checker.isCached)).toBe(false);
     }
-    await db.transaction(async (tx) => {
+    await inTransaction(db, async (tx) => {
       await tx.execute(sql`lock table api_tokens in access exclusive mode`);
       expect(checker.isCached(hash)).toBe(true);
       expect(await checker.find(hash, NOW)).toMatchObject({ id });

@@ -27,9 +27,9 @@ const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'da
 
 /** Opens every page, in a database where everybody and everything is called `text`. */
 async function openPagesOf(text: string, language: string): Promise<Map<string, Page>> {
-  const { db } = await createTestDatabase({ max: 3 });
+  const { db, requestDb } = await createTestDatabase({ max: 3 });
   await seedEveryPage(db, text);
-  const opened = await openEveryPage(db, text, { language });
+  const opened = await openEveryPage(requestDb, text, { language });
   return new Map(opened.map(({ name, page }) => [name, page]));
 }
 
@@ -130,10 +130,10 @@ function findForeignWords(html: string): string[] {
 
 test('a new language is its entry and its texts: no page shows a word of another', async () => {
   using _ = speakPseudoLanguage();
-  const { db } = await createTestDatabase({ max: 3 });
+  const { db, requestDb } = await createTestDatabase({ max: 3 });
   const text = 'Ωμέγα';
   await seedEveryPage(db, text);
-  const pages = await openEveryPage(db, text, { language: PSEUDO });
+  const pages = await openEveryPage(requestDb, text, { language: PSEUDO });
   expect(pages.filter(({ page }) => page.status >= 500)).toEqual([]);
   for (const { name, page } of pages) {
     expect(page.text).toContain(`<html lang="${PSEUDO}">`);

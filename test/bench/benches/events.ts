@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Db } from '../../../src/db/client.ts';
+import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { createWebhook, removeWebhook } from '../../../src/queries/webhooks/webhooks.ts';
 import { insertPenalties } from '../../support/database/builders.ts';
 import { type Bench, formatMs, limitFigure, median, percentile, type Row, repeat } from '../bench.ts';
@@ -44,12 +44,14 @@ export const events: Bench = {
       await using streams = await startChild([...WHEN_IDLE, ...clients]);
       await using endpoint = await startChild([...WHEN_IDLE, ...toCommand('webhook-endpoint.ts')]);
       const webhooks = await repeat(WEBHOOKS, (number) =>
-        createWebhook(db, {
-          url: `${endpoint.origin}/${number}`,
-          types: undefined,
-          now: new Date(),
-          actor: 'operator',
-        }),
+        inTransaction(db, (tx) =>
+          createWebhook(tx, {
+            url: `${endpoint.origin}/${number}`,
+            types: undefined,
+            now: new Date(),
+            actor: 'operator',
+          }),
+        ),
       );
       await writePenalties(db);
       await Bun.sleep(1000);

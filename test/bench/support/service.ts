@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import packageJson from '../../../package.json';
-import type { Db } from '../../../src/db/client.ts';
+import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { migrateDatabase } from '../../../src/db/migrate.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
@@ -106,6 +106,8 @@ export async function createTokenHeaders(db: Db, number = 900): Promise<TokenHea
   const now = new Date();
   const expiresAt = new Date(now.getTime() + 2 * 3_600_000);
   const name = `bench ${now.getTime()}`;
-  const { token } = await createApiToken(db, owner.id, { name, expiresAt, now, actor });
+  const { token } = await inTransaction(db, (tx) =>
+    createApiToken(tx, owner.id, { name, expiresAt, now, actor }),
+  );
   return { Authorization: `Bearer ${token}` };
 }

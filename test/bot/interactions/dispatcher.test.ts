@@ -3,6 +3,7 @@ import type { BotDeps } from '../../../bot/bot.ts';
 import { parseCustomId, toCustomId, tryParsePositive } from '../../../bot/embeds/custom-id.ts';
 import { createCooldown } from '../../../bot/interactions/cooldown.ts';
 import { BOT_TEXTS } from '../../../bot/locales/localization.ts';
+import { inTransaction } from '../../../src/db/client.ts';
 import { startTestBot } from '../../support/bot/bot.ts';
 import { insertMany } from '../../support/bot/feeds.ts';
 import { aSteamId, insertServer, insertUser } from '../../support/database/builders.ts';
@@ -183,7 +184,7 @@ test('a command is acknowledged, although Discord has not said who is a moderato
 
 test('suggestions are given up in time', async () => {
   await waitFor(() => harness.bot.health().moderators === undefined);
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx.execute('lock table users, penalties in access exclusive mode');
     const exchange = await fake.autocomplete('lookup', 'player', 'some', moderator);
     expect(exchange.choices).toEqual([]);

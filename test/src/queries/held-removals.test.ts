@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { inTransaction } from '../../../src/db/client.ts';
 import { userFlags } from '../../../src/db/schema/accounts.ts';
 import { heldRemovals } from '../../../src/db/schema/held-removals.ts';
 import { settings } from '../../../src/db/schema/settings.ts';
@@ -36,7 +37,7 @@ async function saveVips(
     flag: 'has_svip' as const,
     endsAt,
   }));
-  return db.transaction((tx) =>
+  return inTransaction(db, (tx) =>
     saveGuardedFlagRound(tx, 'vipcore', { grants, now }, { mapping, isAccepted }),
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { connect, openDrizzle } from '../../../src/db/client.ts';
+import { connect, inTransaction, openDrizzle } from '../../../src/db/client.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
 import { MAX_WEBHOOKS } from '../../../src/domain/webhook.ts';
 import { listDeliveries, saveProgress } from '../../../src/queries/webhooks/webhook-deliveries.ts';
@@ -10,7 +10,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 const { db, url } = await createTestDatabase();
 const add = (handle = db) => {
   const wanted = { url: 'https://example.org/hook', types: undefined, now: new Date() };
-  return createWebhook(handle, { ...wanted, actor: 'operator' });
+  return inTransaction(handle, (tx) => createWebhook(tx, { ...wanted, actor: 'operator' }));
 };
 
 test('progress only advances, unless it is ahead of all events: then it comes from another database', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
-import type { Db } from '../../../src/db/client.ts';
+import type { Tx } from '../../../src/db/client.ts';
 import { lockPenalties } from '../../../src/db/locks.ts';
 import { penalties, penaltyEvents } from '../../../src/db/schema/penalties.ts';
 import { markExpiredPenalties } from '../../../src/queries/penalties/expiry.ts';
@@ -117,7 +117,7 @@ test('marks the longest expired rows first, a limited number in one statement', 
 test('a ban that is extended while the sweep waits is not marked as expired', async () => {
   await db.delete(penalties);
   await insertEnding(6, -480);
-  const extend = async (tx: Db) => {
+  const extend = async (tx: Tx) => {
     await lockPenalties(tx);
     await tx.update(penalties).set({ endsAt: new Date(Date.now() + 100 * HOUR_MS) });
   };

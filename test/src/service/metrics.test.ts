@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { inTransaction } from '../../../src/db/client.ts';
 import { serverSnapshots } from '../../../src/db/schema/servers.ts';
 import { insertServer } from '../../support/database/builders.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
@@ -74,7 +75,7 @@ test('background work that waits for its two connections is counted', async () =
   });
   const { database } = service.service;
   let settled: Promise<unknown> = Promise.resolve();
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx.execute('lock table users in access exclusive mode');
     settled = Promise.all(
       Array.from({ length: 10 }, () => database.db.execute('select count(*) from users')),

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
+import { inTransaction } from '../../../src/db/client.ts';
 import { auditLog } from '../../../src/db/schema/accounts.ts';
 import { penalties, penaltyEventState, penaltySources } from '../../../src/db/schema/penalties.ts';
 import { webhooks } from '../../../src/db/schema/webhooks.ts';
@@ -33,7 +34,9 @@ afterEach(async () => {
 });
 
 async function addWebhook(receiver: Receiver, types?: readonly StoredEventType[]) {
-  return actions.add(db, { url: `${receiver.origin}/hook`, types, actor: 'operator' });
+  return inTransaction(db, (tx) =>
+    actions.add(tx, { url: `${receiver.origin}/hook`, types, actor: 'operator' }),
+  );
 }
 
 const aBan = async () => (await insertPenalty(db)).id;
@@ -76,7 +79,7 @@ test('a webhook gets only the types that it chose, by default those of penalties
   await addWebhook(opened, ['appeal.opened']);
   await db.insert(penaltySources).values({ name: 'first', kind: 'ndjson', address: '' });
   await insertPenalties(db, [{ source: 'first', sourceTable: 'bans', sourceId: '1' }, OLD]);
-  await db.transaction((tx) => recordEvent(tx, 'appeal.opened', { thing: { id: 1 } }));
+  await inTransaction(db, (tx) => recordEvent(tx, 'appeal.opened', { thing: { id: 1 } }));
   const id = await aBan();
   await db.update(penalties).set({ status: 'UNBANNED', liftedAt: new Date() }).where(eq(penalties.id, id));
   const last = await aBan();
@@ -188,7 +191,9 @@ test('the events since a webhook was added can be sent again, whatever the clock
     await aBan();
     const before = await readEventLog(db);
     const url = `${startReceiver().origin}/hook`;
-    const { id } = await skewed.add(db, { url, types: undefined, actor: 'operator' });
+    const { id } = await inTransaction(db, (tx) =>
+      skewed.add(tx, { url, types: undefined, actor: 'operator' }),
+    );
     await aBan();
     const after = await readEventLog(db);
     const resend = ({ epoch, newestId }: EventLog) =>

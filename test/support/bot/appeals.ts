@@ -1,3 +1,4 @@
+import { inTransaction } from '../../../src/db/client.ts';
 import { actOnAppeal, openAppeal } from '../../../src/queries/appeals.ts';
 import { insertPenalties, insertUser } from '../database/builders.ts';
 import { nextSnowflake } from '../discord/snowflake.ts';
@@ -22,7 +23,7 @@ export async function insertAppeal(
   const penaltyId = ban?.id ?? 0;
   const message = { text: APPEAL_TEXT, now: new Date() };
   const appeal = { ...message, penaltyId, userId, wantsMessages, locale, againDays: 30 };
-  const id = await db.transaction((tx) => openAppeal(tx, appeal));
+  const id = await inTransaction(db, (tx) => openAppeal(tx, appeal));
   return {
     id,
     penaltyId,
@@ -31,6 +32,6 @@ export async function insertAppeal(
     playerName,
     /** What a moderator does with it. */
     act: (action: 'asked' | 'accepted' | 'denied') =>
-      db.transaction((tx) => actOnAppeal(tx, id, { ...message, action, userId: staff.id })),
+      inTransaction(db, (tx) => actOnAppeal(tx, id, { ...message, action, userId: staff.id })),
   };
 }

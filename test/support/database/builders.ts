@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/db/client.ts';
+import type { Db, Tx } from '../../../src/db/client.ts';
 import { users } from '../../../src/db/schema/accounts.ts';
 import { penalties } from '../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
@@ -33,7 +33,7 @@ export function aPenalty(values: Partial<PenaltyRow> = {}): PenaltyRow {
 }
 
 /** Inserts penalties; returns the rows as stored, in the order given. */
-export async function insertPenalties(db: Db, rows: Partial<PenaltyRow>[]) {
+export async function insertPenalties(db: Db | Tx, rows: Partial<PenaltyRow>[]) {
   return db.insert(penalties).values(rows.map(aPenalty)).returning();
 }
 
@@ -86,7 +86,7 @@ function only<T>([row]: T[]): T {
 
 /** Inserts the row of a published round-end sound, without its file. */
 export async function insertReadySound(
-  db: Db,
+  db: Db | Tx,
   steamId64: SteamId64,
   title = 'my track.wav',
   values: Partial<typeof roundSounds.$inferInsert> = {},

@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/db/client.ts';
+import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { auditLog, sessions, staffNotes, steamBans } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
 import { discordFeeds, discordNotifications } from '../../../src/db/schema/discord.ts';
@@ -40,7 +40,7 @@ export async function insertEverythingAbout(db: Db, person: Person) {
     isAdmin: true,
   });
   const actor = { userId: user.id };
-  await createApiToken(db, user.id, { name: 'test', now, actor });
+  await inTransaction(db, (tx) => createApiToken(tx, user.id, { name: 'test', now, actor }));
   await db.insert(sessions).values({ idHash: `hash of ${id}`, userId: user.id, expiresAt: now });
   const [penalty] = await insertRecordOf(db, person);
   await db.insert(steamBans).values({
@@ -69,8 +69,12 @@ export async function insertEverythingAbout(db: Db, person: Person) {
   } as const;
   await db.insert(discordFeeds).values({ ...feed, startedBy: discordId, epoch: 'x', cursor: 0 });
   const linked = { discordId, username: name };
-  await recordAudit(db, { actor, action: 'discord.linked', subject: id, details: linked });
-  await recordAudit(db, { actor, action: 'feed.started', subject: '#1', details: { feed: 'penalties' } });
+  await inTransaction(db, (tx) =>
+    recordAudit(tx, { actor, action: 'discord.linked', subject: id, details: linked }),
+  );
+  await inTransaction(db, (tx) =>
+    recordAudit(tx, { actor, action: 'feed.started', subject: '#1', details: { feed: 'penalties' } }),
+  );
   // Without a linked account.
   const details = { feed: 'penalties', discordId };
   await db

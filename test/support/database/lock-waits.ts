@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Db } from '../../../src/db/client.ts';
+import { type Db, inTransaction, type Tx } from '../../../src/db/client.ts';
 import { waitFor } from '../wait.ts';
 
 /** How many sessions of this database wait for a lock. */
@@ -18,12 +18,12 @@ export async function countWaiting(db: Db): Promise<number> {
  */
 export async function queueBehind(
   db: Db,
-  hold: (tx: Db) => Promise<unknown>,
+  hold: (tx: Tx) => Promise<unknown>,
   works: readonly (() => Promise<unknown>)[],
 ): Promise<unknown[]> {
   const started: Promise<unknown>[] = [];
   let ended = 0;
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await hold(tx);
     for (const work of works) {
       const running = work().finally(() => {

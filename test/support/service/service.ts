@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { join } from 'node:path';
 import pino from 'pino';
 import { BASES } from '../../../api/app.ts';
-import type { Db } from '../../../src/db/client.ts';
+import { type Db, inTransaction } from '../../../src/db/client.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../../src/domain/rights/token-scope.ts';
 import { createApiToken } from '../../../src/queries/users/api-tokens.ts';
 import { saveUser } from '../../../src/queries/users/user-changes.ts';
@@ -122,7 +122,9 @@ export async function aToken(
   }: { expiresAt?: Date | null; now?: Date; scopes?: readonly TokenScope[] } = {},
 ): Promise<{ id: number; token: string }> {
   const owner = await saveUser(db, aSteamId(number), { actor: 'operator' });
-  return createApiToken(db, owner.id, { name: 'test', scopes, expiresAt, now, actor: 'operator' });
+  return inTransaction(db, (tx) =>
+    createApiToken(tx, owner.id, { name: 'test', scopes, expiresAt, now, actor: 'operator' }),
+  );
 }
 
 /** The header that shows a token. */

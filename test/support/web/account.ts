@@ -2,7 +2,7 @@ import pino from 'pino';
 import { createDownloads } from '../../../api/web/account/downloads.ts';
 import { pages } from '../../../api/web/pages.tsx';
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
-import type { Db } from '../../../src/db/client.ts';
+import type { RequestDb } from '../../../src/db/client.ts';
 import { toServerView } from '../../../src/live/server-view.ts';
 import { openPersonExport } from '../../../src/queries/personal-data/export.ts';
 import { countSteamCall } from '../../../src/queries/steam-bans.ts';
@@ -26,7 +26,7 @@ export type AccountSite = {
 };
 
 export type AccountSiteOptions = Partial<Pick<PagesDeps, 'demoPeople' | 'panels' | 'sounds' | 'status'>> & {
-  db: Db;
+  db: RequestDb;
   steam: SteamOpenIdProvider;
   discord?: DiscordOAuthProvider;
   steamApi?: { apiUrl: string; apiKey: string };

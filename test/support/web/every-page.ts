@@ -1,5 +1,5 @@
 import type { PagesDeps } from '../../../api/web/pages-deps.ts';
-import type { Db } from '../../../src/db/client.ts';
+import type { Db, RequestDb } from '../../../src/db/client.ts';
 import { apiTokens, auditLog, staffNotes } from '../../../src/db/schema/accounts.ts';
 import { appealMessages, appeals } from '../../../src/db/schema/appeals.ts';
 import { roundSounds } from '../../../src/db/schema/round-sounds.ts';
@@ -211,7 +211,7 @@ function listPages(text: string): { visitor: Visit[]; owner: Visit[] } {
 
 /** Opens every page as a visitor and as {@link OWNER}. Needs the rows of {@link seedEveryPage}. */
 export async function openEveryPage(
-  db: Db,
+  db: RequestDb,
   text: string,
   { language = 'en' } = {},
 ): Promise<{ name: string; page: Page }[]> {

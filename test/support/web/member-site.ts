@@ -14,12 +14,12 @@ export const CONFIGURED_OWNER = aSteamId(900);
  * The pages for this test file, with a Steam that signs in without asking: a new player in each test.
  */
 export async function openMemberSite(options: Partial<AccountSiteOptions> = {}) {
-  const { db } = await createTestDatabase();
+  const { db, requestDb } = await createTestDatabase();
   const steam = startSteamOpenIdProvider();
   /** Starts the pages with other settings, beside `site`. */
   function startSite({ settings, ...others }: Partial<AccountSiteOptions>): AccountSite {
     const owners = { ownerSteamIds: [CONFIGURED_OWNER] };
-    return startAccountSite({ db, steam, settings: { ...owners, ...settings }, ...others });
+    return startAccountSite({ db: requestDb, steam, settings: { ...owners, ...settings }, ...others });
   }
   const site = startSite(options);
   /** Who signs in during this test, unless the test says otherwise. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { penalties, penaltySources } from '../../../../src/db/schema/penalties.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
@@ -233,7 +234,7 @@ test('sends which sounds were published, replaced and removed', async () => {
   expect(text).toContain(`${player}.mp3?v=${'a1'.repeat(8)}"`);
   // An upload that is not published yet, or that failed, changes nothing.
   await insertReadySound(db, aSteamId(5), 'x.wav', { status: 'failed', failure: 'silent' });
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await tx.delete(roundSounds).where(eq(roundSounds.steamId64, player));
     await insertReadySound(tx, player, 'two.wav', { sha256: 'b2'.repeat(32), voiceSha256: null });
   });
@@ -422,7 +423,7 @@ test('an erasure ends the streams, which resume without the person', async () =>
 
 test('streams that were refused because the database was slow do not count against their owner', async () => {
   const request = () => fetch(`${service.origin}/api/v1/events`, bearer(token));
-  const refused = await db.transaction(async (tx) => {
+  const refused = await inTransaction(db, async (tx) => {
     await tx.execute(sql`lock table penalty_events, penalty_event_state in access exclusive mode`);
     return Promise.all(Array.from({ length: 5 }, request));
   });

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import { en } from '../../../../api/web/locales/en.ts';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
 import { createSession } from '../../../../src/queries/users/sessions.ts';
 import { aSteamId, insertUser } from '../../../support/database/builders.ts';
@@ -231,7 +232,9 @@ describeInChromium('the account page in Chromium', () => {
       const owner = await insertUser(db, 600 + width + Number(javaScriptEnabled));
       // So many that the cards do not fit one window.
       for (let number = 1; number <= 8; number++) {
-        await createApiToken(db, owner.id, { name: `Token ${number}`, now: new Date(), actor: 'operator' });
+        await inTransaction(db, (tx) =>
+          createApiToken(tx, owner.id, { name: `Token ${number}`, now: new Date(), actor: 'operator' }),
+        );
       }
       const now = new Date();
       await createSession(db, {

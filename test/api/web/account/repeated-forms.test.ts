@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { apiTokens, auditLog, users } from '../../../../src/db/schema/accounts.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
 import { createApiToken } from '../../../../src/queries/users/api-tokens.ts';
@@ -29,7 +30,7 @@ async function repeat(browser: Browser, path: string) {
 async function createTokenOf(steamId64: SteamId64): Promise<number> {
   const [user] = await db.select().from(users).where(eq(users.steamId64, steamId64));
   const options = { name: 'Old', now: new Date(), actor: 'operator' } as const;
-  return (await createApiToken(db, user?.id ?? 0, options)).id;
+  return (await inTransaction(db, (tx) => createApiToken(tx, user?.id ?? 0, options))).id;
 }
 
 async function openAdmin(): Promise<Browser> {

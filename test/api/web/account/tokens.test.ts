@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { eq } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { apiTokens } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import {
@@ -27,7 +28,9 @@ beforeEach(async () => {
 const DAY_MS = 86_400_000;
 const shown = (text: string) => /id="new-token"[^>]*>([^<]+)</.exec(text)?.[1] ?? '';
 const makeToken = (name: string, expiresAt?: Date) =>
-  createApiToken(db, userId, { name, expiresAt: expiresAt ?? null, now: new Date(), actor: 'operator' });
+  inTransaction(db, (tx) =>
+    createApiToken(tx, userId, { name, expiresAt: expiresAt ?? null, now: new Date(), actor: 'operator' }),
+  );
 const listRows = () => db.select().from(apiTokens).where(eq(apiTokens.userId, userId));
 
 describe('creating a token', () => {

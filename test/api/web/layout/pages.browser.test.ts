@@ -88,11 +88,11 @@ describeInChromium('pages in Chromium', () => {
   ])(
     'nothing spills in %s with names like %s; with ordinary ones no word breaks, axe finds nothing, and all can be clicked',
     async (language, text) => {
-      const { db } = await createTestDatabase({ max: 3 });
+      const { db, requestDb } = await createTestDatabase({ max: 3 });
       await seedEveryPage(db, text);
       // No action has a name of somebody's choice.
       await db.delete(auditLog).where(eq(auditLog.action, text));
-      for (const { name, page } of await openEveryPage(db, text, { language })) {
+      for (const { name, page } of await openEveryPage(requestDb, text, { language })) {
         await show(page.text);
         await window.evaluate(
           "for (const table of document.querySelectorAll('details.chart-table')) table.open = true",
@@ -123,9 +123,9 @@ describeInChromium('pages in Chromium', () => {
   );
 
   test('a hostile name runs on no page, also without the content security policy', async () => {
-    const { db } = await createTestDatabase({ max: 3 });
+    const { db, requestDb } = await createTestDatabase({ max: 3 });
     await seedEveryPage(db, HOSTILE);
-    for (const { name, page } of await openEveryPage(db, HOSTILE)) {
+    for (const { name, page } of await openEveryPage(requestDb, HOSTILE)) {
       await show(page.text);
       expect([name, await window.evaluate<boolean>(`'injected' in globalThis`)]).toEqual([name, false]);
     }
@@ -136,10 +136,10 @@ describeInChromium('pages in Chromium', () => {
 
   test('words a third longer fit every page at 320 px', async () => {
     using _ = speakPseudoLanguage();
-    const { db } = await createTestDatabase({ max: 3 });
+    const { db, requestDb } = await createTestDatabase({ max: 3 });
     await seedEveryPage(db, 'Ωμέγα');
     await window.setViewportSize({ width: 320, height: 900 });
-    for (const { name, page } of await openEveryPage(db, 'Ωμέγα', { language: PSEUDO })) {
+    for (const { name, page } of await openEveryPage(requestDb, 'Ωμέγα', { language: PSEUDO })) {
       await show(page.text);
       await savePicture(window, `pseudo-language-${name}`, { fullPage: true });
       expect([name, await measureSpill(window)]).toEqual([name, 0]);

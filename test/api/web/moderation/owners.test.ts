@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { eq, sql } from 'drizzle-orm';
 import { en } from '../../../../api/web/locales/en.ts';
 import { pl } from '../../../../api/web/locales/pl.ts';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { auditLog, userFlags } from '../../../../src/db/schema/accounts.ts';
 import { hashApiToken } from '../../../../src/domain/api-token.ts';
 import type { SteamId64 } from '../../../../src/domain/steam-id.ts';
@@ -118,7 +119,7 @@ describe('an owner', () => {
 test('an admin revokes any token, which is in the audit log', async () => {
   const target = await userOf(1);
   const options = { name: 'Leaked', now: new Date(), actor: 'operator' } as const;
-  const { token, id } = await createApiToken(db, target.id, options);
+  const { token, id } = await inTransaction(db, (tx) => createApiToken(tx, target.id, options));
   const user = `/account/moderation/users/${aSteamId(1)}`;
   const { text } = await admin.get(user);
   expect(text).toContain(en.tokens.revokeLead('Leaked', token.slice(-4)));
@@ -159,7 +160,9 @@ const ENDED = 5_000;
 test("moderators see a user's live tokens, then the newest 25 ended ones, however many were revoked", async () => {
   const clicker = await insertUser(db, 70, { nickname: 'Clicker' });
   for (let number = 1; number <= LIVE; number++) {
-    await createApiToken(db, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' });
+    await inTransaction(db, (tx) =>
+      createApiToken(tx, clicker.id, { name: `Live ${number}`, now: new Date(), actor: 'operator' }),
+    );
   }
   await db.execute(sql`insert into api_tokens (user_id, name, token_hash, last_four, revoked_at, expires_at)
     select ${clicker.id}, 'Ended ' || n || '.', 'clicker ' || n, 'abcd',

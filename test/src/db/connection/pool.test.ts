@@ -1,11 +1,21 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { type Db, databaseTroubleOf, silenceAfter } from '../../../../src/db/client.ts';
+import { createTokenChecker } from '../../../../api/http/authentication.ts';
+import {
+  type Db,
+  databaseTroubleOf,
+  inTransaction,
+  silenceAfter,
+  type Tx,
+} from '../../../../src/db/client.ts';
 import { ask, createPool } from '../../../../src/db/connection/pool.ts';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { errorCauses } from '../../../../src/domain/errors.ts';
+import { recordAudit } from '../../../../src/queries/audit-log.ts';
 import { findSession } from '../../../../src/queries/users/sessions.ts';
+import { lockUser } from '../../../../src/queries/users/users.ts';
 import { asRequest, currentRequest } from '../../../../src/runtime/request.ts';
+import { aSteamId } from '../../../support/database/builders.ts';
 import { createTestDatabase } from '../../../support/database/database.ts';
 import { startDatabaseProxy } from '../../../support/database/database-proxy.ts';
 import { waitFor } from '../../../support/wait.ts';
@@ -20,7 +30,7 @@ afterAll(async () => {
 
 const LOCK = 4211;
 /** A statement that runs until nobody else holds the lock. */
-const waitForLock = async (handle: Db) =>
+const waitForLock = async (handle: Db | Tx) =>
   await handle.execute(sql`select pg_advisory_xact_lock_shared(${LOCK}::bigint), ${'x'}::text`);
 const lookUp = () => findSession(requestDb, 'none', new Date());
 const troubleOf = (work: Promise<unknown>) => work.then(() => 'none', databaseTroubleOf);
@@ -36,6 +46,18 @@ async function whileLocked(run: () => Promise<void>): Promise<void> {
 const countWaiting = async () =>
   (await admin`select from pg_locks where locktype = 'advisory' and not granted`).length;
 const isIdle = () => database.poolLoad().inUse === 0;
+
+/** Compiled, never run. */
+export async function mixHandles(tx: Tx): Promise<void> {
+  // @ts-expect-error A transaction opens no other.
+  await inTransaction(tx, async () => {});
+  // @ts-expect-error An entry of the audit log is written in the transaction of the change.
+  await recordAudit(requestDb, { actor: 'operator', action: 'user.exported', subject: '' });
+  // @ts-expect-error What locks rows has no effect without a transaction.
+  await lockUser(db, aSteamId(1));
+  // @ts-expect-error What a request waits for uses the connections of requests.
+  createTokenChecker(db);
+}
 
 describe('a pool for requests', () => {
   test('runs prepared statements while sixty slow ones of one owner wait, two of which run', async () => {
@@ -68,7 +90,7 @@ describe('a pool for requests', () => {
     const bodies: string[] = [];
     let slow: Promise<unknown>[] = [];
     const begin = (limitMs: number) =>
-      asRequest('user 1', () => requestDb.transaction(async () => void bodies.push('begun')), { limitMs });
+      asRequest('user 1', () => inTransaction(requestDb, async () => void bodies.push('begun')), { limitMs });
     await whileLocked(async () => {
       slow = [1, 2].map(() => waitForLock(requestDb));
       await waitFor(async () => (await countWaiting()) === 2);
@@ -85,7 +107,7 @@ describe('a pool for requests', () => {
     const result = asRequest(
       'user 1',
       () =>
-        requestDb.transaction(async (tx) => {
+        inTransaction(requestDb, async (tx) => {
           await tx.execute(sql`select pg_sleep(0.3)`);
           return 'committed' as const;
         }),
@@ -99,13 +121,12 @@ describe('a pool for requests', () => {
     for (const outer of [requestDb, db]) {
       for (const inner of [requestDb, db]) {
         const nested = asRequest('user 1', () =>
-          outer.transaction(async () => await inner.execute(sql`select 1`)),
+          inTransaction(outer, async () => await inner.execute(sql`select 1`)),
         );
         const error = await nested.catch((reason: unknown) => reason);
         expect(errorCauses(error).at(-1)?.message).toBe('use the handle of the open transaction');
       }
     }
-    await requestDb.transaction((tx) => tx.transaction((nested) => nested.execute(sql`select 1`)));
   });
 
   test('runs a transaction as part of the request that asked for it, whoever made room for it', async () => {
@@ -113,11 +134,11 @@ describe('a pool for requests', () => {
     await whileLocked(async () => {
       all = ['user 1', 'user 2', 'user 3', 'user 4'].map((owner) =>
         asRequest(owner, async () => {
-          const read = async (tx: Db) => {
+          const read = async (tx: Tx) => {
             await waitForLock(tx);
             return currentRequest().owner;
           };
-          expect(await requestDb.transaction(read)).toBe(owner);
+          expect(await inTransaction(requestDb, read)).toBe(owner);
         }),
       );
       await waitFor(async () => (await countWaiting()) === 2);

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import pino from 'pino';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { penalties } from '../../../../src/db/schema/penalties.ts';
 import { createEventReader, type EventReader } from '../../../../src/events/event-reader.ts';
 import { startWebhookDelivery } from '../../../../src/events/webhooks/delivery.ts';
@@ -49,7 +50,7 @@ async function change({ kind, count = 1, place = 0 }: Step): Promise<void> {
   if (kind === 'lift') await connection.unsafe(`update penalties set status = 'UNBANNED' where ${at}`);
   if (kind === 'delete') await connection.unsafe(`delete from penalties where ${at}`);
   if (kind === 'rolled back') {
-    const undone = db.transaction(async (transaction) => {
+    const undone = inTransaction(db, async (transaction) => {
       await transaction.insert(penalties).values(aPenalty(one()));
       throw new Error('rolled back');
     });
@@ -123,12 +124,14 @@ function startDelivery(reader: EventReader) {
 async function play({ steps, conducts }: { steps: Step[]; conducts: string[] }): Promise<void> {
   for (const { id } of await listWebhooks(db)) await removeWebhook(db, id, { actor: 'operator' });
   await connection`truncate penalties, penalty_events restart identity`;
-  const { id } = await createWebhook(db, {
-    url: `${receiver.origin}/`,
-    types: undefined,
-    now: new Date(0),
-    actor: 'operator',
-  });
+  const { id } = await inTransaction(db, (tx) =>
+    createWebhook(tx, {
+      url: `${receiver.origin}/`,
+      types: undefined,
+      now: new Date(0),
+      actor: 'operator',
+    }),
+  );
   const follower = createFollower(id);
   let requests = 0;
   receiver.received.length = 0;

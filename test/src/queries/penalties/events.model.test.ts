@@ -1,6 +1,6 @@
 import { afterAll, test } from 'bun:test';
 import fc from 'fast-check';
-import { connect } from '../../../../src/db/client.ts';
+import { connect, inTransaction } from '../../../../src/db/client.ts';
 import { penaltyEventState } from '../../../../src/db/schema/penalties.ts';
 import { formatEventCursor } from '../../../../src/domain/event.ts';
 import {
@@ -56,7 +56,8 @@ class Client {
   private cursors: string[] = [];
 
   async export(): Promise<void> {
-    await db.transaction(
+    await inTransaction(
+      db,
       async (snapshot) => {
         const { epoch, newestId } = await readEventLog(snapshot);
         this.copy = await readTable(snapshot);

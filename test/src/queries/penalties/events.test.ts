@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc, eq, getTableColumns } from 'drizzle-orm';
 import pino from 'pino';
-import type { Db } from '../../../../src/db/client.ts';
+import { inTransaction, type Tx } from '../../../../src/db/client.ts';
 import {
   type EventData,
   penalties,
@@ -118,7 +118,7 @@ describe('events are recorded in the transaction of the change', () => {
   });
 
   test('a transaction that is rolled back records no event', async () => {
-    const undone = db.transaction(async (tx) => {
+    const undone = inTransaction(db, async (tx) => {
       await insertPenalties(tx, [{}]);
       throw new Error('no');
     });
@@ -153,7 +153,7 @@ test('sixty writers at once leave no event below one that was seen', async () =>
 });
 
 describe('an event of another subject', () => {
-  const record = (tx: Db, data: EventData) => recordEvent(tx, 'appeal.opened', data);
+  const record = (tx: Tx, data: EventData) => recordEvent(tx, 'appeal.opened', data);
   const readChanges = async () => {
     const { changes, newestId, hasMore } = await listPenaltyChanges(db, await cursorAt(0), 2);
     return { types: changes.map(({ type }) => type), newestId, hasMore };
@@ -161,7 +161,7 @@ describe('an event of another subject', () => {
   const cursorAt = async (id: number) => formatEventCursor({ epoch: (await readEventLog(db)).epoch, id });
 
   test('an event of another subject is read with its data, and is passed by changes of penalties', async () => {
-    await db.transaction((tx) => record(tx, { thing: { id: 1 } }));
+    await inTransaction(db, (tx) => record(tx, { thing: { id: 1 } }));
     expect(await listStoredEvents(db, 0, { limit: 10 })).toEqual([
       {
         id: 1,
@@ -173,13 +173,13 @@ describe('an event of another subject', () => {
     ]);
     expect(await readChanges()).toEqual({ types: [], newestId: 1, hasMore: false });
     await insertOne();
-    await db.transaction((tx) => record(tx, {}));
+    await inTransaction(db, (tx) => record(tx, {}));
     expect(await readChanges()).toEqual({ types: ['penalty.created'], newestId: 3, hasMore: false });
   });
 
   test('waits for writers of penalties, so that ids are in the order of commits', async () => {
     await queueBehind(db, (tx) => insertPenalties(tx, [{}]), [
-      () => db.transaction((other) => record(other, {})),
+      () => inTransaction(db, (other) => record(other, {})),
     ]);
     const events = await listStoredEvents(db, 0, { limit: 10 });
     expect(events.map(({ type }) => String(type))).toEqual(['penalty.created', 'appeal.opened']);

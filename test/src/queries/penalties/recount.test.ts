@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { connect } from '../../../../src/db/client.ts';
+import { connect, inTransaction } from '../../../../src/db/client.ts';
 import { PENALTY_STATUSES, PENALTY_TYPES } from '../../../../src/domain/penalty.ts';
 import { listAuditEntries } from '../../../../src/queries/audit-log.ts';
 import { checkPenaltyTallies, recountPenaltyTallies } from '../../../../src/queries/penalties/recount.ts';
@@ -120,7 +120,7 @@ test('rows that are written while a recount waits or runs are counted once', asy
   await insertSome();
   await spoil();
   let recount: Promise<unknown> = Promise.resolve();
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     await insertPenalties(tx, [{ type: 'gag' }]);
     recount = recountPenaltyTallies(url);
     await waitFor(async () => (await countWaiting(db)) === 1);

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir } from 'node:fs/promises';
 import { eq, isNotNull, sql } from 'drizzle-orm';
 import { storeUpload } from '../../../../media/uploads.ts';
+import { inTransaction } from '../../../../src/db/client.ts';
 import {
   apiTokens,
   auditLog,
@@ -136,7 +137,7 @@ describe('work under way while somebody is erased', () => {
 
   test('a token, a session and a Discord account are refused', async () => {
     const token = await duringErasure(() =>
-      createApiToken(db, user.id, { name, now, actor: { userId: user.id } }),
+      inTransaction(db, (tx) => createApiToken(tx, user.id, { name, now, actor: { userId: user.id } })),
     );
     expect(token).toBeInstanceOf(NotFound);
     user = await insertUser(db, number);
@@ -221,7 +222,7 @@ describe('work under way while somebody is erased', () => {
 
 test('anonymises them in events of other subjects', async () => {
   const data = { appeal: { id: 7, penalty_id: 8, people: [id, aSteamId(1)] } };
-  await db.transaction((tx) => recordEvent(tx, 'appeal.opened', data));
+  await inTransaction(db, (tx) => recordEvent(tx, 'appeal.opened', data));
   await erase();
   const [event] = await db
     .select({ data: penaltyEvents.data })

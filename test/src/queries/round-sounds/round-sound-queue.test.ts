@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { auditLog } from '../../../../src/db/schema/accounts.ts';
 import { roundSounds } from '../../../../src/db/schema/round-sounds.ts';
 import {
@@ -67,14 +68,14 @@ test('a worker whose lease ran out can change nothing any more', async () => {
   if (!late || !owner) throw new Error('nothing was taken');
   expect(owner.attempts).toBe(2);
   expect(await saveClaimedSound(db, late, { status: 'rendering', claimMs: 1 })).toBe(false);
-  expect(await lockClaim(db, late)).toBe(false);
+  expect(await inTransaction(db, (tx) => lockClaim(tx, late))).toBe(false);
   const failure = { status: 'failed', failure: 'silent', claimMs: null } as const;
   expect(await saveClaimedSound(db, late, failure)).toBe(false);
   expect((await findRoundSounds(db, PLAYER)).latest).toMatchObject({ status: 'measuring', attempts: 2 });
 
-  expect(await lockClaim(db, owner)).toBe(true);
+  expect(await inTransaction(db, (tx) => lockClaim(tx, owner))).toBe(true);
   await saveClaimedSound(db, owner, RENDERING);
-  await saveSoundReady(db, owner);
+  await inTransaction(db, (tx) => saveSoundReady(tx, owner));
   expect((await findRoundSounds(db, PLAYER)).ready).toMatchObject({ ...RENDERING, status: 'ready' });
 });
 
@@ -85,7 +86,7 @@ test('a sound that replaces one whose file was lost meanwhile is the only one', 
   const sound = await claim();
   if (!old || !sound) throw new Error('nothing was published or taken');
   await saveSoundLoss(db, old.id);
-  await saveSoundReady(db, sound);
+  await inTransaction(db, (tx) => saveSoundReady(tx, sound));
   expect(await findRoundSounds(db, PLAYER)).toEqual({
     ready: expect.objectContaining({ title: 'new.mp3' }),
     latest: undefined,
@@ -99,7 +100,7 @@ test('uploads of one player at the same time leave one of them', async () => {
 
 function upload(title: string, player = 1) {
   const steamId64 = aSteamId(player);
-  return db.transaction(async (tx) => {
+  return inTransaction(db, async (tx) => {
     await lockPlayer(tx, steamId64);
     return saveUploadedSound(tx, { steamId64, title, uploadKey: Bun.randomUUIDv7(), actor: 'operator' });
   });
@@ -108,5 +109,5 @@ function upload(title: string, player = 1) {
 async function publish(title: string): Promise<void> {
   await upload(title);
   const sound = await claim();
-  if (sound) await saveSoundReady(db, sound);
+  if (sound) await inTransaction(db, (tx) => saveSoundReady(tx, sound));
 }

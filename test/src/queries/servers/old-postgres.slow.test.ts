@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { openDatabase } from '../../../../src/db/database.ts';
 import { migrateDatabase } from '../../../../src/db/migrate.ts';
 import { downsampleHistory } from '../../../../src/queries/servers/samples.ts';
@@ -22,7 +23,7 @@ test.skipIf(SYSTEM_VERSIONS.length === 0)(
       insert into server_map_periods (server_id, map, started_at, ended_at)
       select id, 'de_nuke', at, at from ${times}`);
     await db.execute(sql`analyze`);
-    const read = await db.transaction(async (tx) => {
+    const read = await inTransaction(db, async (tx) => {
       await downsampleHistory(tx);
       return tx.execute(sql`
         select relname as name, seq_tup_read::int as read, n_tup_del::int as deleted from pg_stat_xact_user_tables

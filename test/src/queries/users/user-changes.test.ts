@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { asc } from 'drizzle-orm';
+import { inTransaction } from '../../../../src/db/client.ts';
 import { auditLog, erasedPeople, userFlags, users } from '../../../../src/db/schema/accounts.ts';
 import { Conflict } from '../../../../src/domain/errors.ts';
 import {
@@ -46,7 +47,7 @@ type Given = [flag: UserFlag, endsAt?: Date];
 /** Saves a round in which a source gives these flags to one player. */
 function saveRound(source: FlagSource, given: readonly Given[], { to = PLAYER, now = NOW } = {}) {
   const grants = given.map(([flag, endsAt = null]) => ({ steamId64: to, flag, endsAt }));
-  return db.transaction((tx) => saveFlagRound(tx, source, { grants, now }));
+  return inTransaction(db, (tx) => saveFlagRound(tx, source, { grants, now }));
 }
 
 /** The flags of a user; undefined without an account. */
@@ -272,7 +273,7 @@ describe.each(USER_FLAG_NAMES)('%s', (flag) => {
     await insertUser(db, 1);
     const notified = Promise.withResolvers<string>();
     const subscription = await connection.listen('changed', notified.resolve);
-    await giveFlags(db, PLAYER, 'vipcore', [flag]);
+    await inTransaction(db, (tx) => giveFlags(tx, PLAYER, 'vipcore', [flag]));
     expect(await listFlags(PLAYER)).toEqual([column]);
     expect(await notified.promise).toBe('users');
     await subscription.unlisten();
@@ -299,7 +300,7 @@ test('a round that changes many people writes their entries in one statement', a
       for each statement execute function count_entries()`);
   const people = Array.from({ length: 300 }, (_, index) => aSteamId(index + 1));
   const grants = people.map((steamId64) => ({ steamId64, flag: 'has_svip' as const, endsAt: null }));
-  await db.transaction((tx) => saveFlagRound(tx, 'vipcore', { grants, now: NOW }));
+  await inTransaction(db, (tx) => saveFlagRound(tx, 'vipcore', { grants, now: NOW }));
   expect(await connection`select * from audit_statements`).toMatchObject([{ entries: '300' }]);
   const entries = await listEntries();
   expect(entries.filter(({ subject }) => subject === PLAYER)).toEqual([

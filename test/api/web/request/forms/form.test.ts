@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { inArray } from 'drizzle-orm';
+import { inTransaction } from '../../../../../src/db/client.ts';
 import { users } from '../../../../../src/db/schema/accounts.ts';
 import { webhooks } from '../../../../../src/db/schema/webhooks.ts';
 import { deleteSessionsOf } from '../../../../../src/queries/users/sessions.ts';
@@ -148,7 +149,7 @@ async function postWhileLocked(
   { forms, meanwhile }: { forms: Form[]; meanwhile?: () => Promise<unknown> },
 ): Promise<number[]> {
   const pages: Promise<Page>[] = [];
-  await db.transaction(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const ids = locked.map((number) => aSteamId(number));
     await tx.select().from(users).where(inArray(users.steamId64, ids)).for('no key update');
     let responses = 0;
