@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, type RateLimiter, roundingOf, toVerdict } from
 
 const COMMAND_LIMIT_MS = 50;
 const COMMAND_TICKS = 5;
-/** How long the first connection may take before the log says so. Bun's own attempts go on for half a minute. */
+/** How long the first connection may take, and commands wait for it. Bun's own attempts go on for half a minute. */
 const START_LIMIT_MS = 2000;
 /** How long the local limiter is used after a failure before Redis is tried again. */
 const PAUSE_MS = 1000;
@@ -82,9 +82,10 @@ export function openRedisLimits({
   let isDown = false;
   let isClosed = false;
   // Connects now, so that a wrong URL is noticed at the start and not by the first request. Its password is not logged.
-  withTimeLimit(client.connect(), START_LIMIT_MS).catch((error: unknown) => {
-    if (isDown || isClosed) return;
+  const firstConnection = withTimeLimit(client.connect(), START_LIMIT_MS).catch((error: unknown) => {
+    if (isClosed) return;
     isDown = true;
+    pausedUntilMs = clockMs() + PAUSE_MS;
     const { hostname, port } = new URL(url);
     const reason = error instanceof Error ? error.message : String(error);
     log.warn({ redis: `${hostname}:${port || DEFAULT_PORT}`, reason }, UNREACHABLE);
@@ -92,6 +93,8 @@ export function openRedisLimits({
 
   /** Runs a command in Redis; undefined while Redis is unreachable. */
   async function run<T>(command: () => Promise<T>): Promise<T | undefined> {
+    // A starting process takes longer to connect than a command may take.
+    await firstConnection;
     if (clockMs() < pausedUntilMs) return undefined;
     const startedMs = performance.now();
     const record = (isSuccess: boolean) => onCommand((performance.now() - startedMs) / 1000, isSuccess);
@@ -122,13 +125,17 @@ export function openRedisLimits({
     const windowArguments = [limit, windowMs, Math.ceil(roundingOf(limit, windowMs))].map(String);
     const judge = async (key: string, isCounted: boolean) => {
       const slot = `community-api:${name}:${key}`;
-      const [allowed, total, oldestAgeMs] = await client.send('EVAL', [
+      const reply: unknown = await client.send('EVAL', [
         SCRIPT,
         '1',
         slot,
         ...windowArguments,
         isCounted ? '1' : '0',
       ]);
+      if (!isThreeIntegers(reply)) {
+        throw new Error(`Redis responded to EVAL with ${JSON.stringify(reply)} instead of three integers`);
+      }
+      const [allowed, total, oldestAgeMs] = reply;
       return toVerdict({ isAllowed: allowed === 1, limit, windowMs, total, oldestAgeMs });
     };
     const judgeTwice = (isCounted: boolean, judgeHere: RateLimiter['take']) => async (key: string) => {
@@ -149,4 +156,8 @@ export function openRedisLimits({
       client.close();
     },
   };
+}
+
+function isThreeIntegers(reply: unknown): reply is [number, number, number] {
+  return Array.isArray(reply) && reply.length === 3 && reply.every(Number.isInteger);
 }

@@ -10,6 +10,8 @@ export type DatabaseProxy = {
   slow: (delayMs: number) => void;
   /** Discards all bytes: connections stay open without a response. */
   freeze: () => void;
+  /** Holds every byte back until this is released. */
+  hold: () => { release: () => void };
   restore: () => void;
   /** Cuts or freezes as soon as a client sends bytes that hold this text, or cuts before the response to them. */
   failAt: (text: string, how: 'cut' | 'freeze' | 'cut-before-response') => void;
@@ -19,7 +21,8 @@ export type DatabaseProxy = {
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let state: 'through' | 'cut' | 'frozen' = 'through';
+  let state: 'through' | 'cut' | 'frozen' | 'held' = 'through';
+  const held: (() => void)[] = [];
   let delayMs = 0;
   let cutsBeforeResponse = false;
   let failure: { text: string; fail: () => void } | undefined;
@@ -38,6 +41,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       from.on('data', (bytes: Buffer) => {
         if (from === client && failure && bytes.includes(failure.text)) failure.fail();
         if (from === upstream && cutsBeforeResponse) cut();
+        if (state === 'held') held.push(() => to.write(bytes));
         if (state !== 'through') return;
         if (delayMs === 0) to.write(bytes);
         else setTimeout(() => to.write(bytes), delayMs);
@@ -75,6 +79,15 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       delayMs = ms;
     },
     freeze,
+    hold: () => {
+      state = 'held';
+      return {
+        release: () => {
+          state = 'through';
+          for (const send of held.splice(0)) send();
+        },
+      };
+    },
     failAt: (text, how) => {
       const fail = {
         cut,

@@ -41,7 +41,35 @@ test('an address at which there is no Redis is one warning at the start, without
   expect(said.join()).not.toContain('hunter2');
 });
 
+test('a response in another shape counts as a failure, and the log quotes it', async () => {
+  const hello = '%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n';
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket, bytes) => void socket.write(bytes.includes('HELLO') ? hello : '+QUEUED\r\n') },
+  });
+  const said: string[] = [];
+  const log = pino({}, { write: (line: string) => said.push(line) });
+  const one = open({ url: `redis://127.0.0.1:${server.port}`, log }).createLimiter('other shape', 5);
+  expect(await one.take('k')).toEqual({ isAllowed: true, limit: 5, remaining: 4, resetSeconds: 60 });
+  expect(JSON.parse(said[0] ?? '').err.message).toBe(
+    'Redis responded to EVAL with "QUEUED" instead of three integers',
+  );
+  server.stop(true);
+});
+
 describe.skipIf(url === undefined)('limits over Redis', () => {
+  test('the first commands of a process wait for its connection, however little time a command has', async () => {
+    const other = limiter(1, 'opening');
+    await other.take('k');
+    const proxy = await startDatabaseProxy(url ?? '');
+    const connection = proxy.hold();
+    const first = limiter(1, 'opening', { url: proxy.url, commandLimitMs: 200 }).take('k');
+    await Bun.sleep(300);
+    connection.release();
+    expect((await first).isAllowed).toBe(false);
+  });
+
   test('two processes together let exactly the limit through', async () => {
     const [a, b] = [limiter(30, 'exact'), limiter(30, 'exact')];
     await Promise.all([a.take('warm'), b.take('warm')]);
