@@ -4,7 +4,7 @@ import type { OpenResponse } from './authentication.ts';
 const MAX_AT_ONCE = 4;
 /** How long the database may take for some hundred records. */
 const DATABASE_LIMIT_MS = 30_000;
-/** The least that a client has to read per second while the export waits for it. */
+/** The least that a client has to read per second of the time that the export waits for it. */
 export const SLOWEST_BYTES_PER_SECOND = 64 * 1024;
 const LIMITS = {
   /** How long a client may take to begin reading. */
@@ -68,7 +68,7 @@ export function createExports(
     const beganAtMs = performance.now();
     /** What was sent and is not yet read: since when, and how many bytes. */
     let unread: { sinceMs: number; bytes: number } | undefined;
-    /** Since the last check. */
+    // Over the whole export: the system takes megabytes at once, and then nothing for as long as a slow client reads them.
     let readBytes = 0;
     let waitedMs = 0;
     let checks = 0;
@@ -83,8 +83,6 @@ export function createExports(
       const isSlow = checks > 2 && readBytes < (waitedMs / 1000) * SLOWEST_BYTES_PER_SECOND;
       if (isSlow) abort('the client reads too slowly');
       if (nowMs - beganAtMs >= limits.wholeMs) abort('the export took too long');
-      readBytes = 0;
-      waitedMs = 0;
     }
 
     function end(): void {

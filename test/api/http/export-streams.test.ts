@@ -69,6 +69,17 @@ test('a client that reads too slowly is disconnected, though not in the first tw
   expect(await fast).toBe('served');
 });
 
+test('a client that reads much at once may then read nothing for longer than a check takes', async () => {
+  const checkEveryMs = 50;
+  const { begin } = createExports(errors, { beginMs: 60_000, checkEveryMs, wholeMs: 60_000 });
+  const reader = (await begin(member(1), endless(1, 64 * SLOWEST_BYTES_PER_SECOND))).getReader();
+  await reader.read();
+  await Bun.sleep(5 * checkEveryMs);
+  expect((await reader.read()).done).toBe(false);
+  expect(closed).toEqual([]);
+  await reader.cancel();
+});
+
 test('a database that is slow is not held against the client', async () => {
   const { begin } = createExports(errors, { beginMs: 60_000, checkEveryMs: 20, wholeMs: 60_000 });
   async function* produce() {
