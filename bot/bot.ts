@@ -13,7 +13,7 @@ import { type ConnectionHealth, createConnection } from './gateway/connection.ts
 import { invitationTo } from './gateway/invitation.ts';
 import { createModeratorRule } from './gateway/moderators.ts';
 import { createPresence } from './gateway/presence.ts';
-import { createRest } from './gateway/rest.ts';
+import { createRequests, createRest } from './gateway/rest.ts';
 import { type Cooldown, createCooldown } from './interactions/cooldown.ts';
 import { createDispatcher } from './interactions/dispatcher.ts';
 import type { InteractionOutcome } from './interactions/outcome.ts';
@@ -81,15 +81,17 @@ export type Bot = {
 export function createBot(deps: BotDeps): Bot {
   const { log, guildId, language, database } = deps;
   const { mention, setIds } = createCommandMentions();
+  const timings = { ...TIMINGS, ...deps.timings };
+  const requests = createRequests({ log, pauseMs: timings.unnamedLimitMs });
   const parts: BotParts & BotDeps = {
     ...deps,
     db: database.db,
-    rest: createRest(deps),
+    rest: createRest({ ...deps, requests }),
     pages: createSitePages(deps),
     localizeGuild: (guildLocale) => (language ? localizationIn(language) : localizationOf(guildLocale)),
     mention,
     now: deps.now ?? (() => new Date()),
-    timings: { ...TIMINGS, ...deps.timings },
+    timings,
   };
   const liveStatus = createLiveStatus(parts);
   const moderators = createModeratorRule(parts);
@@ -116,6 +118,7 @@ export function createBot(deps: BotDeps): Bot {
   let runningRoles: Promise<void> | undefined;
   const connection = createConnection({
     ...parts,
+    requests,
     onInteraction: dispatcher.dispatch,
     onMember: memberRoles?.note,
     onLogin: ({ applicationId, userId, guildIds }) => {

@@ -7,6 +7,8 @@ export const TIMINGS = {
   resumeWithinMs: 10_000,
   /** How long a login may take. */
   readyWithinMs: 30_000,
+  /** How long a request waits that Discord limits without saying for how long. */
+  unnamedLimitMs: 60_000,
   /** When a response that is not ready is deferred, after the receipt of its interaction; Discord waits 3000 ms. */
   deferAfterMs: 1500,
   /** Edits of one live status message are at least this far apart. */

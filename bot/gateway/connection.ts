@@ -16,7 +16,7 @@ type ConnectionState =
 
 export type ConnectionHealth = {
   state: ConnectionState;
-  /** Why it is not ready. */
+  /** Why it is not ready, or why requests wait. */
   reason: string | undefined;
   /** When this state began. */
   since: Date;
@@ -103,7 +103,8 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
         maxMs: timings.maxBackoffMs,
       });
       const jitter = 0.8 + Math.random() * 0.4;
-      await pause(pauseMs * jitter, undefined, { signal: stopping.signal });
+      const waitMs = Math.max(pauseMs * jitter, end.retryAfterMs);
+      await pause(waitMs, undefined, { signal: stopping.signal });
     }
   }
 
@@ -124,7 +125,7 @@ export function createConnection(deps: ConnectionDeps): GatewayConnection {
     },
     health: () => ({
       state: state === 'ready' && !session?.isReady() ? 'resuming' : state,
-      reason,
+      reason: deps.requests.limitedBecause() ?? reason,
       since,
       logins,
     }),

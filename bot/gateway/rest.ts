@@ -1,22 +1,123 @@
-import { RateLimitError, REST, DiscordAPIError as RestAPIError } from '@discordjs/rest';
-import { DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
+import {
+  DefaultRestOptions,
+  RateLimitError,
+  REST,
+  type RESTOptions,
+  DiscordAPIError as RestAPIError,
+} from '@discordjs/rest';
+import {
+  DiscordAPIError,
+  RateLimitError as GatewayRateLimitError,
+  RESTJSONErrorCodes,
+  Routes,
+} from 'discord.js';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import { InvalidInput, LimitReached, Unavailable } from '../../src/domain/errors.ts';
+import { TIMINGS } from '../timings.ts';
 
-/** Outside of channels, longer rate limits are errors, so that callers can say why nothing happens. */
+/** How every client sends requests to Discord's REST API. */
+export type RestRequests = {
+  /** For every client's options. */
+  options: Pick<RESTOptions, 'makeRequest' | 'rejectOnRateLimit'>;
+  /** Why requests wait although Discord has not said for how long; undefined: none does. */
+  limitedBecause: () => string | undefined;
+};
+
+/** Longer rate limits are errors, so that callers can say why nothing happens. */
 const MAX_LIMIT_MS = 10_000;
+/** Discord accepts a response to an interaction for three seconds, and edits of it for 15 minutes. */
+const RESPONSES = '/interactions/';
+const RESPONDS_WITHIN_MS = 3000;
+const EDITS = '/webhooks/';
+const EDITS_WITHIN_MS = 15 * 60_000;
+/** Of so many interactions it is remembered when their requests are given up. */
+const MAX_INTERACTIONS = 5000;
+/** Node's timers fire at once beyond this. */
+const MAX_TIMER_S = 2 ** 31 / 1000 - 1;
 
 /**
- * A client of Discord's REST API outside of interactions. It waits for rate limits; for those over
- * {@link MAX_LIMIT_MS} only in channels.
+ * Requests that believe Discord's rate limits. `@discordjs/rest` takes a 429 without a usable `Retry-After`, such as one of
+ * Cloudflare's, for one of 0 seconds and repeats the request at once: Discord bans an address after 10,000 of them in ten
+ * minutes. Here such a response means `pauseMs`.
+ * @see https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+ */
+export function createRequests({
+  log,
+  pauseMs = TIMINGS.unnamedLimitMs,
+}: {
+  log?: Pick<Logger, 'info' | 'warn'>;
+  pauseMs?: number;
+} = {}): RestRequests {
+  /** When the requests of interactions are given up, by their address; in milliseconds of `performance.now()`. */
+  const deadlinesMs = new LRUCache<string, number>({ max: MAX_INTERACTIONS, ttl: EDITS_WITHIN_MS });
+  let limitedAtMs: number | undefined;
+
+  return {
+    options: {
+      makeRequest: async (url, init) => {
+        const response = await DefaultRestOptions.makeRequest(url, init);
+        const seconds = Number(response.headers.get('Retry-After'));
+        const nowMs = performance.now();
+        if (response.status !== 429 || (seconds > 0 && seconds < MAX_TIMER_S)) {
+          if (limitedAtMs !== undefined && nowMs - limitedAtMs > pauseMs) {
+            limitedAtMs = undefined;
+            log?.info('Discord accepts requests again');
+          }
+          return response;
+        }
+        if (limitedAtMs === undefined) {
+          log?.warn({ pauseMs }, 'Discord limits requests without saying for how long: they wait');
+        }
+        limitedAtMs = nowMs;
+        const headers = new Headers([...response.headers]);
+        headers.set('Retry-After', String(pauseMs / 1000));
+        return new Response(await response.text(), { status: 429, headers });
+      },
+      rejectOnRateLimit: ({ route, url, retryAfter }) => {
+        // Feeds and live messages have nothing else to do in their channel.
+        if (route.startsWith('/channels/')) return false;
+        // The next login waits instead: the client of each attempt would repeat the request.
+        if (route === Routes.gatewayBot()) return true;
+        if (!isOfInteraction(route)) return retryAfter > MAX_LIMIT_MS;
+        const nowMs = performance.now();
+        const acceptedForMs = route.startsWith(RESPONSES) ? RESPONDS_WITHIN_MS : EDITS_WITHIN_MS;
+        const deadlineMs = deadlinesMs.get(url) ?? nowMs + acceptedForMs;
+        deadlinesMs.set(url, deadlineMs);
+        return nowMs + retryAfter > deadlineMs;
+      },
+    },
+    limitedBecause: () =>
+      limitedAtMs === undefined
+        ? undefined
+        : `Discord limits requests (429) without saying for how long: each is sent again after ${pauseMs / 1000} seconds`,
+  };
+}
+
+/** Whether a route is that of a response to an interaction, or of its edits. */
+export function isOfInteraction(route: string): boolean {
+  return route.startsWith(RESPONSES) || route.startsWith(EDITS);
+}
+
+/**
+ * A client of Discord's REST API outside of interactions.
  * @param apiUrl `DISCORD_API_URL`.
  */
-export function createRest({ apiUrl, token }: { apiUrl: string; token: string }): REST {
+export function createRest({
+  apiUrl,
+  token,
+  requests = createRequests(),
+}: {
+  apiUrl: string;
+  token: string;
+  requests?: RestRequests;
+}): REST {
   return new LastingRest({
+    ...requests.options,
     api: apiUrl,
     version: '10',
     timeout: 10_000,
     retries: 2,
-    rejectOnRateLimit: ({ route, retryAfter }) => retryAfter > MAX_LIMIT_MS && !route.startsWith('/channels'),
   }).setToken(token);
 }
 
@@ -62,10 +163,17 @@ export async function readApplication(rest: REST): Promise<{ applicationId: stri
   };
 }
 
+/**
+ * Whether a request was given up because of a rate limit. The class exists twice, as that of refusals does.
+ */
+export function isRateLimited(error: unknown): error is RateLimitError {
+  return error instanceof RateLimitError || error instanceof GatewayRateLimitError;
+}
+
 /** The error for an operator whose request Discord refused, or who cannot reach it. */
 export function toDiscordFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
-  if (error instanceof RateLimitError) {
+  if (isRateLimited(error)) {
     const seconds = Math.ceil(error.retryAfter / 1000);
     const time = seconds > 90 ? `${Math.round(seconds / 60)} minutes` : `${seconds} seconds`;
     return new LimitReached(`Discord allows no further requests of this kind for ${time}`, seconds);

@@ -16,12 +16,14 @@ import {
 import type { Logger } from 'pino';
 import { withTimeLimit } from '../../src/runtime/time-limit.ts';
 import type { Timings } from '../timings.ts';
+import { isRateLimited, type RestRequests } from './rest.ts';
 
 export type SessionDeps = {
   token: string;
   apiUrl: string;
   log: Logger;
   timings: Timings;
+  requests: RestRequests;
   onInteraction: (interaction: Interaction, place: { isThread: boolean }) => void;
   /** Whoever sent an interaction in a guild, as a member of it. */
   onMember?: ((guildId: string, discordId: string, member: APIInteractionGuildMember) => void) | undefined;
@@ -33,8 +35,8 @@ export type SessionDeps = {
   onResuming: () => void;
 };
 
-/** How a session ended. After a final end, trying again is pointless. */
-type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean };
+/** How a session ended. After a final end, trying again is pointless; after another, before `retryAfterMs` is. */
+type SessionEnd = { isFinal: boolean; reason: string; wasReady: boolean; retryAfterMs: number };
 
 /** One client, from its login until it is discarded. */
 export type GatewaySession = {
@@ -70,7 +72,8 @@ export function openSession(deps: SessionDeps): GatewaySession {
   let wasReady = false;
   let isClosed = false;
   let resumeTimer: ReturnType<typeof setTimeout> | undefined;
-  const end = (reason: string, isFinal = false) => ended.resolve({ isFinal, reason, wasReady });
+  const end = (reason: string, { isFinal = false, retryAfterMs = 0 } = {}) =>
+    ended.resolve({ isFinal, reason, wasReady, retryAfterMs });
   const readyTimer = setTimeout(() => end('the login to Discord timed out'), timings.readyWithinMs);
   const client = createClient(deps, () => isClosed);
 
@@ -112,7 +115,7 @@ export function openSession(deps: SessionDeps): GatewaySession {
   });
   client.on(Events.ShardDisconnect, ({ code }) => {
     const final = FINAL_CLOSE_CODES[code];
-    end(final ?? `Discord closed the connection (${code})`, final !== undefined);
+    end(final ?? `Discord closed the connection (${code})`, { isFinal: final !== undefined });
   });
   client.on(Events.Invalidated, () => end('Discord invalidated the session'));
   // Without listeners an error would end the process, and the API with it.
@@ -120,12 +123,13 @@ export function openSession(deps: SessionDeps): GatewaySession {
   client.on(Events.ShardError, (error) => log.debug({ err: error }, 'error event of the gateway connection'));
 
   client.login(deps.token).catch((error) => {
-    const isTokenInvalid =
+    const isFinal =
       error instanceof Error && 'code' in error && error.code === DiscordjsErrorCodes.TokenInvalid;
-    const reason = isTokenInvalid
+    const retryAfterMs = isRateLimited(error) ? error.retryAfter : 0;
+    const reason = isFinal
       ? 'the token is not valid: set a new DISCORD_TOKEN'
       : `Discord cannot be reached (${error instanceof Error ? error.message : String(error)})`;
-    setTimeout(() => end(reason, isTokenInvalid), CLOSE_CODE_WITHIN_MS);
+    setTimeout(() => end(reason, { isFinal, retryAfterMs }), CLOSE_CODE_WITHIN_MS);
   });
 
   // After a final close code `client.isReady()` stays true, whereas the shard's status is correct.
@@ -155,7 +159,7 @@ export function openSession(deps: SessionDeps): GatewaySession {
  * @param isAbandoned whether the client has been discarded: it must not connect again.
  */
 function createClient(
-  { apiUrl, log }: Pick<SessionDeps, 'apiUrl' | 'log'>,
+  { apiUrl, log, requests }: Pick<SessionDeps, 'apiUrl' | 'log' | 'requests'>,
   isAbandoned: () => boolean,
 ): Client {
   const onlyItself = {
@@ -166,7 +170,7 @@ function createClient(
     intents: [],
     allowedMentions: { parse: [] },
     // Every deferred response leaves a queue in the REST client: sweep them every minute.
-    rest: { api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
+    rest: { ...requests.options, api: apiUrl, timeout: 10_000, retries: 1, handlerSweepInterval: 60_000 },
     waitGuildTimeout: 0,
     // Only interactions fill caches, as the bot gets no other events.
     makeCache: Options.cacheWithLimits({

@@ -2,7 +2,7 @@ import { AttachmentBuilder, MessageFlags, RESTJSONErrorCodes } from 'discord.js'
 import type { CommandResponse } from '../commands/command.ts';
 import { LIMITS } from '../embeds/discord-limits.ts';
 import { type MessageView, rowsOf } from '../embeds/message-view.ts';
-import { isDiscordError } from '../gateway/rest.ts';
+import { isDiscordError, isOfInteraction, isRateLimited } from '../gateway/rest.ts';
 import type { DeferrableInteraction } from './interaction.ts';
 
 type Kind = CommandResponse['kind'];
@@ -43,11 +43,13 @@ export async function notify(
   await interaction.followUp({ ...toPayload(notice), flags: MessageFlags.Ephemeral });
 }
 
-/** Whether Discord no longer accepts a response: the interaction has expired, or has one already. */
+/** Whether Discord accepts no response any more: the interaction has expired, has one already, or is limited for too long. */
 export function isInteractionOver(error: unknown): boolean {
-  return (
-    isDiscordError(error, RESTJSONErrorCodes.UnknownInteraction) ||
-    isDiscordError(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged)
+  if (isRateLimited(error)) return isOfInteraction(error.route);
+  return isDiscordError(
+    error,
+    RESTJSONErrorCodes.UnknownInteraction,
+    RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged,
   );
 }
 

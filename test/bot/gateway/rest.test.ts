@@ -1,0 +1,100 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { startFeedBot } from '../../support/bot/feeds.ts';
+import { insertServer } from '../../support/database/builders.ts';
+import { anActor } from '../../support/discord/actor.ts';
+import { blockAddress, slowDown } from '../../support/discord/faults.ts';
+import { waitFor } from '../../support/wait.ts';
+
+/** In place of a minute. */
+const PAUSE_MS = 3200;
+const timings = { unnamedLimitMs: PAUSE_MS, feedIntervalMs: 20, deferAfterMs: 0, firstBackoffMs: 20 };
+const harness = await startFeedBot({ timings });
+const { fake, db, poll, outcomes, linesAbout, startFeed } = harness;
+const { id: serverId } = await insertServer(db, { slug: 'one', name: 'One' });
+await poll(serverId, { playersCount: 1 });
+beforeEach(async () => {
+  fake.clearFaults();
+  await harness.restart();
+  fake.requests.length = 0;
+});
+
+/** When each address was asked, the first time first. */
+function timesByAddress(): number[][] {
+  const requests = Map.groupBy(fake.requests, ({ method, path }) => `${method} ${path}`);
+  return [...requests.values()].map((each) => each.map(({ at }) => at));
+}
+const limit = () => harness.bot.health().reason;
+
+test('repeats no request within the pause while Discord limits all of them without saying for how long', async () => {
+  await startFeed({ what: 'servers', after: 0 });
+  const person = anActor();
+  await fake.command('notify on', { server: 'one', players: 5 }, person);
+  const before = outcomes.length;
+  fake.requests.length = 0;
+  fake.fail({ matches: /./, response: blockAddress(), times: Number.POSITIVE_INFINITY });
+  for (let number = 0; number < 20; number += 1) void fake.command('server');
+  await poll(serverId, { playersCount: 9 });
+  for (const _ of ['first', 'second']) await poll(serverId, undefined);
+  await waitFor(() => outcomes.length === before + 20);
+  await waitFor(() => timesByAddress().some(({ length }) => length > 1));
+  const gaps = timesByAddress().flatMap((times) =>
+    times.slice(1).map((at, index) => at - (times[index] ?? 0)),
+  );
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(PAUSE_MS);
+  expect(outcomes.slice(before)).toEqual(Array(20).fill('undelivered'));
+  expect(limit()).toContain('429');
+  expect(linesAbout('Discord limits requests')).toHaveLength(1);
+  fake.clearFaults();
+  await waitFor(() => limit() === undefined);
+  expect(linesAbout('accepts requests again')).toHaveLength(1);
+});
+
+test.each([['0'], ['-1'], ['Wed, 21 Oct 2026 07:28:00 GMT'], ['9999999999']])(
+  'sends a response once when its 429 has the Retry-After %s',
+  async (retryAfter) => {
+    const before = outcomes.length;
+    fake.fail({ matches: /callback/, response: blockAddress(retryAfter), times: Number.POSITIVE_INFINITY });
+    void fake.command('server');
+    await waitFor(() => outcomes.length > before);
+    expect(fake.requests.filter(({ path }) => path.endsWith('/callback'))).toHaveLength(1);
+  },
+);
+
+test('logs in once in each pause while Discord limits logins without saying for how long', async () => {
+  fake.fail({ matches: /gateway\/bot/, response: blockAddress(), times: Number.POSITIVE_INFINITY });
+  const logins = () => fake.requests.filter(({ path }) => path === '/gateway/bot');
+  const restarting = harness.restart();
+  await waitFor(() => logins().length === 2);
+  expect((logins()[1]?.at ?? 0) - (logins()[0]?.at ?? 0)).toBeGreaterThanOrEqual(PAUSE_MS);
+  expect(logins()).toHaveLength(2);
+  fake.clearFaults();
+  await restarting;
+});
+
+test('gives up a response after the three seconds that Discord waits for it', async () => {
+  const before = outcomes.length;
+  fake.fail({ matches: /callback/, response: slowDown(2), times: Number.POSITIVE_INFINITY });
+  void fake.command('server');
+  await waitFor(() => outcomes.length > before);
+  expect(outcomes.at(-1)).toBe('undelivered');
+  expect(fake.requests.filter(({ path }) => path.endsWith('/callback'))).toHaveLength(2);
+});
+
+test('gives up an edit that Discord would accept only after the 15 minutes of its interaction', async () => {
+  const isDeferred = () => fake.requests.some(({ path }) => path.endsWith('/callback'));
+  await harness.restart({
+    readHistory: async (...history) => {
+      await waitFor(isDeferred);
+      return harness.deps.readHistory(...history);
+    },
+  });
+  const before = outcomes.length;
+  fake.fail({ matches: /@original/, response: slowDown(901) });
+  void fake.command('server', { name: 'one' });
+  await waitFor(() => outcomes.length > before);
+  expect(outcomes.at(-1)).toBe('undelivered');
+  fake.requests.length = 0;
+  fake.fail({ matches: /@original/, response: slowDown(0.2) });
+  const edited = await fake.command('server', { name: 'one' });
+  await waitFor(() => edited.message?.embeds.length);
+});
