@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { type Ffmpeg, FfmpegError, type FfmpegJob } from '../../media/ffmpeg/ffmpeg.ts';
@@ -80,6 +80,16 @@ test('the earlier sound stays published while its replacement is processed, and 
   await waitForProcess(async () => (await findRoundSounds(db, PLAYER)).ready?.title === 'other.wav');
   expect(await listRoundSounds(db)).toHaveLength(1);
   expect(await Bun.file(publishedPath(queue.folders, PLAYER)).bytes()).not.toEqual(before);
+});
+
+test('a sound is replaced by another file, never written over', async () => {
+  await settle(TONE);
+  const path = publishedPath(queue.folders, PLAYER);
+  const before = await hashOfFile(path);
+  await link(path, join(queue.folders.orphans, '..', 'held.mp3'));
+  await settle(OTHER_TONE);
+  expect(await hashOfFile(path)).not.toBe(before);
+  expect(await hashOfFile(join(queue.folders.orphans, '..', 'held.mp3'))).toBe(before);
 });
 
 test('a newer upload replaces one that waits', async () => {
